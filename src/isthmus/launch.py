@@ -5,15 +5,18 @@ be taken by it.
 """
 
 import os
+import shutil
 import signal
+import stat
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from isthmus.cupti import cupti_libraries, driver_version
-from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
-from isthmus.files import read_bounded
+from isthmus.errors import IsthmusError, ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
+from isthmus.files import read_begin, read_bounded
 
 # What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
 RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
@@ -23,14 +26,32 @@ _RECORDER = "libisthmus_tracer.so"
 _PRELOADED = "LD_PRELOAD"
 _ASAN_OPTIONS = "ASAN_OPTIONS"
 _OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
+_ACCELERATOR = "libisthmus_accelerator.so"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 # As CPython ignores them, which a program would inherit.
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
 # The code of a signal that the kernel sends, not a process.
 _SI_KERNEL = 0x80
+# ELF: files of 64 bits; where their program headers are, how long and how many; the header that names the linker.
+_ELF64 = 2
+_HEADERS = ((32, 8), (54, 2), (56, 2))
+_INTERPRETER = 3
+_MOST_HEAD = 1 << 16
 # After which the program is looked at even without a signal, which a thread of somebody else's may have taken.
 _LOOK_SECONDS = 1.0
+
+
+class Acceleration(NamedTuple):
+    """How a program is accelerated; what is None is as the library has it.
+
+    `budget_bytes` of page-locked memory are for each process and device.
+    """
+
+    least_bytes: int | None = None
+    budget_bytes: int | None = None
+    threads: int | None = None
+    verify: bool = False
 
 
 class Left(NamedTuple):
@@ -54,18 +75,55 @@ def traced_environment(
             f"{_INJECTION} is set to {other}, and a program loads one such tool only; unset it, or use --force"
         )
     toolkit = environment.get("CUDA_HOME") or environment.get("CUDA_PATH") or ""
-    # Its library would refuse to start behind the recorder, before which nothing of it is needed.
-    sanitizer = ["verify_asan_link_order=0", environment.get(_ASAN_OPTIONS, "")]
-    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_recorder(_OPENCL_RECORDER))]
     return {
-        **environment,
-        _INJECTION: str(_recorder(_RECORDER)),
-        _PRELOADED: " ".join(filter(None, preloaded)),
-        _ASAN_OPTIONS: ":".join(filter(None, sanitizer)),
+        **_preloading(environment, _OPENCL_RECORDER),
+        _INJECTION: str(_library(_RECORDER)),
         "ISTHMUS_TRACE_FOLDER": str(folder.absolute()),
         "ISTHMUS_TRACE_CUPTI": ":".join(cupti_libraries(driver_version(), toolkit=toolkit)),
         "ISTHMUS_TRACE_OPTIONS": ",".join(options),
     }
+
+
+def accelerated_environment(
+    environment: Mapping[str, str], wanted: Acceleration, folder: Path | None = None
+) -> dict[str, str]:
+    """The environment in which the linker loads the library that accelerates; counts go to `folder`, if any.
+
+    What is to be preloaded already stays so. Raises Unsupported where there is no such library, or one at a path that
+    cannot be preloaded.
+    """
+    numbers = {"min": wanted.least_bytes, "budget": wanted.budget_bytes, "threads": wanted.threads}
+    options = [f"{name}={number}" for name, number in numbers.items() if number is not None]
+    options += ["verify"] if wanted.verify else []
+    return {
+        **_preloading(environment, _ACCELERATOR),
+        **({"ISTHMUS_ACCELERATE_OPTIONS": ",".join(options)} if options else {}),
+        **({"ISTHMUS_ACCELERATE_FOLDER": str(folder.absolute())} if folder else {}),
+    }
+
+
+def why_not_preloaded(program: str) -> str:
+    """Why the linker loads nothing into this program; empty where it does, or nothing is known of it."""
+    found = shutil.which(program)
+    if found is None:
+        return ""
+    try:
+        status = Path(found).stat()
+        head = read_begin(Path(found), _MOST_HEAD)
+    except (OSError, IsthmusError):
+        return ""
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
+        return "it runs with the rights of another user (setuid), and the linker preloads nothing into such programs"
+    if head[:4] == b"\x7fELF" and head[4] == _ELF64 and _is_static(head):
+        return "it is linked statically, without the linker that would load the library"
+    return ""
+
+
+def _is_static(head: bytes) -> bool:
+    """Whether an ELF file of 64 bits names no linker."""
+    offset, size, count = (int.from_bytes(head[at : at + width], sys.byteorder) for at, width in _HEADERS)
+    kinds = [int.from_bytes(head[at : at + 4], sys.byteorder) for at in range(offset, offset + size * count, size)]
+    return bool(kinds) and _INTERPRETER not in kinds
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -104,7 +162,19 @@ def left_in(folder: Path) -> Left:
     return Left(parts, list(dict.fromkeys(lines)))
 
 
-def _recorder(name: str) -> Path:
+def _preloading(environment: Mapping[str, str], name: str) -> dict[str, str]:
+    """The environment with a library of ours behind those that are to be preloaded already."""
+    # Its library would refuse to start behind ours, before which nothing of it is needed.
+    sanitizer = ["verify_asan_link_order=0", environment.get(_ASAN_OPTIONS, "")]
+    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_library(name))]
+    return {
+        **environment,
+        _PRELOADED: " ".join(filter(None, preloaded)),
+        _ASAN_OPTIONS: ":".join(filter(None, sanitizer)),
+    }
+
+
+def _library(name: str) -> Path:
     """A library that is to be loaded into the program; it is installed beside the native module."""
     spec = find_spec("isthmus")
     packages = (spec.submodule_search_locations if spec else None) or []

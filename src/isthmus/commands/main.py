@@ -14,6 +14,7 @@ import typer
 from isthmus import __version__
 from isthmus.commands._command import Command, Group, MeasureCommand
 from isthmus.commands._completions import join_colons
+from isthmus.commands.accelerate import accelerate
 from isthmus.commands.advise import advise
 from isthmus.commands.c_flags import c_flags
 from isthmus.commands.calibrate import calibrate
@@ -52,6 +53,7 @@ app.command("config", cls=Command, hidden=True)(c_flags)
 # The first word that is no option begins the program, whose options are its own.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(trace)
 app.command(cls=Command)(advise)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(accelerate)
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])

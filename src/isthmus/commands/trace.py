@@ -1,7 +1,6 @@
 """`isthmus trace`: runs a program unmodified and records its transfers; reads saved traces of any maker."""
 
 import os
-import signal
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -128,6 +127,7 @@ def _record(
     command: list[str], files: Iterable[Path], options: "list[RecordingOption]", *, force: bool, quiet: bool
 ) -> None:
     """Run the program, then join, show and export what was recorded; end as the program did."""
+    from isthmus.commands._ending import end_as
     from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
     from isthmus.experiment.fleet.launcher import launched
     from isthmus.launch import left_in, run, traced_environment
@@ -166,7 +166,7 @@ def _record(
     finally:
         if path.exists() and not path.stat().st_size:
             path.unlink()
-    _end_as(code)
+    end_as(code)
 
 
 def _join(parts: "Sequence[Path]", path: Path) -> None:
@@ -232,22 +232,3 @@ def _exported(opened: "Trace", outputs: "Outputs", advice: "Advice | None") -> l
         for path, format_name in outputs.exports:
             save_report(document, format_name, path)
     return [path for path, _ in outputs.exports]
-
-
-def _end_as(code: int | None) -> None:
-    """End as the program did: with its exit code, or by the signal that killed it."""
-    if code is not None and code < 0:
-        import resource
-
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        # The program has left its core; ours would tell nothing.
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with suppress(OSError):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-        # Where that signal is blocked, as a shell would say it.
-        raise typer.Exit(128 - code)
-    raise typer.Exit(code or 0)

@@ -13,6 +13,7 @@ from isthmus.report.formats import Format, format_named, format_names, format_of
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document
+    from isthmus.report.acceleration import acceleration_document
     from isthmus.report.advice import advice_document
     from isthmus.report.check import check_data, check_line, check_lines
     from isthmus.report.comparison.document import comparison_document
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Format",
+    "acceleration_document",
     "advice_document",
     "check_data",
     "check_line",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "acceleration_document": "acceleration",
     "advice_document": "advice",
     "check_data": "check",
     "check_line": "check",

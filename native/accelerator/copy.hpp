@@ -1,0 +1,58 @@
+// A copy that a program asks the driver for, as the library understands it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "driver/cuda_api.hpp"
+#include "transfer/session/array_view.hpp"
+#include "transfer/session/batch.hpp"
+
+namespace isthmus::accelerator {
+
+// By the driver, as the program asked: all of it, or of a copy in one piece so many bytes from a byte on. Refers to
+// what it was made of, and takes no memory.
+class Plain {
+  public:
+    template <typename Call>
+    Plain(const Call& call)  // NOLINT(google-explicit-constructor): it is that call
+        : what_(&call), call_([](const void* what, std::size_t begin, std::size_t bytes) {
+              return (*static_cast<const Call*>(what))(begin, bytes);
+          }) {}
+    cuda::ReturnCode operator()(std::size_t begin, std::size_t bytes) const { return call_(what_, begin, bytes); }
+
+  private:
+    const void* what_;
+    cuda::ReturnCode (*call_)(const void*, std::size_t, std::size_t);
+};
+
+// Kinds that the driver's structures name.
+enum class Type : int { host = 1, device = 2, array = 3, unified = 4 };
+
+struct Copy {
+    // Nothing where addresses tell.
+    std::optional<bool> to_device;
+    std::uintptr_t destination = 0, source = 0;  // the first byte of either side
+    std::size_t bytes = 0;
+    std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
+    const void* site = nullptr;
+    // Rows that lie apart; null for a copy in one piece.
+    const ArrayView *rows_to = nullptr, *rows_from = nullptr;
+    // Many pieces, the first of which is above; null for one.
+    const Batch* batch = nullptr;
+
+    bool in_one_piece() const { return rows_to == nullptr && batch == nullptr; }
+    // From the first byte of the host's side to the last.
+    std::size_t span_bytes(bool host_is_source) const;
+};
+
+// Rows of a 2-D or 3-D copy. Nothing for textures' arrays and pitches that are no distances, which are the driver's.
+struct Rows {
+    ArrayView destination, source;
+    std::optional<bool> to_device;
+};
+std::optional<Rows> rows_of(const cuda::Copy2d& copy);
+std::optional<Rows> rows_of(const cuda::Copy3d& copy);
+
+}  // namespace isthmus::accelerator

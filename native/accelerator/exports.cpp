@@ -1,0 +1,204 @@
+// The functions that programs get in place of the driver's.
+//
+// Each passes on what is small by one comparison; the others are looked at. Where they return to tells places in the
+// program apart.
+#include "accelerator/exports.hpp"
+
+#include <vector>
+
+#include "accelerator/accelerator.hpp"
+#include "accelerator/functions.hpp"
+
+namespace isthmus::accelerator {
+namespace {
+
+constexpr std::uintptr_t legacy_stream = 0, stream_of_thread = 2;
+
+template <bool per_thread>
+std::uintptr_t handle_of(Stream stream) {
+    const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+    return per_thread && handle == 0 ? stream_of_thread : handle;
+}
+template <bool per_thread>
+constexpr std::uintptr_t default_stream() {
+    return per_thread ? stream_of_thread : legacy_stream;
+}
+
+std::uintptr_t address(const void* host) {
+    return reinterpret_cast<std::uintptr_t>(host);
+}
+std::uintptr_t address(DevicePointer device) {
+    return device;
+}
+// The same so many bytes on.
+template <typename Pointer>
+Pointer* on(Pointer* pointer, std::size_t bytes) {
+    return reinterpret_cast<Pointer*>(reinterpret_cast<std::uintptr_t>(pointer) + bytes);  // NOLINT
+}
+DevicePointer on(DevicePointer pointer, std::size_t bytes) {
+    return pointer + bytes;
+}
+
+// A copy in one piece. `streams` is the stream, or nothing where the function takes none.
+template <typename To, typename From, typename... Streams>
+ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_device, const void* site,
+                  std::uintptr_t stream, To to, From from, std::size_t bytes, Streams... streams) {
+    const auto driver = original<ReturnCode (*)(To, From, std::size_t, Streams...)>(function, per_thread);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    if (bytes < least_bytes() || Inside::here()) return driver(to, from, bytes, streams...);
+    Copy copy;
+    copy.to_device = to_device;
+    copy.destination = address(to);
+    copy.source = address(from);
+    copy.bytes = bytes;
+    copy.stream = stream;
+    copy.site = site;
+    return accelerated(copy, [=](std::size_t begin, std::size_t length) {
+        return driver(on(to, begin), on(from, begin), length, streams...);
+    });
+}
+
+// One of rows.
+template <typename Structure, typename... Streams>
+ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream,
+                       const Structure* given, std::size_t bytes, Streams... streams) noexcept {
+    const auto driver = original<ReturnCode (*)(const Structure*, Streams...)>(function, per_thread);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const auto plain = [=](std::size_t, std::size_t) { return driver(given, streams...); };
+    if (given == nullptr || bytes < least_bytes() || Inside::here()) return plain(0, 0);
+    std::optional<Rows> rows;
+    try {
+        rows = rows_of(*given);
+    } catch (...) {  // without memory
+        return plain(0, 0);
+    }
+    if (!rows) return plain(0, 0);
+    Copy copy;
+    copy.to_device = rows->to_device;
+    copy.destination = rows->destination.address;
+    copy.source = rows->source.address;
+    copy.bytes = bytes;
+    copy.stream = stream;
+    copy.site = site;
+    copy.rows_to = &rows->destination;
+    copy.rows_from = &rows->source;
+    return accelerated(copy, plain);
+}
+
+template <typename... Streams>
+ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy2d* given,
+                       Streams... streams) noexcept {
+    const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height;
+    return copied_rows(function, per_thread, site, stream, given, bytes, streams...);
+}
+template <typename... Streams>
+ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy3d* given,
+                       Streams... streams) noexcept {
+    const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height * given->depth;
+    return copied_rows(function, per_thread, site, stream, given, bytes, streams...);
+}
+
+// Many pieces. The driver knows no such copies on its legacy stream, and says so.
+ReturnCode copied_batch(const void* site, std::uintptr_t stream, const DevicePointer* to, const DevicePointer* from,
+                        const std::size_t* bytes, std::size_t count, const Plain& plain) noexcept {
+    if (stream <= 1 || count == 0 || to == nullptr || from == nullptr || bytes == nullptr || Inside::here()) {
+        return plain(0, 0);
+    }
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += bytes[i];
+    if (sum < least_bytes()) return plain(0, 0);
+    // Addresses of either side are pointers to this process.
+    static_assert(sizeof(DevicePointer) == sizeof(void*));
+    const auto list = [count](const DevicePointer* addresses) {
+        return std::span(reinterpret_cast<const void* const*>(addresses), count);
+    };
+    const Batch batch{{list(to), {}}, {list(from), {}}, std::span(bytes, count)};
+    Copy copy;
+    copy.destination = to[0];
+    copy.source = from[0];
+    copy.bytes = sum;
+    copy.stream = stream;
+    copy.site = site;
+    copy.batch = &batch;
+    return accelerated(copy, plain);
+}
+
+template <typename... More>
+ReturnCode looked_up(Function function, bool per_thread, const char* name, void** found, int version,
+                     std::uint64_t flags, More... more) {
+    using Driver = ReturnCode (*)(const char*, void**, int, std::uint64_t, More...);
+    const auto driver = original<Driver>(function, per_thread);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const ReturnCode code = driver(name, found, version, flags, more...);
+    if (code == cuda::success && found != nullptr) *found = instead_of(name, version, flags, *found);
+    return code;
+}
+
+}  // namespace
+}  // namespace isthmus::accelerator
+
+#define SITE __builtin_return_address(0)
+// Both of a pair: for the legacy default stream, and for the thread's own. `body` has per_thread.
+#define ISTHMUS_PAIR(symbol, suffix, parameters, body) \
+    ReturnCode symbol parameters {                     \
+        constexpr bool per_thread = false;             \
+        return body;                                   \
+    }                                                  \
+    ReturnCode symbol##suffix parameters {             \
+        constexpr bool per_thread = true;              \
+        return body;                                   \
+    }
+
+// NOLINTBEGIN(readability-identifier-naming): the driver's names.
+extern "C" {
+
+ISTHMUS_PAIR(cuMemcpy, _ptds, (DevicePointer to, DevicePointer from, std::size_t bytes),
+             copied(Function::copy, per_thread, {}, SITE, default_stream<per_thread>(), to, from, bytes))
+ISTHMUS_PAIR(cuMemcpyAsync, _ptsz, (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream),
+             copied(Function::copy_async, per_thread, {}, SITE, handle_of<per_thread>(stream), to, from, bytes, stream))
+ISTHMUS_PAIR(cuMemcpyHtoD_v2, _ptds, (DevicePointer to, const void* from, std::size_t bytes),
+             copied(Function::to_device, per_thread, true, SITE, default_stream<per_thread>(), to, from, bytes))
+ISTHMUS_PAIR(cuMemcpyHtoDAsync_v2, _ptsz, (DevicePointer to, const void* from, std::size_t bytes, Stream stream),
+             copied(Function::to_device_async, per_thread, true, SITE, handle_of<per_thread>(stream), to, from, bytes,
+                    stream))
+ISTHMUS_PAIR(cuMemcpyDtoH_v2, _ptds, (void* to, DevicePointer from, std::size_t bytes),
+             copied(Function::to_host, per_thread, false, SITE, default_stream<per_thread>(), to, from, bytes))
+ISTHMUS_PAIR(cuMemcpyDtoHAsync_v2, _ptsz, (void* to, DevicePointer from, std::size_t bytes, Stream stream),
+             copied(Function::to_host_async, per_thread, false, SITE, handle_of<per_thread>(stream), to, from, bytes,
+                    stream))
+ISTHMUS_PAIR(cuMemcpy2D_v2, _ptds, (const Copy2d* copy),
+             copied_rows(Function::copy_2d, per_thread, SITE, default_stream<per_thread>(), copy))
+ISTHMUS_PAIR(cuMemcpy2DUnaligned_v2, _ptds, (const Copy2d* copy),
+             copied_rows(Function::copy_2d_unaligned, per_thread, SITE, default_stream<per_thread>(), copy))
+ISTHMUS_PAIR(cuMemcpy2DAsync_v2, _ptsz, (const Copy2d* copy, Stream stream),
+             copied_rows(Function::copy_2d_async, per_thread, SITE, handle_of<per_thread>(stream), copy, stream))
+ISTHMUS_PAIR(cuMemcpy3D_v2, _ptds, (const Copy3d* copy),
+             copied_rows(Function::copy_3d, per_thread, SITE, default_stream<per_thread>(), copy))
+ISTHMUS_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const Copy3d* copy, Stream stream),
+             copied_rows(Function::copy_3d_async, per_thread, SITE, handle_of<per_thread>(stream), copy, stream))
+ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
+             (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
+              std::size_t* places, std::size_t kinds, std::size_t* failed, Stream stream),
+             copied_batch(SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+                          [=](std::size_t, std::size_t) -> ReturnCode {
+                              const auto driver = original<decltype(&cuMemcpyBatchAsync)>(Function::batch, per_thread);
+                              if (driver == nullptr) return isthmus::cuda::error_not_initialized;
+                              return driver(to, from, bytes, count, given, places, kinds, failed, stream);
+                          }))
+ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
+             (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
+              std::size_t* places, std::size_t kinds, Stream stream),
+             copied_batch(SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+                          [=](std::size_t, std::size_t) -> ReturnCode {
+                              const auto driver =
+                                  original<decltype(&cuMemcpyBatchAsync_v2)>(Function::batch_2, per_thread);
+                              if (driver == nullptr) return isthmus::cuda::error_not_initialized;
+                              return driver(to, from, bytes, count, given, places, kinds, stream);
+                          }))
+ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags),
+             looked_up(Function::address, per_thread, name, function, version, flags))
+ISTHMUS_PAIR(cuGetProcAddress_v2, _ptsz,
+             (const char* name, void** function, int version, std::uint64_t flags, int* found),
+             looked_up(Function::address_2, per_thread, name, function, version, flags, found))
+}
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,64 @@
+// The driver's functions that are stood before: their names, ours, and the program's own.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "driver/cuda_api.hpp"
+
+namespace isthmus::accelerator {
+
+enum class Function : std::size_t {
+    copy,
+    copy_async,
+    to_device,
+    to_device_async,
+    to_host,
+    to_host_async,
+    copy_2d,
+    copy_2d_unaligned,
+    copy_2d_async,
+    copy_3d,
+    copy_3d_async,
+    batch,
+    batch_2,
+    address,
+    address_2,
+    count
+};
+
+// What `symbol` of the driver's library is to be for a program that found `found`: ours, or that.
+void* instead_of(const char* symbol, void* found) noexcept;
+// Likewise of what cuGetProcAddress found: it is asked for names without suffixes, for a version of CUDA and with flags
+// that say whose default stream is meant.
+void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept;
+
+// The program's own function, by the way it first asked for it; null where there is no driver.
+void* original(Function function, bool per_thread) noexcept;
+
+template <typename Pointer>
+Pointer original(Function function, bool per_thread) noexcept {
+    return reinterpret_cast<Pointer>(original(function, per_thread));
+}
+
+// While it lives, the calling thread gets the driver's own functions: its calls are the library's.
+class Inside {
+  public:
+    Inside() noexcept : before_(is_inside) { is_inside = true; }
+    ~Inside() { is_inside = before_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    static bool here() noexcept { return is_inside; }
+
+  private:
+    // Preloaded, so that there is room for it beside the program's own.
+    static thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+    bool before_;
+};
+
+// The next dlsym after ours, of the C library or of another tool.
+using FindSymbol = void* (*)(void*, const char*);
+FindSymbol next_dlsym() noexcept;
+
+}  // namespace isthmus::accelerator

@@ -1,0 +1,56 @@
+// What was copied how, counted where the launcher finds it, however the program ends.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace isthmus::accelerator {
+
+// Why a copy of a size that is looked at was left to the driver.
+enum class Reason : std::uint32_t {
+    not_pageable,   // page-locked or managed memory, within a device, or between devices
+    other_context,  // of the program's own making
+    capturing,      // a graph is being recorded
+    unmapped,       // not all of the host's memory is there
+    small,          // the driver's own copy is fastest for the size, says the table
+    slower,         // it was tried, and the driver's was faster
+    unknown_shape,  // arrays of textures, pitches of nothing
+    failed,         // the library's copy failed; the first failure is kept
+    off,            // the library cannot work here; why is kept likewise
+    count
+};
+
+// The file, of one process. Python reads it (isthmus.launch.counts): numbers as this machine has them.
+struct Ledger {
+    static constexpr std::size_t most_rows = 512;
+    struct Left {
+        std::uint64_t copies, bytes;
+    };
+    // Copies of one direction and size (from 2^power bytes to below twice as many) from one place in the program.
+    struct Row {
+        std::uint64_t site;
+        std::uint32_t to_device, power;
+        std::uint64_t copies, bytes;  // moved by the library
+        double seconds;
+        std::uint64_t samples, sampled_bytes;  // by the driver, to compare
+        double sampled_seconds;
+    };
+    std::array<char, 8> format;  // ISTHACC1
+    std::uint64_t process;
+    std::uint64_t rows;
+    std::uint64_t checked, wrong;  // copies that were compared with the driver's, and those that differed
+    std::array<Left, static_cast<std::size_t>(Reason::count)> left;
+    std::array<char, 256> failure;
+    std::array<Row, most_rows> row;
+
+    // In the folder, as PROCESS.ledger; where there is none or it cannot be written, in memory that nobody sees. Never
+    // given back: the program may copy to the end.
+    static Ledger* open(const std::string& folder);
+    void leave(Reason reason, std::size_t bytes);
+    // Keeps the first.
+    void keep(const std::string& why);
+};
+
+}  // namespace isthmus::accelerator

@@ -1,0 +1,39 @@
+// What the environment asks of the library that accelerates.
+#include "accelerator/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "interpose/environment.hpp"
+
+namespace isthmus::accelerator {
+
+Options Options::from_environment() {
+    Options options;
+    for (const std::string& word : interpose::words_of("ISTHMUS_ACCELERATE_OPTIONS", ',')) {
+        const std::size_t equals = std::min(word.find('='), word.size());
+        const std::string_view name = std::string_view(word).substr(0, equals);
+        const std::string_view text = std::string_view(word).substr(std::min(equals + 1, word.size()));
+        std::size_t number = 0;
+        const bool is_number = std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
+        if (name == "verify") options.verify = true;
+        if (!is_number) continue;
+        if (name == "min") options.least_bytes = std::max<std::size_t>(number, 1);
+        if (name == "budget") options.pinned_budget_bytes = number;
+        if (name == "threads") options.threads = number;
+        if (name == "sample") options.sample_every = std::max<std::size_t>(number, 2);
+    }
+    if (const char* folder = std::getenv("ISTHMUS_ACCELERATE_FOLDER"); folder != nullptr && *folder != 0) {
+        // Wherever the program goes.
+        std::error_code failed;
+        const auto whole = std::filesystem::absolute(folder, failed);
+        options.folder = failed ? folder : whole.string();
+    }
+    return options;
+}
+
+}  // namespace isthmus::accelerator

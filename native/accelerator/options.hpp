@@ -1,0 +1,27 @@
+// What the environment asks of the library that accelerates.
+//
+// ISTHMUS_ACCELERATE_OPTIONS min=BYTES, budget=BYTES, threads=N, sample=N, verify, separated by commas
+// ISTHMUS_ACCELERATE_FOLDER  where each process puts the counts of what it did
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "transfer/staging/ring_plan.hpp"
+
+namespace isthmus::accelerator {
+
+struct Options {
+    // Smaller copies are the driver's.
+    std::size_t least_bytes = std::size_t{256} << 10;
+    // Of page-locked memory, for each process and device.
+    std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
+    std::size_t threads = 0;        // as many as the table says and the process may use
+    std::size_t sample_every = 16;  // of so many copies one goes partly by the driver, to see what is gained
+    bool verify = false;            // compare what arrived with what the driver copies
+    std::string folder;             // none: nothing is counted for others to see
+
+    static Options from_environment();
+};
+
+}  // namespace isthmus::accelerator

@@ -1,0 +1,42 @@
+// Sessions of the library, by the context that a program copies in.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "accelerator/options.hpp"
+#include "driver/cuda_api.hpp"
+#include "transfer/session/session.hpp"
+
+namespace isthmus::accelerator {
+
+class Places {
+  public:
+    Places(const cuda::Api& api, const Options& options) : api_(api), options_(options) {}
+
+    // That of the calling thread's current context. Null for a context that is not its device's primary one, which is
+    // left to the program, and without any. Fails where no session can be opened, from then on each time.
+    Result<std::shared_ptr<Session>> current();
+    // Whether the context went with all that was in it (cudaDeviceReset); its session is then given up.
+    void forget(const std::shared_ptr<Session>& session);
+
+  private:
+    struct Place {
+        cuda::Context context = nullptr;
+        unsigned long long number = 0;  // no other context of the process has it
+        std::shared_ptr<Session> session;
+        Status failure;
+    };
+    Place made(cuda::Context context, unsigned long long number) const;
+    // The device whose primary context this is.
+    std::optional<int> device_of(cuda::Context context) const;
+
+    const cuda::Api& api_;
+    const Options& options_;
+    std::mutex mutex_;  // guards what follows
+    std::vector<Place> places_;
+};
+
+}  // namespace isthmus::accelerator

@@ -1,0 +1,127 @@
+"""`isthmus accelerate`: runs a program unmodified, with its pageable copies at the rate of the link."""
+
+import os
+import shlex
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.commands._choices import ForceOption, LanguageOption, language_of, option, whole_number
+from isthmus.errors import UsageError
+from isthmus.messages import to_stderr
+
+if TYPE_CHECKING:
+    from isthmus.launch import Acceleration
+
+_REPORT = "Say at the end, on standard error, what was moved how, and the time saved."
+_MIN = "Leave smaller copies to the driver: 256KiB by default."
+_BUDGET = "Page-locked memory for each process and device: 64MiB by default."
+_THREADS = "The most threads that copy; by default as many as pay here."
+_VERIFY = "Compare each copy with what the driver copies: slow, for trust."
+_PRINT = "Print the variables to set, for containers and job scripts, and run nothing."
+
+
+def accelerate(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- CMD ...", help="The program with its arguments.", show_default=False),
+    ] = None,
+    report: Annotated[bool, typer.Option("--report", help=_REPORT)] = False,
+    output: Annotated[
+        Path | None, option("--output", "FILE", "Write that report here: .html, .md, .json or .txt.", "-o")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Make the report, or the variables, JSON.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help=_VERIFY)] = False,
+    budget: Annotated[str, option("--budget", "SIZE", _BUDGET)] = "",
+    threads: Annotated[int | None, option("--threads", "N", _THREADS, parser=whole_number(1))] = None,
+    least: Annotated[str, option("--min", "SIZE", _MIN)] = "",
+    print_env: Annotated[bool, typer.Option("--print-env", help=_PRINT)] = False,
+    force: ForceOption = False,
+    language: LanguageOption = "en",
+) -> None:
+    """Run a program with its copies of pageable memory made by Isthmus; exit as it does.
+
+    Its streams, signals and exit code are its own, and its children are accelerated, too.
+    """
+    from isthmus.launch import Acceleration
+    from isthmus.record import parse_bytes
+
+    language_of(language)
+    wanted = Acceleration(
+        least_bytes=parse_bytes(least) if least else None,
+        budget_bytes=parse_bytes(budget) if budget else None,
+        threads=threads,
+        verify=verify,
+    )
+    if print_env:
+        if command or report or output:
+            raise UsageError("--print-env runs nothing; leave the program, --report and -o out")
+        _print(wanted, as_json=as_json)
+        return
+    if not command:
+        raise UsageError("no program to run; name it as in: isthmus accelerate --report -- ./program")
+    if as_json and not report and output is None:
+        raise UsageError("--json is for --report and --print-env; name one of them")
+    _run(command, wanted, report=report, output=output, as_json=as_json, force=force, language=language)
+
+
+def _print(wanted: "Acceleration", *, as_json: bool) -> None:
+    import json
+
+    from isthmus.launch import accelerated_environment
+
+    # A program with a sanitizer is no job of a cluster.
+    changed = {name: value for name, value in accelerated_environment({}, wanted).items() if name != "ASAN_OPTIONS"}
+    if as_json:
+        print(json.dumps(changed, indent=2))
+        return
+    for name, value in changed.items():
+        # What is preloaded already stays so.
+        before = "${LD_PRELOAD:+$LD_PRELOAD:}" if name == "LD_PRELOAD" else ""
+        print(f"export {name}={before}{shlex.quote(value)}")
+
+
+def _run(
+    command: list[str],
+    wanted: "Acceleration",
+    *,
+    report: bool,
+    output: Path | None,
+    as_json: bool,
+    force: bool,
+    language: str,
+) -> None:
+    from isthmus.commands._ending import end_as
+    from isthmus.commands._output import format_of
+    from isthmus.launch import accelerated_environment, run, why_not_preloaded
+
+    chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
+    if why := why_not_preloaded(command[0]):
+        to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
+    counted = report or output is not None or wanted.verify
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix="isthmus-", ignore_cleanup_errors=True) as folder:
+        code = run(command, accelerated_environment(os.environ, wanted, Path(folder) if counted else None))
+        if counted:
+            _tell(Path(folder), command[0], chosen, output, report=report, language=language)
+        end_as(code)
+
+
+def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, report: bool, language: str) -> None:
+    from isthmus.commands._output import save_report
+    from isthmus.language import speaking
+    from isthmus.ledger import read_counts
+    from isthmus.report import acceleration_document, write
+
+    counts = read_counts(folder)
+    with speaking(language_of(language)):
+        document = acceleration_document(counts, Path(program).name)
+        if output is not None:
+            save_report(document, chosen, output)
+        # What was copied wrong is said in any case.
+        if report or counts.wrong:
+            to_stderr("")
+            write(document, "json" if chosen == "json" and output is None else "terminal", sys.stderr)

@@ -1,0 +1,101 @@
+"""Counts of the copies that programs made under `isthmus accelerate`: what each of their processes left in a folder."""
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from isthmus.files import read_bounded
+
+# As native/accelerator/ledger.hpp has them, in its order.
+Reason = Literal[
+    "not_pageable", "other_context", "capturing", "unmapped", "small", "slower", "unknown_shape", "failed", "off"
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+_FORMAT = b"ISTHACC1"
+_HEAD = struct.Struct("=8s4Q")
+_LEFT = struct.Struct("=2Q")
+_FAILURE = struct.Struct("=256s")
+_ROW = struct.Struct("=Q2I2Qd2Qd")
+
+
+@dataclass
+class Moved:
+    """Copies of one direction and size, from ``2**power`` bytes to below twice as many.
+
+    Those of the library with their seconds, and those that the driver made to compare.
+    """
+
+    to_device: bool
+    power: int
+    copies: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    samples: int = 0
+    sampled_bytes: int = 0
+    sampled_seconds: float = 0.0
+
+
+@dataclass
+class Counts:
+    """What all processes of a program did; `left` has copies and bytes that were the driver's, by why."""
+
+    processes: int
+    moved: list[Moved]
+    left: dict[Reason, tuple[int, int]]
+    failures: list[str]
+    checked: int = 0
+    wrong: int = 0
+
+    def driver_seconds(self, row: Moved) -> float | None:
+        """What the driver would have taken for these: at the rate of samples of this size, else of the nearest."""
+        sampled = [each for each in self.moved if each.to_device == row.to_device and each.sampled_bytes]
+        if not sampled:
+            return None
+        nearest = min(sampled, key=lambda each: abs(each.power - row.power))
+        return row.bytes * nearest.sampled_seconds / nearest.sampled_bytes
+
+
+def read_counts(folder: Path) -> Counts:
+    """The counts of all processes that left some in the folder."""
+    counts = Counts(0, [], dict.fromkeys(REASONS, (0, 0)), [])
+    rows: dict[tuple[bool, int], Moved] = {}
+    for path in sorted(folder.glob("*.ledger")):
+        data = read_bounded(path)
+        if data[: len(_FORMAT)] == _FORMAT:
+            counts.processes += 1
+            _add(counts, rows, data)
+    counts.moved = [rows[key] for key in sorted(rows, key=lambda key: (not key[0], key[1])) if rows[key].copies]
+    counts.failures = list(dict.fromkeys(counts.failures))
+    return counts
+
+
+def _add(counts: Counts, rows: dict[tuple[bool, int], Moved], data: bytes) -> None:
+    _, _, used, checked, wrong = _HEAD.unpack_from(data)
+    counts.checked += checked
+    counts.wrong += wrong
+    at = _HEAD.size
+    for reason in REASONS:
+        copies, size = _LEFT.unpack_from(data, at)
+        before = counts.left[reason]
+        counts.left[reason] = (before[0] + copies, before[1] + size)
+        at += _LEFT.size
+    failure = _FAILURE.unpack_from(data, at)[0].rstrip(b"\0").decode(errors="replace")
+    counts.failures += [failure] if failure else []
+    at += _FAILURE.size
+    for index in range(used):
+        _add_row(rows, _ROW.unpack_from(data, at + index * _ROW.size))
+
+
+def _add_row(rows: dict[tuple[bool, int], Moved], fields: Iterable[float]) -> None:
+    _, to_device, power, *numbers = fields
+    row = rows.setdefault((bool(to_device), int(power)), Moved(bool(to_device), int(power)))
+    copies, size, seconds, samples, sampled_bytes, sampled_seconds = numbers
+    row.copies += int(copies)
+    row.bytes += int(size)
+    row.seconds += seconds
+    row.samples += int(samples)
+    row.sampled_bytes += int(sampled_bytes)
+    row.sampled_seconds += sampled_seconds

@@ -1,0 +1,103 @@
+"""The document of a program that ran under `isthmus accelerate`: the time saved, what moved how, and what did not."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from isthmus.document.document import Answer, Block, Bullets, Data, Document, Item, Prose, Table
+from isthmus.document.grid import Grid, text_grid
+from isthmus.language import say
+from isthmus.ledger import Counts, Moved
+from isthmus.record import decimal_bytes, format_bytes, format_seconds, three_figures
+
+
+def acceleration_document(counts: Counts, program: str) -> Document:
+    """What Isthmus did for a program, which is named by its first word."""
+    return Document(
+        "acceleration",
+        say("acceleration.title", program=program),
+        tuple(_blocks(counts)),
+        data=Data(lambda: _data(counts, program)),
+    )
+
+
+def _blocks(counts: Counts) -> Iterator[Block]:
+    yield Answer((_verdict(counts),), failed=counts.wrong > 0)
+    if counts.checked:
+        key = "acceleration.wrong" if counts.wrong else "acceleration.checked"
+        yield Prose(say(key, count=counts.checked, wrong=counts.wrong), tone="warning" if counts.wrong else "plain")
+    if counts.moved:
+        yield Table((_table(counts),))
+    if reasons := [
+        Item(say(f"acceleration.left_{reason}", count=copies, bytes=decimal_bytes(size)))
+        for reason, (copies, size) in counts.left.items()
+        if copies
+    ]:
+        yield Bullets(tuple(reasons), say("acceleration.left"))
+    yield from (Prose(say("acceleration.failure", why=why), "small") for why in counts.failures)
+
+
+def _verdict(counts: Counts) -> str:
+    copies, size, seconds = _sum(counts.moved)
+    if not copies:
+        return say("acceleration.none" if counts.processes else "acceleration.not_loaded")
+    moved = {"count": copies, "bytes": decimal_bytes(size), "time": format_seconds(seconds)}
+    driver = _driver(counts)
+    if driver is None:
+        return say("acceleration.unsampled", **moved)
+    key = "acceleration.saved" if driver > seconds else "acceleration.lost"
+    return say(key, **moved, driver=format_seconds(driver), gain=format_seconds(abs(driver - seconds)))
+
+
+def _sum(rows: list[Moved]) -> tuple[int, int, float]:
+    return sum(row.copies for row in rows), sum(row.bytes for row in rows), sum(row.seconds for row in rows)
+
+
+def _driver(counts: Counts) -> float | None:
+    """What the driver would have taken for all of them; None where a direction was never sampled."""
+    times = [counts.driver_seconds(row) for row in counts.moved]
+    known = [time for time in times if time is not None]
+    return sum(known) if len(known) == len(times) else None
+
+
+def _table(counts: Counts) -> Grid:
+    headings = [say(f"acceleration.column_{name}") for name in ("copies", "bytes", "ours", "driver", "saved")]
+    return text_grid(
+        "", say("acceleration.column_size"), headings, ((_size(row), _cells(counts, row)) for row in counts.moved)
+    )
+
+
+def _size(row: Moved) -> str:
+    sizes = say("acceleration.sizes", least=format_bytes(1 << row.power), most=format_bytes(2 << row.power))
+    return f"{'H2D' if row.to_device else 'D2H'} {sizes}"
+
+
+def _cells(counts: Counts, row: Moved) -> list[str]:
+    driver = counts.driver_seconds(row)
+    rates = [row.bytes / row.seconds if row.seconds else None, row.bytes / driver if driver else None]
+    shown = [three_figures(rate / 1e9) if rate else "" for rate in rates]
+    saved = (
+        "" if driver is None else f"{'-' if driver < row.seconds else ''}{format_seconds(abs(driver - row.seconds))}"
+    )
+    return [str(row.copies), decimal_bytes(row.bytes), *shown, saved]
+
+
+def _data(counts: Counts, program: str) -> Mapping[str, Any]:
+    """Bytes, seconds; `driver_seconds` is what the driver would have taken, null where no copy was sampled."""
+    return {
+        "program": program,
+        "processes": counts.processes,
+        "moved": [
+            {
+                "direction": "h2d" if row.to_device else "d2h",
+                "least_bytes": 1 << row.power,
+                **{name: value for name, value in asdict(row).items() if name not in ("to_device", "power")},
+                "driver_seconds": counts.driver_seconds(row),
+            }
+            for row in counts.moved
+        ],
+        "left": {reason: {"copies": copies, "bytes": size} for reason, (copies, size) in counts.left.items()},
+        "checked": counts.checked,
+        "wrong": counts.wrong,
+        "failures": counts.failures,
+    }
