@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.managed.timing import Unit
-from isthmus.language import enumerated, say
-from isthmus.record import MIB, Case, Run, format_bytes
+from isthmus.language import say
+from isthmus.record import MIB, Case, Run
 
 # Parts that are touched or prefetched alone lie farther apart than anything that drivers treat as one.
 _FAR_APART = 2 * MIB
@@ -51,14 +51,6 @@ def counted_passes(run: Run) -> list[Counted]:
     ]
 
 
-def why_not_counted(run: Run) -> str:
-    """Why nothing was counted; empty where something was, or where it was not tried."""
-    tried = [case for case in run.cases if case.experiment == "managed" and case.method.startswith("counted_")]
-    if any(not case.skipped for case in tried):
-        return ""
-    return next((case.note for case in tried), "")
-
-
 def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Unit | None:
     """What moved for each of many parts far apart; None where that was not counted."""
     found = next((each for each in _of(passes, method, direction) if each.is_far_apart), None)
@@ -66,19 +58,8 @@ def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Un
         return None
     each, rest = divmod(found.moved_bytes, found.case.pieces)
     if rest or not each or each & (each - 1):
-        return Unit(why=_uneven(found))
+        return Unit(why=say("granularity.no_step"))
     return Unit(each)
-
-
-def _uneven(found: Counted) -> str:
-    """Why what moved is no single unit."""
-    sizes = [
-        say("granularity.uneven_size", number=count, size=format_bytes(size))
-        for size, count in sorted(found.sizes.items())
-    ]
-    if not sizes:
-        return say("granularity.uneven_nothing", pieces=found.case.pieces)
-    return say("granularity.uneven", pieces=found.case.pieces, sizes=enumerated(sizes))
 
 
 def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: Unit | None) -> Unit | None:

@@ -1,9 +1,9 @@
 """What the managed experiment says: where on demand beats copying all, what is fastest, how much moves at a time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.managed.counts import counted_passes, why_not_counted
+from isthmus.analysis.managed.counts import counted_passes
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, main_movements, why_no_migration
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
@@ -38,19 +38,22 @@ def takeaway(run: Run) -> Takeaway | None:
     parts = [each.sentence for each in thresholds]
     if percents := main.get("percent"):
         parts.append(_fastest_words(percents, 100))
-    text = sentences(parts) or sentences(_faults(run))
+    text = sentences(parts)
+    if not text:
+        device = _device_faults(mechanisms(run))
+        return Takeaway(_fault(device), _granularity_fix(device)) if device else None
     prefetch = _prefetch(percents) if percents else None
     fixes = [each.fix for each in (*thresholds, prefetch) if each and each.fix]
-    return Takeaway(text, fixes[0] if fixes else "") if text else None
+    return Takeaway(text, fixes[0] if fixes else "")
 
 
 def granularity_findings(run: Run) -> list[Finding]:
-    """How much moves at a time; where counters and timing differ; why nothing was counted."""
+    """What a fault of the device moves and costs; where counters and timing differ, or counts are incomplete."""
     found = mechanisms(run)
-    faults = list(_faults(run))
+    device = _device_faults(found)
     findings = []
-    if text := sentences([*faults, _page_prefetch(found)]):
-        findings.append(Finding("note", "managed_granularity", text, fix=_granularity_fix(found)))
+    if device:
+        findings.append(Finding("note", "managed_granularity", _fault(device), fix=_granularity_fix(device)))
     findings += [
         Finding(
             "note",
@@ -60,41 +63,27 @@ def granularity_findings(run: Run) -> list[Finding]:
         for each in found
         if each.agreement == "no" and (counted := each.counted) and (timed := each.timed)
     ]
-    if reason := why_not_counted(run):
-        findings.append(Finding("note", "migrations_not_counted", say("granularity.not_counted"), reason))
-    lossy = [each.case.note for each in counted_passes(run) if each.case.note]
-    if lossy:
-        text = say("granularity.lost", count=len(lossy), note=lossy[0])
+    passes = counted_passes(run)
+    if lossy := [each.case.note for each in passes if each.case.note]:
+        text = say("granularity.lost", count=len(lossy), total=len(passes), note=lossy[0])
         findings.append(Finding("note", "migrations_lost", text))
     return findings
 
 
-def _faults(run: Run) -> Iterator[str]:
-    """What a fault of either side moves, where that is known."""
-    by_key = {each.key: each for each in mechanisms(run)}
-    for side in ("device", "host"):
-        unit = each.unit if (each := by_key.get(side)) else None
-        if unit is None or unit.bytes is None:
-            continue
-        reach = grown.unit if (grown := by_key.get(f"{side}_grown")) else None
-        if reach and reach.bytes and (reach.bytes > unit.bytes or reach.beyond):
-            yield say(f"granularity.fault_{side}_grown", unit=unit_words(unit), reach=unit_words(reach))
-        else:
-            yield say(f"granularity.fault_{side}", unit=unit_words(unit))
+def _device_faults(found: list[Mechanism]) -> Mechanism | None:
+    """Faults of the device, where what they move is known."""
+    return next((each for each in found if each.key == "device" and each.unit), None)
 
 
-def _page_prefetch(found: list[Mechanism]) -> str:
-    units = {each.key: unit_words(each.unit) for each in found if each.unit and each.unit.bytes is not None}
-    h2d, d2h = units.get("prefetch_h2d"), units.get("prefetch_d2h")
-    return say("granularity.prefetch", h2d=h2d, d2h=d2h) if h2d and d2h else ""
+def _fault(device: Mechanism) -> str:
+    return say("granularity.fault", unit=unit_words(device.unit)) if device.unit else ""
 
 
-def _granularity_fix(found: list[Mechanism]) -> str:
-    mechanism = next((each for each in found if each.key == "device"), None)
-    unit = mechanism.unit if mechanism and mechanism.waiting else None
-    if mechanism is None or mechanism.waiting is None or unit is None or not unit.bytes or unit.beyond:
+def _granularity_fix(device: Mechanism) -> str:
+    unit = device.unit
+    if device.waiting is None or unit is None or unit.bytes is None or unit.beyond:
         return ""
-    return say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(mechanism.waiting.median))
+    return say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(device.waiting.median))
 
 
 def _threshold(movement: Movement, run: Run) -> Finding | None:

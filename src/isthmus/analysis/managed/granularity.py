@@ -23,7 +23,9 @@ class Mechanism:
     @property
     def name(self) -> str:
         """In words."""
-        return say(f"granularity.mechanism_{self.key}")
+        side = self.key.removesuffix("_grown")
+        name = say(f"granularity.mechanism_{side}")
+        return name if side == self.key else say("granularity.mechanism_grown", mechanism=name)
 
     @property
     def unit(self) -> Unit | None:
@@ -68,12 +70,10 @@ def _mechanisms(probed: dict[tuple[str, str], Touches], passes: list[Counted]) -
 
 
 def unit_words(unit: Unit) -> str:
-    """``64 KiB``, ``more than 2 MiB``, ``at least 4 MiB``, a range where there is a gap, or ``unclear``."""
+    """``64 KiB``, ``> 2 MiB``, ``≥ 4 MiB``, a range where there is a gap, or ``?``."""
     if unit.bytes is None:
-        return say("granularity.unit_unknown")
+        return "?"
     size = format_bytes(unit.bytes)
     if unit.beyond:
-        return say("granularity.unit_at_least" if unit.reached else "granularity.unit_more_than", size=size)
-    if unit.more_than:
-        return say("granularity.unit_between", low=format_bytes(unit.more_than), high=size)
-    return size
+        return f"≥ {size}" if unit.reached else f"> {size}"
+    return say("common.range", low=format_bytes(unit.more_than), high=size) if unit.more_than else size

@@ -14,6 +14,7 @@ from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import can_say, say
 from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 
+_SIDES = ("device", "host")
 _KINDS = ("neighbours", "grown", "stride")
 # Columns of the table of units that hold words.
 _WORDS = ("counters", "timing", "agree")
@@ -42,7 +43,7 @@ def _units_part(runs: Sequence[Run]) -> Part:
 
 
 def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
-    agreement = "-" if mechanism.agreement == "cannot tell" else say(f"granularity_report.agree_{mechanism.agreement}")
+    agreement = "-" if mechanism.agreement == "cannot tell" else say(f"labels.verified_{mechanism.agreement}")
     return (
         _unit_cell(mechanism.counted),
         _unit_cell(mechanism.timed),
@@ -62,15 +63,15 @@ def _time_cell(seconds: Interval | None) -> Cell:
 
 def _pass_title(each: Counted) -> str:
     case = each.case
-    key = f"granularity_report.pass_{case.method}"
-    what = say(key) if can_say(key) else case.method
-    if case.stride_bytes:
-        pages = say("granularity_report.pages_every", stride=format_bytes(case.stride_bytes))
-    else:
-        pages = say("granularity_report.pages_all")
-    if not case.direction:
-        return say("granularity_report.pass", what=what, pages=pages)
-    return say("granularity_report.pass_way", what=what, pages=pages, way=case.direction.upper())
+    mechanism = _mover(case.method.removeprefix("counted_").partition("_")[0], case.direction or "")
+    if case.stride_bytes and not case.method.endswith("_sweep"):
+        return say("granularity_report.pass", mechanism=mechanism, stride=format_bytes(case.stride_bytes))
+    return say("granularity_report.pass_all", mechanism=mechanism)
+
+
+def _mover(mover: str, direction: str) -> str:
+    key = f"granularity.mechanism_{mover if mover in _SIDES else f'{mover}_{direction}'}"
+    return say(key) if can_say(key) else mover
 
 
 def _sizes_part(runs: Sequence[Run]) -> Part:
@@ -81,12 +82,13 @@ def _sizes_part(runs: Sequence[Run]) -> Part:
             continue
         label = run_label(runs, index)
         columns = tuple(
-            Column(say(f"granularity_report.heading_{key}"), say(f"granularity_report.column_{key}"), label)
+            Column(name, name, label)
             for key in ("count", "share", "alignment")
+            for name in [say(f"granularity_report.column_{key}")]
         )
         groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
-        title = of_run(say("granularity_report.sizes_grid"), runs, index)
-        grids.append(Grid(title, columns, groups, corner=say("granularity_report.sizes_corner")))
+        title = of_run(say("granularity_report.sizes_title"), runs, index)
+        grids.append(Grid(title, columns, groups, corner=say("granularity_report.corner")))
     note = say("granularity_report.sizes_note")
     return Part(say("granularity_report.sizes_title"), note, grids=tuple(grids), page_only=True)
 
@@ -94,18 +96,17 @@ def _sizes_part(runs: Sequence[Run]) -> Part:
 def _size_rows(each: Counted) -> Iterator[Row]:
     total = sum(one.bytes * one.count for one in each.case.migrations)
     for one in each.case.migrations:
-        is_own = one.direction == each.case.direction
-        key = "granularity_report.size_cause" if is_own else "granularity_report.size_cause_way"
-        name = say(key, size=format_bytes(one.bytes), cause=one.cause, way=one.direction.upper())
+        way = "" if one.direction == each.case.direction else one.direction.upper()
+        name = say("common.comma").join(filter(None, (format_bytes(one.bytes), one.cause, way)))
         share = f"{100 * one.bytes * one.count / total:.1f}" if total else "0"
         yield Row(name, (Cell(str(one.count)), Cell(share), Cell(format_bytes(one.alignment_bytes))))
     for fault in each.case.faults:
         count = Cell(_faults_words(each, fault))
-        yield Row(say(f"granularity.mechanism_{fault.side}"), (count, missing(), missing()))
+        yield Row(_mover(fault.side, ""), (count, missing(), missing()))
 
 
 def _faults_words(each: Counted, fault: Faults) -> str:
-    """``16``, ``180 in 40 groups``, or ``at least 5`` where more pages moved for faults than were reported to fault."""
+    """``16``, ``180 in 40 groups``, or ``≥ 5`` where more pages moved for faults than were reported to fault."""
     moved = sum(
         one.count
         for one in each.case.migrations
@@ -114,7 +115,7 @@ def _faults_words(each: Counted, fault: Faults) -> str:
     words = str(fault.count)
     if fault.groups != fault.count:
         words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
-    return say("granularity_report.at_least", faults=words) if fault.groups < moved else words
+    return f"≥ {words}" if fault.groups < moved else words
 
 
 def _touches_part(runs: Sequence[Run]) -> Part:
@@ -122,17 +123,13 @@ def _touches_part(runs: Sequence[Run]) -> Part:
         made
         for index, run in enumerate(runs)
         for each in touches(run)
-        if (made := _touches_chart(each, of_run(_touches_title(each), runs, index)))
+        if (made := _touches_chart(each, of_run(_mover(each.mover, each.direction), runs, index)))
     ]
     legend = tuple(
         LegendEntry(say(f"granularity_report.kind_{kind}"), numbered_look(place)) for place, kind in enumerate(_KINDS)
     )
     note = say("granularity_report.touches_note")
     return Part(say("granularity_report.touches_title"), note, tuple(charts), legend)
-
-
-def _touches_title(of: Touches) -> str:
-    return say(f"granularity_report.mover_{of.mover}", way=of.direction.upper())
 
 
 def _touches_chart(of: Touches, title: str) -> Chart | None:
@@ -144,10 +141,10 @@ def _touches_chart(of: Touches, title: str) -> Chart | None:
             curves.append(Drawn(name, numbered_look(place), rows))
     if not curves:
         return None
-    rules = [(of.there.median, say("granularity_report.rule_there"))] if of.there else []
-    span, time = say("granularity_report.span_axis"), say("granularity_report.touch_axis")
+    rules = [(of.there.median, say("granularity_report.column_there"))] if of.there else []
+    span, time = say("granularity_report.span_axis"), say("granularity_report.touches_title")
     spec = curves_chart(curves, Axis(span, labels="bytes"), Axis(time, labels="seconds"), rules=rules)
-    return Chart(title, say("granularity_report.touches_label", title=title), spec)
+    return Chart(title, say("labels.told", name=time, value=title), spec)
 
 
 def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]:
@@ -155,7 +152,7 @@ def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]
     for span, seconds in times.items():
         if span:
             hover = {
-                say("granularity_report.told_span"): format_bytes(span),
+                say("granularity_report.span_axis"): format_bytes(span),
                 say("labels.told_time"): format_seconds(seconds.median),
             }
             yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **hover)

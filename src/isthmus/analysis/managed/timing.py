@@ -8,7 +8,7 @@ from typing import Literal
 
 from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.language import say
-from isthmus.record import KIB, Case, Interval, Run, format_bytes, format_seconds, median_interval
+from isthmus.record import KIB, Case, Interval, Run, format_seconds, median_interval
 
 # A touch that waits must take this many times as long as one that does not, or it shows nothing.
 _LEAST_CONTRAST = 2.0
@@ -111,7 +111,7 @@ def grown_by_timing(of: Touches, unit: Unit) -> Unit | None:
     if isinstance(threshold, str):
         return Unit(why=threshold)
     if unit.bytes is None or unit.beyond:
-        return Unit(why=say("granularity.no_unit"))
+        return Unit(why=unit.why or say("granularity.unmeasured"))
     reach = _last_near({part: _state(seconds, threshold) for part, seconds in of.grown.items()}, after=False)
     # More than half of a part of two units is both units, so nothing was added to those; or not even the smallest part
     # that may be completed was.
@@ -120,7 +120,7 @@ def grown_by_timing(of: Touches, unit: Unit) -> Unit | None:
     if is_far or (reach.bytes is not None and reach.bytes <= 2 * unit.bytes):
         return unit
     if reach.more_than and reach.more_than <= unit.bytes:
-        return Unit(why=say("granularity.few_parts"))
+        return Unit(why=say("granularity.unmeasured"))
     return reach
 
 
@@ -129,7 +129,7 @@ def _threshold(of: Touches) -> float | str:
     if of.skipped and not of.neighbour:
         return of.skipped
     if of.there is None or of.waiting is None:
-        return say("granularity.no_references")
+        return say("granularity.unmeasured")
     if of.waiting.low < _LEAST_CONTRAST * of.there.high:
         waiting, there = format_seconds(of.waiting.median), format_seconds(of.there.median)
         return say("granularity.no_contrast", waiting=waiting, there=there)
@@ -149,7 +149,7 @@ def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
     """
     spans = sorted(states)
     if not spans:
-        return Unit(why=say("granularity.no_distance"))
+        return Unit(why=say("granularity.unmeasured"))
     order = [states[span] for span in spans]
     if "far" not in order and "unclear" not in order:
         return Unit(spans[-1], beyond=True, reached=not after)
@@ -157,19 +157,12 @@ def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
     if order[step] == "unclear" or any(b == "near" for _, b in pairwise(order[step:])):
         return Unit(why=say("granularity.no_step"))
     if step == 0:
-        return _none_near(spans[0], after=after)
+        # Not even the nearest page, or the smallest part, is there.
+        is_page = after and spans[0] <= _PAGE_BYTES
+        return Unit(spans[0]) if is_page else Unit(why=say("granularity.unmeasured"))
     last, first = spans[step - 1], spans[step]
     has_gap = first > 2 * last
     if after:
         return Unit(first, more_than=last if has_gap else 0)
     # A part of `first` was not completed, so half of it is the most; one of `last` was, so that is the least.
     return Unit(first // 2, more_than=last // 2) if has_gap else Unit(last)
-
-
-def _none_near(nearest: int, *, after: bool) -> Unit:
-    """Where not even the nearest page, or the smallest part, is there."""
-    if not after:
-        return Unit(why=say("granularity.smallest_part"))
-    if nearest <= _PAGE_BYTES:
-        return Unit(nearest)
-    return Unit(why=say("granularity.none_near", size=format_bytes(nearest)))
