@@ -123,7 +123,7 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
         yield Point("none", say("health.no_link"))
         return
     if reference and (other := reference.run.fingerprint.device.name) != device.name:
-        yield Point("ATTENTION", say("health.other_device", reference=reference.name, other=other))
+        yield Point("ATTENTION", say("compare.other_device", name=reference.name, expected=other, device=device.name))
     busy = _busy(run)
     if busy:
         yield Point("ATTENTION", say("health.busy", percent=100 * busy), (say("health.busy_do"),))
@@ -153,8 +153,7 @@ def _link_points(run: Run, pinned: list[Rate]) -> Iterator[Point]:
         if carries and fastest > _ABOVE * carries:
             yield Point("ATTENTION", say("health.link_unlike_rate", now=now, rate=format_rate(fastest)))
             continue
-        do = say("health.reseat") if link.is_narrower else say("health.link_speed_do")
-        yield Point("FAULT", _degraded(now, best, fastest, pinned), (do,))
+        yield Point("FAULT", _degraded(now, best, fastest, pinned), (say("health.reseat"),))
 
 
 def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
@@ -198,15 +197,19 @@ def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tup
         if normal is None or rate.rate >= normal.low:
             continue
         faulty = rate.memory == "pinned" and not busy and rate.rate < _FAULTY_RATIO * normal.low
-        text = say(
-            "health.slow",
-            memory=memory_label(rate.memory).capitalize(),
-            way=rate.direction.upper(),
-            rate=format_rate(rate.rate),
-            low=format_rate(normal.low),
-            high=format_rate(normal.high),
-        )
-        yield rate, Point("FAULT" if faulty else "ATTENTION", text, _causes(run, rate.memory))
+        yield rate, Point("FAULT" if faulty else "ATTENTION", _beside(rate, normal), _causes(run, rate.memory))
+
+
+def _beside(rate: Rate, normal: Expected) -> str:
+    """A rate with the range of the reference."""
+    return say(
+        "health.slow",
+        memory=memory_label(rate.memory).capitalize(),
+        way=rate.direction.upper(),
+        rate=format_rate(rate.rate),
+        low=format_rate(normal.low),
+        high=format_rate(normal.high),
+    )
 
 
 def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Iterator[tuple[Rate, Point]]:
@@ -242,10 +245,11 @@ def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], car
     best = max((rate for rate in rates if rate.memory == "pinned"), key=lambda rate: rate.rate)
     told = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
     if best.normal and reference:
+        if not carries:
+            return Point("OK", _beside(best, best.normal))
         low, high = format_rate(best.normal.low), format_rate(best.normal.high)
         name = reference.run.fingerprint.device.name
-        key = "health.ok" if carries else "health.ok_no_link"
-        return Point("OK", say(key, device=name, low=low, high=high, **told))
+        return Point("OK", say("health.ok", device=name, low=low, high=high, **told))
     if carries:
         return Point("OK", say("health.ok_theory", device=run.fingerprint.device.name, **told))
     return Point("none", say("health.link_unread", **told), (say("health.link_unread_do"),))

@@ -42,9 +42,8 @@ class MapView:
 
 @dataclass(frozen=True)
 class FleetMap:
-    """Lines with their names, columns with theirs, and views to choose from; `folded` hosts share lines with others."""
+    """Lines with their names, columns with theirs, and views to choose from."""
 
     lines: list[str]
     columns: list[str]
     views: list[MapView]
-    folded: int

@@ -1,6 +1,6 @@
 """What `isthmus check` says of one device: the verdict first, at most fifteen lines; a line alone under a launcher."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -145,34 +145,41 @@ def _link(run: Run) -> str:
     if not links:
         return ""
     last = links[-1]
-    parts = [
-        say("health.link_now", generation=last.generation or "?", width=last.width or "?"),
-        say("health.link_most", generation=last.max_generation or "?", width=last.max_width or "?"),
-    ]
-    if last.read_under_load:
-        told = {"generation": last.generation_under_load or "?", "width": last.width_under_load or "?"}
-        parts.append(say("health.link_loaded", **told))
-    if last.replays is not None:
-        parts.append(say("health.replays_counted", all=last.replays, more=replays_of(run) or 0))
-    return say("health.link_fact", facts=say("common.comma").join(parts))
+    loaded = (last.generation_under_load, last.width_under_load) if last.read_under_load else (None, None)
+    told = say(
+        "health.link_fact",
+        idle=_lanes(last.generation, last.width),
+        most=_lanes(last.max_generation, last.max_width),
+        loaded=_lanes(*loaded),
+    )
+    if last.replays is None:
+        return told
+    counted = say("health.replays_counted", all=last.replays, more=replays_of(run) or 0)
+    return say("common.comma").join([told, counted])
+
+
+def _lanes(generation: int | None, width: int | None) -> str:
+    """``5.0 x16``."""
+    return f"{generation}.0 x{width or '?'}" if generation else "?"
 
 
 def _host(run: Run) -> str:
-    return say("health.host_fact", facts=say("common.between_clauses").join(_host_facts(run)))
-
-
-def _host_facts(run: Run) -> Iterator[str]:
     host, device = run.fingerprint.host, run.fingerprint.device
-    near = next((node.cpus for node in host.numa_nodes if node.id == device.numa_node), "")
-    if near and not device.shares_host_memory:
-        yield say("health.near_cpus", cpus=near)
-    yield say("health.huge_pages", setting=host.memory.transparent_huge_pages or "?")
     limit = host.limits.locked_memory_bytes
-    yield say("health.lock_unlimited") if limit is None else say("health.lock_limit", limit=format_bytes(limit))
-    if host.iommu:
-        yield say("health.iommu", mode=host.iommu)
-    if confidential := device.conditions.get("confidential_computing"):
-        yield say("health.confidential_mode", mode=confidential)
+    near = next((node.cpus for node in host.numa_nodes if node.id == device.numa_node), "")
+    facts = [say("health.near_cpus", cpus=near)] if near and not device.shares_host_memory else []
+    named = {
+        "huge_pages": host.memory.transparent_huge_pages or "?",
+        "locked_memory": "unlimited" if limit is None else format_bytes(limit),
+        "iommu": host.iommu,
+        "confidential": device.conditions.get("confidential_computing"),
+    }
+    facts += [
+        say("labels.told", name=say(f"compare_causes.name_{topic}"), value=value)
+        for topic, value in named.items()
+        if value
+    ]
+    return say("health.host_fact", facts=say("common.between_clauses").join(facts))
 
 
 def _wrapped(first: str, others: str, text: str, width: int) -> list[str]:

@@ -162,7 +162,7 @@ def test_a_reference_of_another_device_is_named() -> None:
     device = replace(healthy().fingerprint.device, name="NVIDIA L40S")
     health = judge(replace(healthy(), fingerprint=replace(healthy().fingerprint, device=device)), h200())
     assert health.level == "ATTENTION"
-    assert "h200-pcie5 is of another device, NVIDIA H200" in first(health)
+    assert "h200-pcie5 was measured on NVIDIA H200, not on NVIDIA L40S" in first(health)
 
 
 def test_causes_stand_in_the_order_of_likelihood() -> None:

@@ -42,7 +42,7 @@ def _chart(comparison: Comparison, experiment: str) -> Chart | None:
     x = Axis(say("page.size"), labels="bytes")
     return Chart(
         title=experiment,
-        label=say("compare.chart_label", experiment=experiment),
+        label=say("terminal.labelled", label=experiment, text=say("compare.column_ratio")),
         spec=points_chart([cloud for cloud in clouds if cloud.rows], x, y),
     )
 

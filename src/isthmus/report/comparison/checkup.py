@@ -36,7 +36,7 @@ def check_verdict(checkup: Checkup) -> list[str]:
     found = [say(answer, right=counts["right"], slow=counts["slow"], fast=counts["fast"], total=total)]
     if checkup.other_device:
         base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
-        found.append(say("compare.other_device", base=base, new=new))
+        found.append(say("compare.other_device", name=checkup.reference.name, expected=base, device=new))
     if checkup.busy_host:
         found.append(say("compare.busy_host"))
     return found

@@ -20,7 +20,7 @@ def comparison_document(shown: Comparison | Checkup) -> Document:
 
 def _comparison(shown: Comparison) -> Document:
     charts = ratio_charts(shown)
-    drawn = (Heading(say("compare.charts"), where="page"), Charts(charts, legend(shown))) if charts else ()
+    drawn = (Heading(say("compare.column_ratio"), where="page"), Charts(charts, legend(shown))) if charts else ()
     lists = {
         "compare.gates": gate_sentences(shown),
         "compare.causes": cause_sentences(shown.causes),

@@ -100,7 +100,7 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
     found.append(_answer(comparison))
     if comparison.other_device:
         base, new = describe_device(comparison.base), describe_device(comparison.new)
-        found.append(say("compare.other_device", base=base, new=new))
+        found.append(say("compare.other_device", name=comparison.base.run, expected=base, device=new))
     if comparison.busy_host:
         found.append(say("compare.busy_host"))
     return found

@@ -36,7 +36,8 @@ from isthmus.fleet import (
     host_list,
     is_host_name,
 )
-from isthmus.language import enumerated, say
+from isthmus.language import enumerated, first_few, say
+from isthmus.messages import printable
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.words import group_name
 from isthmus.report.fleet.data import fleet_data
@@ -81,7 +82,7 @@ def _blocks(survey: Survey) -> Iterator[Block]:
     yield from _causes(survey)
     if survey.unjudged < survey.count:
         yield Heading(say("fleet.map"), where="page")
-        yield HeatMap(say("fleet.map_label", **_counts(survey)), partial(fleet_map, survey))
+        yield HeatMap(say("fleet.title", **_counts(survey)), partial(fleet_map, survey))
     yield from _slow(survey)
     for judged in survey.groups[:_MOST_GROUPS]:
         yield Heading(say("fleet.usual", device=judged.group.name))
@@ -105,11 +106,10 @@ def _causes(survey: Survey) -> Iterator[Block]:
         causes[outlier.cause].append(outlier)
     ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
     if ordered:
-        yield Heading(say("fleet.by_cause"))
         rows = [_cause_row(survey, cause, found) for cause, found in ordered]
         yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
         whys = {cause_name(cause): cause_why(cause) for cause, _ in ordered}
-        yield Bullets(tuple(Item(say("fleet.cause_why", name=name, why=why)) for name, why in whys.items() if why))
+        yield Bullets(tuple(Item(say("terminal.labelled", label=name, text=why)) for name, why in whys.items() if why))
     if suspects := suspect_hosts(survey):
         yield Code(say("fleet.suspects"), suspects)
     if odd := odd_names(survey):
@@ -126,29 +126,38 @@ def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> tuple[st
 
 
 def _slow(survey: Survey) -> Iterator[Block]:
+    """The devices that lose most, why, and what to run next; a terminal shows fewer."""
     if not survey.outliers:
         return
     yield Heading(say("fleet.slow_devices"))
-    names = ("device", "lost", "severity", "when", "directions", "cause", "evidence", "next")
     wheres: tuple[tuple[Where, int], ...] = (("terminal", _MOST_BRIEF), ("long", _MOST_DEVICES))
     for where, most in wheres:
-        rows = [_slow_row(survey, outlier) for outlier in survey.outliers[:most]]
-        yield Table((_grid(names, rows, words=3),), where=where)
-        if len(survey.outliers) > most:
-            yield Prose(say("fleet.more", count=len(survey.outliers) - most), "small", where=where)
+        shown = survey.outliers[:most]
+        rows = [_slow_row(survey, outlier) for outlier in shown]
+        yield Table((_grid(("device", "lost", "when", "cause"), rows, words=1),), where=where)
+        if (hidden := len(survey.outliers) - most) > 0:
+            yield Prose(say("compare.more", count=hidden), "small", where=where)
+        yield Code(say("fleet.next"), _commands(survey, shown), where=where)
 
 
 def _slow_row(survey: Survey, outlier: Outlier) -> tuple[str, tuple[str | Cell, ...]]:
     state: CellState = "failed" if outlier.severity == "severe" else "wide" if outlier.severity == "clear" else "ok"
     return device_name(survey, outlier.device), (
         Cell(percent(outlier.lost), state=state),
-        say(f"fleet.severity_{outlier.severity}"),
         enumerated([say(f"fleet.column_{phase}") for phase in outlier.phases]),
-        say("common.comma").join(map(_way, outlier.directions)),
-        cause_name(outlier.cause),
         evidence(survey, outlier),
-        outlier.command,
     )
+
+
+def _commands(survey: Survey, shown: Sequence[Outlier]) -> str:
+    """One command a line, with the devices that it is for as a comment."""
+    devices: dict[str, list[str]] = defaultdict(list)
+    for outlier in shown:
+        of = survey.gathered.devices[outlier.device]
+        devices[outlier.command].append(
+            printable(device_name(survey, outlier.device)) if is_host_name(of.host) else of.spec
+        )
+    return "\n".join(f"{command}  # {first_few(names)}" for command, names in devices.items())
 
 
 def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
@@ -186,11 +195,6 @@ def _typical(survey: Survey, judged: Judged, cell: CellKey) -> str:
         return format_seconds(min(points, key=lambda pair: pair[0].bytes)[1])
     point, seconds = max(points, key=lambda pair: pair[0].bytes)
     return format_rate(point.bytes * (2 if point.direction == "both" else 1) / seconds)
-
-
-def _way(direction: str) -> str:
-    """As short as a column of words allows."""
-    return direction if direction == "both" else direction.upper()
 
 
 def _spread(cells: Sequence[npt.NDArray[np.float32]]) -> str:

@@ -16,10 +16,7 @@ def about_files(survey: Survey) -> list[str]:
     everything = survey.gathered
     found = [say("fleet.files", count=everything.files)]
     if everything.skipped:
-        kinds = [
-            f"{count} {say('fleet.kind_unreadable') if kind == 'unreadable' else kind}"
-            for kind, count in everything.skipped.most_common()
-        ]
+        kinds = [f"{count} {kind}" for kind, count in everything.skipped.most_common()]
         found.append(say("fleet.skipped", names=first_few(kinds)))
     found += everything.unreadable
     if everything.of_ranks:
@@ -75,6 +72,5 @@ def _twins(survey: Survey) -> list[str]:
         found = {device.twin: str(device.path) for device in reversed(devices) if device.host == host}
         files[host] = dict(sorted(found.items()))
     return [
-        say("fleet.same_name", host=host, count=len(found), files=enumerated(list(dict.fromkeys(found.values()))[:2]))
-        for host, found in files.items()
+        f"{host}{in_brackets(enumerated(list(dict.fromkeys(found.values()))[:2]))}" for host, found in files.items()
     ]

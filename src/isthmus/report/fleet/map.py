@@ -38,7 +38,7 @@ def fleet_map(survey: Survey) -> FleetMap:
     for name, cells in _kinds(survey).items():
         fields = {phase: _fields(survey, phase, cells, row, column, shape) for phase in ("alone", "together")}
         views.append(MapView(name, fields["alone"].tolist(), fields["together"].tolist()))
-    return FleetMap(lines, names[:wide], views, _folded(hosts, lines, starts))
+    return FleetMap(lines, names[:wide], views)
 
 
 def _ordered(survey: Survey) -> list[str]:
@@ -60,10 +60,6 @@ def _lines(hosts: Sequence[str]) -> tuple[list[str], list[int]]:
         for part in (rest[start : start + size] for start in starts)
     ]
     return [*hosts[:_MOST_ALONE], *names], [*range(_MOST_ALONE), *(_MOST_ALONE + start for start in starts)]
-
-
-def _folded(hosts: Sequence[str], lines: Sequence[str], starts: Sequence[int]) -> int:
-    return len(hosts) - starts[_MOST_ALONE] if len(lines) < len(hosts) else 0
 
 
 def _kinds(survey: Survey) -> dict[str, list[tuple[int, CellKey]]]:

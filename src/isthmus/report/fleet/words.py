@@ -29,8 +29,8 @@ def facts_text(found: Sequence[Difference]) -> str:
             say(
                 "fleet.fact",
                 name=say(f"compare_causes.name_{fact.topic}"),
-                value=fact.new or say("fleet.none"),
-                usual=fact.base or say("fleet.none"),
+                value=fact.new or say("compare.unknown"),
+                usual=fact.base or say("compare.unknown"),
             )
             for fact in found
         ]
@@ -52,7 +52,7 @@ def verdict(survey: Survey) -> str:
     judged = survey.count - survey.unjudged
     if not judged:
         if survey.by_reference:
-            return say("fleet.verdict_by_reference", least=LEAST_ALIKE)
+            return say("fleet.some_unjudged", count=survey.unjudged, total=survey.count, least=LEAST_ALIKE)
         return say("fleet.verdict_unjudged", least=LEAST_ALIKE, known=say("common.comma").join(known_references()))
     if not survey.outliers:
         return say("fleet.verdict_none", judged=judged)
@@ -93,7 +93,7 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
         if (of.name, of.backend) != (known.fact("device"), known.fact("backend")):
             device = judged.group.device
             expected = through(of.backend, of.name) if of.name == known.fact("device") else of.name
-            text = say("fleet.reference_other", name=survey.reference.name, expected=expected, device=device)
+            text = say("compare.other_device", name=survey.reference.name, expected=expected, device=device)
             found.append((text, True))
         found.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
     if below := survey.below:
@@ -108,18 +108,16 @@ def contention(judged: Judged, margin: float) -> str:
     if not found:
         return ""
     losing = [each for each in found if each.lost > margin]
-    if not losing:
-        return say("fleet.contention_none", count=len(found), margin=percent(margin))
-    # The first of each class loses most.
-    by_link, by_others = (next((each for each in losing if each.by_link is is_it), None) for is_it in (True, False))
-    worst = [
-        say(f"fleet.contention_{name}", lost=percent(each.lost), kind=group_name(each.kind))
-        for name, each in (("link", by_link), ("others", by_others))
-        if each
-    ]
-    lost = say("fleet.contention", count=len(losing), total=len(found), margin=percent(margin), worst=enumerated(worst))
-    if not any(each.by_link for each in found):
-        return lost  # Nobody knows of the links.
+    lost = say(
+        "fleet.contention",
+        count=len(losing),
+        total=len(found),
+        margin=percent(margin),
+        lost=percent(max(found[0].lost, 0.0)),
+    )
+    if not losing or not any(each.by_link for each in found):
+        return lost  # Nothing to explain, or nobody knows of the links.
+    by_link = any(each.by_link for each in losing)
     return sentences([lost, say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")])
 
 
@@ -136,8 +134,8 @@ def cause_why(cause: str) -> str:
 
 def evidence(survey: Survey, outlier: Outlier) -> str:
     """What speaks for the likely cause of one device, and what else it has that most have not."""
-    found = _evidence(survey, outlier)
-    return say("fleet.also", evidence=found, facts=facts_text(outlier.others)) if outlier.others else found
+    found = [_evidence(survey, outlier), facts_text(outlier.others) if outlier.others else ""]
+    return say("common.between_clauses").join(filter(None, found))
 
 
 def odd_names(survey: Survey) -> str:
@@ -153,10 +151,11 @@ def _evidence(survey: Survey, outlier: Outlier) -> str:
         return say("fleet.evidence_neighbours", names=first_few(specs))
     if outlier.causes:
         return facts_text([outlier.causes[0].difference])
-    if outlier.pattern == "neighbours":
-        return say("fleet.evidence_together")
+    name = cause_name(outlier.cause)
+    if outlier.pattern != "some":
+        return name
     names = first_few(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), most=2)
-    return say(f"fleet.evidence_{outlier.pattern}", names=names)
+    return say("fleet.evidence_some", names=names)
 
 
 def _beside_reference(survey: Survey, judged: Judged) -> str:

@@ -45,7 +45,6 @@ def test_many_hosts_share_lines_that_show_the_worst(
     assert drawn.lines[:2] == ["n19", "n11"]
     assert drawn.lines[2] == "n3 to n4, 5 hosts"
     assert len(drawn.lines) <= 6
-    assert drawn.folded == 18
     assert all(len(view.alone) == len(drawn.lines) for view in drawn.views)
     assert drawn.views[0].alone[2][0] > 50
     assert drawn.views[0].alone[3] == [0] * 8
