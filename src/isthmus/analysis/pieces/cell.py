@@ -30,27 +30,23 @@ class Kind:
     typical: Key  # what is spoken of where several sizes and numbers were measured
 
 
+PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
+_BATCHED = ("graph", "batch", "device_pack", "pack", *PACKED_ON_THREADS, "kernel", "mapped_kernel")
 # Mapped memory stands in for pinned memory where kernels reach no other: `mapped_kernel`.
 BATCHING = Kind(
     "batching",
-    (
-        *("waited_copies", "copies", "graph", "batch", "device_pack"),
-        *("pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
-    ),
+    ("waited_copies", "copies", *_BATCHED),
     "copies",
-    ("graph", "batch", "device_pack", "pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
+    _BATCHED,
     ("scattered", "strided", "contiguous"),
     "rate",
     (4 * KIB, 4096),
 )
 STRIDED = Kind(
     "strided",
-    (
-        *("section", "copies", "batch", "whole", "device_pack"),
-        *("kernel", "mapped_kernel", "pack", "pack_threads", "pack_kernel"),
-    ),
+    ("section", "copies", "batch", "whole", "device_pack", "kernel", "mapped_kernel", "pack", *PACKED_ON_THREADS),
     "section",
-    ("device_pack", "kernel", "mapped_kernel", "pack_threads", "pack_kernel"),
+    ("device_pack", "kernel", "mapped_kernel", *PACKED_ON_THREADS),
     ("contiguous", "strided"),
     "time",
     (8, 32 * KIB),
@@ -140,18 +136,21 @@ class Cell:
     @property
     def gain(self) -> Interval | None:
         """How many times as fast as the incumbent the fastest is; None where either was not measured."""
-        incumbent = self.points.get(self.kind.incumbent)
-        return ratio(self.best.rate, incumbent.rate) if incumbent and self.ranking else None
+        return self._over(self.kind.incumbent) if self.ranking else None
 
     @property
     def lead(self) -> Interval | None:
         """The gain; where the incumbent is the fastest, how far it is ahead of the next."""
         if self.fastest != self.kind.incumbent:
             return self.gain
-        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+        return self._over(self.ranking[1]) if len(self.ranking) > 1 else None
 
     @property
     def gains(self) -> bool:
         """Whether something beats the incumbent significantly, and by enough to act on."""
         incumbent = self.points.get(self.kind.incumbent)
         return bool(incumbent and self.gain and above(self.best, incumbent) and self.gain.median >= MATTERS)
+
+    def _over(self, method: str) -> Interval | None:
+        other = self.points.get(method)
+        return ratio(self.best.rate, other.rate) if other else None

@@ -1,10 +1,10 @@
 """The rate of every method against the bytes of a piece, for a few numbers of pieces, and the tables of all figures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from isthmus.analysis.labels import in_one_text, told
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.pieces.cell import STRIDED, Cell
+from isthmus.analysis.pieces.cell import STRIDED, Cell, Kind
 from isthmus.analysis.pieces.map import Source, corner, count_words, methods_legend
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.pieces.words import method_look, method_name, surface_title
@@ -55,7 +55,9 @@ def method_cell(cell: Cell, method: str) -> Shown:
         nothing = say("pieces_report.nothing_to_do") if cell.kind is STRIDED else ""
         return skipped(reason) if reason else missing(nothing)
     point = cell.points[method]
-    return rate_cell(point) if cell.kind.shows == "rate" else _time_cell(point)
+    if cell.kind.shows == "rate":
+        return rate_cell(point)
+    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(told(point)))
 
 
 def rate_cell(point: Point | None) -> Shown:
@@ -63,10 +65,6 @@ def rate_cell(point: Point | None) -> Shown:
     if point is None:
         return missing()
     return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=in_one_text(told(point)))
-
-
-def _time_cell(point: Point) -> Shown:
-    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(told(point)))
 
 
 def _charts(runs: Sequence[Run], index: int, surface: Surface) -> Iterator[Chart]:
@@ -79,40 +77,30 @@ def _charts(runs: Sequence[Run], index: int, surface: Surface) -> Iterator[Chart
 
 def _chart(run: Run, surface: Surface, count: int) -> chart.Spec:
     limit = link_rate(run)
+    curves = ((method, surface.along_sizes(count, method)) for method in surface.methods)
     return curves_chart(
-        [_drawn(surface, count, method) for method in surface.methods if surface.along_sizes(count, method)],
+        [_drawn(surface.kind, method, points) for method, points in curves if points],
         Axis(corner(surface.kind), labels="bytes"),
         Axis("GB/s"),
         rules=[(limit / 1e9, say("labels.link_rate", rate=format_rate(limit)))] if limit else [],
     )
 
 
-def _drawn(surface: Surface, count: int, method: str) -> Drawn:
-    name = method_name(method)
-    rows = tuple(
-        chart.row(
-            name,
-            size,
-            point.rate.median / 1e9,
-            point.rate.low / 1e9,
-            point.rate.high / 1e9,
-            **{say("labels.told_method"): name, corner(surface.kind): format_bytes(size)},
-            **told(point),
-        )
-        for size, point in surface.along_sizes(count, method).items()
-    )
-    return Drawn(name, method_look(surface.kind, method), rows)
+def _drawn(kind: Kind, method: str, points: Mapping[int, Point]) -> Drawn:
+    name, rows = method_name(method), []
+    for size, point in points.items():
+        median, low, high = (each / 1e9 for each in point.rate)
+        named = {say("labels.told_method"): name, corner(kind): format_bytes(size)}
+        rows.append(chart.row(name, size, median, low, high, **named, **told(point)))
+    return Drawn(name, method_look(kind, method), tuple(rows))
 
 
 def _grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
     """Sizes down, methods across, a group for each number of pieces."""
-    groups = []
-    for count in sorted({count for _, count in surface.cells}):
-        rows = tuple(
-            Row(format_bytes(size), tuple(method_cell(cell, method) for method in surface.methods))
-            for (size, each), cell in surface.cells.items()
-            if each == count
-        )
-        groups.append(Group(count_words(surface.kind, count), rows))
+    groups: dict[int, list[Row]] = {}
+    for (size, count), cell in surface.cells.items():
+        row = Row(format_bytes(size), tuple(method_cell(cell, method) for method in surface.methods))
+        groups.setdefault(count, []).append(row)
+    shown = tuple(Group(count_words(surface.kind, count), tuple(groups[count])) for count in sorted(groups))
     title = surface_title(runs, index, surface)
-    return Grid(title, method_columns(surface.methods), tuple(groups), corner=corner(surface.kind))
+    return Grid(title, method_columns(surface.methods), shown, corner=corner(surface.kind))

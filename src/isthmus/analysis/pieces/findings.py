@@ -12,13 +12,13 @@ from isthmus.record import Run, format_bytes, format_seconds
 
 
 def gain_finding(run: Run, topic: str, cells: Sequence[Cell]) -> Finding | None:
-    """What moves pieces of one shape fastest, each way and with each memory, where the incumbent was measured too."""
+    """What beats the incumbent for pieces of one shape, each way and with each memory, or that nothing does."""
     compared = [cell for cell in cells if cell.gain]
     if not compared:
         return None
     gaining = [cell for cell in compared if cell.gains]
     cause = _cause(run, max(gaining, key=times_of)) if gaining else ""
-    return Finding("note", topic, _about(compared), cause, _advice(compared))
+    return Finding("note", topic, _about(gaining or compared), cause, _advice(compared))
 
 
 def takeaway_of(cells: Sequence[Cell]) -> Takeaway:
@@ -66,9 +66,9 @@ def _advice(cells: Sequence[Cell]) -> str:
     """What to do each way, as the ways differ in it."""
     ways: dict[str, list[str]] = {}
     for cell in cells:
-        key = f"pieces.advice_{cell.fastest}" if cell.gains else "pieces.keep"
+        key = f"pieces.advice_{cell.fastest if cell.gains else cell.kind.incumbent}"
         if can_say(key):
-            ways.setdefault(say(key, incumbent=method_name(cell.kind.incumbent)), []).append(way_words(cell))
+            ways.setdefault(say(key), []).append(way_words(cell))
     if len(ways) == 1:
         return capitalised(next(iter(ways)))
     between = say("common.between_clauses")

@@ -20,21 +20,17 @@ Source = tuple[int, Surface]
 
 def main_sources(sources: Sequence[Source]) -> list[Source]:
     """The surfaces of each run to look at first."""
-    runs = dict.fromkeys(index for index, _ in sources)
-    return [
-        (index, surface)
-        for index in runs
-        for surface in main_surfaces([surface for each, surface in sources if each == index])
-    ]
+    runs: dict[int, list[Surface]] = {}
+    for index, surface in sources:
+        runs.setdefault(index, []).append(surface)
+    return [(index, surface) for index, surfaces in runs.items() for surface in main_surfaces(surfaces)]
 
 
 def map_parts(runs: Sequence[Run], sources: Sequence[Source]) -> list[Part]:
     """The maps to look at first, then, on the page alone, others of several sizes and numbers."""
-    several = [(index, surface) for index, surface in sources if len(surface.methods) > 1]
+    several = [source for source in sources if len(source[1].methods) > 1]
     main = main_sources(several)
-    others = [
-        source for source in several if source not in main and len(source[1].sizes) > 1 and len(source[1].counts) > 1
-    ]
+    others = [each for each in several if each not in main and min(len(each[1].sizes), len(each[1].counts)) > 1]
     parts = []
     if main:
         kind = main[0][1].kind
@@ -91,29 +87,24 @@ def _part(runs: Sequence[Run], title: str, note: str, sources: Sequence[Source])
 
 def fastest_grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
     """The fastest method by size and number."""
+    kind, counts = surface.kind, surface.counts
     rows = tuple(
-        Row(format_bytes(size), tuple(fastest_cell(surface.measured.get((size, count))) for count in surface.counts))
+        Row(format_bytes(size), tuple(fastest_cell(surface.measured.get((size, count))) for count in counts))
         for size in surface.sizes
     )
-    columns = tuple(
-        Column(count_words(surface.kind, count).replace(" ", "\n"), count_words(surface.kind, count))
-        for count in surface.counts
-    )
-    return Grid(surface_title(runs, index, surface), columns, (Group("", rows),), corner=corner(surface.kind))
+    names = [count_words(kind, count) for count in counts]
+    columns = tuple(Column(name.replace(" ", "\n"), name) for name in names)
+    return Grid(surface_title(runs, index, surface), columns, (Group("", rows),), corner=corner(kind))
 
 
 def _chart(runs: Sequence[Run], index: int, surface: Surface) -> Chart:
+    kind, title = surface.kind, surface_title(runs, index, surface)
     tiles: dict[str, list[chart.Row]] = {}
     for (size, count), cell in surface.measured.items():
-        name, figure = method_name(cell.fastest), figure_words(surface.kind, cell.best)
-        told = {say("labels.told_method"): fastest_cell(cell).text, say(f"labels.told_{surface.kind.shows}"): figure}
-        rate = cell.best.rate.median / 1e9
-        text = f"{rate:.{decimals(rate)}f}" if surface.kind.shows == "rate" else figure
+        name, figure, rate = method_name(cell.fastest), figure_words(kind, cell.best), cell.best.rate.median / 1e9
+        text = f"{rate:.{decimals(rate)}f}" if kind.shows == "rate" else figure
+        told = {say("labels.told_method"): fastest_cell(cell).text, say(f"labels.told_{kind.shows}"): figure}
         tiles.setdefault(cell.fastest, []).append(tile(name, str(count), format_bytes(size), text, **told))
-    drawn = [
-        Drawn(method_name(method), method_look(surface.kind, method), tuple(rows)) for method, rows in tiles.items()
-    ]
-    title = surface_title(runs, index, surface)
+    drawn = tuple(Drawn(method_name(each), method_look(kind, each), tuple(rows)) for each, rows in tiles.items())
     across, down = tuple(map(str, surface.counts)), tuple(map(format_bytes, surface.sizes))
-    named = say(f"pieces_report.axis_{surface.kind.experiment}"), corner(surface.kind)
-    return Chart(title, title, Tiles(tuple(drawn), across, down, *named))
+    return Chart(title, title, Tiles(drawn, across, down, say(f"pieces_report.axis_{kind.experiment}"), corner(kind)))

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isthmus.analysis.pieces.alignment import without_misaligned
-from isthmus.analysis.pieces.cell import BATCHING, Cell, Key, Kind, Shape
+from isthmus.analysis.pieces.cell import BATCHING, PACKED_ON_THREADS, Cell, Key, Kind, Shape
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
 from isthmus.record import Case, Direction, LayoutName, Run, kind_rank
 
-_PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
+# Direction, host memory and layouts.
+_Setting = tuple[Direction | None, str, tuple[LayoutName, LayoutName]]
 
 
 @dataclass(frozen=True)
@@ -53,29 +54,22 @@ class Surface:
         return [method for method in self.kind.methods if method in found]
 
     @property
-    def threads(self) -> int:
-        """Those that packed, 0 where none did."""
-        return max((cell.threads for cell in self.cells.values()), default=0)
-
-    @property
     def typical(self) -> Cell | None:
         """The cell nearest to the experiment's typical pieces that compares the incumbent with another method."""
-        known = [
-            cell
-            for cell in self.cells.values()
-            if cell.pieces > 1 and self.kind.incumbent in cell.points and len(cell.ranking) > 1
-        ]
-        return min(known, key=lambda cell: _distance(_key(cell), self.kind.typical), default=None)
+        compared = (key for key, cell in self.cells.items() if cell.pieces > 1 and cell.gain and len(cell.ranking) > 1)
+        nearest = min(compared, key=lambda key: _distance(key, self.kind.typical), default=None)
+        return self.cells[nearest] if nearest else None
 
     def along_counts(self, size: int, method: str) -> dict[int, Point]:
         """A method's points by the number of pieces, for pieces of one size."""
-        found = {count: cell.points for (each, count), cell in sorted(self.cells.items()) if each == size}
-        return {count: points[method] for count, points in found.items() if method in points}
+        return {count: point for (each, count), point in self._along(method) if each == size}
 
     def along_sizes(self, count: int, method: str) -> dict[int, Point]:
         """A method's points by the bytes of a piece, for one number of pieces."""
-        found = {size: cell.points for (size, each), cell in sorted(self.cells.items()) if each == count}
-        return {size: points[method] for size, points in found.items() if method in points}
+        return {size: point for (size, each), point in self._along(method) if each == count}
+
+    def _along(self, method: str) -> list[tuple[Key, Point]]:
+        return [(key, cell.points[method]) for key, cell in self.cells.items() if method in cell.points]
 
 
 @once(kept=16)
@@ -96,21 +90,21 @@ def piece_cells(run: Run, kind: Kind) -> Sequence[Cell]:
 @once(kept=16)
 def piece_surfaces(run: Run, kind: Kind) -> Sequence[Surface]:
     """The surfaces of an experiment with a point, in the order of their cells; known sections are no part of them."""
-    groups: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in piece_cells(run, kind):
-        if not cell.shape.is_known:
-            groups.setdefault((cell.direction, cell.host_memory, cell.layouts, _pitch(cell)), []).append(cell)
-    refused: dict[tuple[object, ...], dict[str, str]] = {}
+    refused: dict[_Setting, dict[str, str]] = {}
     for case in _cases(run, kind):
         if case.skipped and not (case.pieces or case.rows):
             setting = case.direction, _memory(case), (case.host_layout, case.device_layout)
             refused.setdefault(setting, {})[_method(case)] = case.note
-    found = []
-    for chosen in groups.values():
-        first = chosen[0]
-        setting = first.direction, first.host_memory, first.layouts
-        cells = {_key(cell): cell for cell in sorted(chosen, key=_key)}
-        found.append(Surface(kind, *setting, _pitch(first), cells, refused.get(setting, {})))
+    groups: dict[tuple[Direction, str, tuple[LayoutName, LayoutName], int | None], dict[Key, Cell]] = {}
+    for cell in piece_cells(run, kind):
+        if not cell.shape.is_known:
+            pitch = None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
+            cells = groups.setdefault((cell.direction, cell.host_memory, cell.layouts, pitch), {})
+            cells[cell.shape.width_bytes, cell.pieces] = cell
+    found = (
+        Surface(kind, *setting, dict(sorted(cells.items())), refused.get(setting[:3], {}))
+        for setting, cells in groups.items()
+    )
     return [surface for surface in found if surface.measured]
 
 
@@ -159,7 +153,7 @@ def _cell(kind: Kind, cases: Sequence[Case], target: float) -> Cell:
     first = cases[0]
     assert first.direction is not None
     points = {_method(case): case_point(case, target) for case in cases if not case.skipped}
-    threads = (case.threads or 0 for case in cases if case.method in _PACKED_ON_THREADS and not case.skipped)
+    threads = (case.threads or 0 for case in cases if case.method in PACKED_ON_THREADS and not case.skipped)
     return Cell(
         kind,
         first.direction,
@@ -174,16 +168,8 @@ def _cell(kind: Kind, cases: Sequence[Case], target: float) -> Cell:
     )
 
 
-def _key(cell: Cell) -> Key:
-    return cell.shape.width_bytes, cell.pieces
-
-
 def _distance(ours: Key, theirs: Key) -> float:
     return math.dist([math.log(each) for each in ours], [math.log(each) for each in theirs])
-
-
-def _pitch(cell: Cell) -> int | None:
-    return None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
 
 
 def _place(cell: Cell) -> tuple[object, ...]:

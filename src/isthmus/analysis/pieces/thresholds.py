@@ -1,7 +1,7 @@
 """From how many pieces on a method beats the incumbent, and where the batch call's rate jumps."""
 
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import NamedTuple
 
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import Surface
@@ -16,8 +16,7 @@ from isthmus.record import Interval
 _CLIFF = 1.25
 
 
-@dataclass(frozen=True)
-class Cliff:
+class Cliff(NamedTuple):
     """Where the batch call takes significantly less time for larger pieces: between these sizes, with so many pieces.
 
     `gain` is how many times as long the smaller pieces take. `slow` and `fast` are what it moves on either side.
@@ -35,22 +34,18 @@ class Cliff:
 def count_thresholds(surface: Surface, known_within: float) -> dict[tuple[int, str], Threshold]:
     """By size and challenger, where both it and the incumbent were measured with two numbers of pieces at least."""
     found = {}
-    for size in surface.sizes:
-        incumbent = surface.along_counts(size, surface.kind.incumbent)
-        for method in surface.kind.challengers:
-            challenger = surface.along_counts(size, method)
-            counts = [count for count in incumbent if count in challenger]
-            if len(counts) < 2:
-                continue
+    # Numbers of rows lie too far apart for a line in their number.
+    is_line, incumbent = surface.kind is BATCHING, surface.kind.incumbent
+    for size, method in product(surface.sizes, surface.kind.challengers):
+        known, new = surface.along_counts(size, incumbent), surface.along_counts(size, method)
+        counts = [count for count in known if count in new]
+        if len(counts) > 1:
             # Drawn together, so that the two are independent of each other.
-            series = [points[count].samples for points in (incumbent, challenger) for count in counts]
+            series = [points[count].samples for points in (known, new) for count in counts]
             draws = resampled_medians(series, known_within=known_within)
             ours, theirs = draws[: len(counts)], draws[len(counts) :]
-            # Numbers of rows lie too far apart for a line in their number.
-            is_line = surface.kind is BATCHING
-            found[size, method] = (
-                uses_threshold(counts, ours - theirs) if is_line else size_threshold(counts, ours, theirs)
-            )
+            threshold = uses_threshold(counts, ours - theirs) if is_line else size_threshold(counts, ours, theirs)
+            found[size, method] = threshold
     return found
 
 

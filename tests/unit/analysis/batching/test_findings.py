@@ -53,7 +53,7 @@ def test_advice_is_given_only_where_it_helps(synthetic: ModuleType, synthetic_ba
     cases += synthetic_batching.cases({"copies": loop, "graph": worse}, direction="d2h")
     fix = topic(synthetic.run(cases), "batching_gain_pinned").fix
     assert fix.startswith("H2D, pinned: record the copies into a graph")
-    assert fix.endswith(" D2H, pinned: keep the copy loop.")
+    assert fix.endswith(" D2H, pinned: copy pieces one by one in a loop.")
 
 
 def test_without_a_gain_nothing_is_advised(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
@@ -64,7 +64,7 @@ def test_without_a_gain_nothing_is_advised(synthetic: ModuleType, synthetic_batc
     assert not found.cause
     said = takeaway(run)
     assert said.does.endswith("(copy loop), nothing significantly faster.")
-    assert said.advice == "Keep the copy loop."
+    assert said.advice == "Copy pieces one by one in a loop."
 
 
 def test_the_cliff_is_located(h200: Run) -> None:

@@ -38,7 +38,7 @@ def test_surfaces_stand_in_the_order_of_their_layouts_memory_and_direction(h200:
 def test_a_surface_knows_what_the_truth_is(h200: Run) -> None:
     surface = piece_surfaces(h200, BATCHING)[0]
     cell = surface.cells[4 * KIB, 4096]
-    assert surface.threads == 8
+    assert cell.threads == 8
     assert cell.fastest == "kernel"
     assert cell.best.rate.median == pytest.approx(49.4e9, rel=0.02)
     assert cell.gain

@@ -69,8 +69,8 @@ def test_advice_is_given_only_where_it_helps(synthetic: ModuleType, synthetic_st
     cases += synthetic_strided.column(loses, memory="pageable")
     fix = topic(synthetic.run(cases), "strided_column").fix
     assert fix == (
-        "H2D, pinned; D2H, pageable: keep the driver copy. D2H, pinned: let a kernel read or write the host memory in "
-        "place."
+        "H2D, pinned; D2H, pageable: move rows with the driver's 2-D or 3-D copy. D2H, pinned: let a kernel read or "
+        "write the host memory in place."
     )
 
 
@@ -88,10 +88,10 @@ def test_nothing_beats_the_drivers_copy(synthetic: ModuleType, synthetic_strided
     assert takeaway(run) == Takeaway(
         "A column of 30720 doubles, contiguous on the host, strided on the device: D2H pinned 10.0 us (driver copy), "
         "nothing significantly faster.",
-        "Keep the driver copy.",
+        "Move rows with the driver's 2-D or 3-D copy.",
     )
     column = topic(run, "strided_column")
-    assert column.fix == "Keep the driver copy."
+    assert column.fix == "Move rows with the driver's 2-D or 3-D copy."
     assert column.cause == ""
 
 
