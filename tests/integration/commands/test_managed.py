@@ -59,7 +59,7 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
     skipped = [case for case in run.cases if case.skipped]
     assert {"prefetch_whole", "read_mostly", "migration"} <= {case.method for case in skipped}
     assert all(case.note for case in skipped)
-    assert "Thresholds, 2 MiB" in told(run)
+    assert "Faster than copying all, 2 MiB" in told(run)
     assert "Managed pages do not migrate on demand here" in told(run).replace("\n", " ")
 
 
@@ -79,7 +79,7 @@ def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
     assert {found[method].verified for method in CUDA_WAYS} == {"yes"}
     [refused] = {case.note for case in run.cases if case.method == "system"}
     assert "pageableMemoryAccess is 0" in refused
-    assert "without advice: read-mostly" in told(run).replace("\n", " ")
+    assert "Best advice with 100 % touched: " in told(run).replace("\n", " ")
 
 
 @pytest.mark.parametrize(
