@@ -1,9 +1,7 @@
-"""Words that conclusions share: names of memory kinds, shares of the link, and how a curve ends."""
+"""Words that conclusions share: names of memory kinds, ranges and factors."""
 
-from isthmus.analysis.statistics.curve import Curve
-from isthmus.analysis.statistics.shape import largest, peak, plateau, trend
 from isthmus.language import can_say, say
-from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_rate
+from isthmus.record import GIB, KIB, MIB, Interval, Run, format_rate
 
 
 def memory_name(kind: str) -> str:
@@ -42,38 +40,6 @@ def link_rate(run: Run, *, both: bool = False) -> float | None:
         return None
     rate = device.link.theoretical_bytes_per_second
     return rate * (2 if both else 1) if rate else None
-
-
-def of_link(run: Run, rate: float, *, both: bool = False) -> str:
-    """`` (88 % of the link)``, or nothing where no link is known."""
-    limit = link_rate(run, both=both)
-    return say("common.of_link", percent=100 * rate / limit) if limit else ""
-
-
-def settles(run: Run, name: str, curve: Curve) -> str:
-    """How a curve with points ends, as a sentence such as ``Pinned memory settles at 55.3 GB/s H2D.``."""
-    way, both = way_name(curve.direction), curve.direction == "both"
-    last = curve.points[-1]
-    settled = plateau(curve)
-    if settled:
-        rate, share = format_rate(settled.rate.median), of_link(run, settled.rate.median, both=both)
-        top = peak(curve)
-        if top.rate.low > settled.rate.high * 1.1:
-            highest, size = format_rate(top.rate.median), format_bytes(top.bytes)
-            return say("curve.settles_after_peak", name=name, rate=rate, way=way, share=share, peak=highest, size=size)
-        return say("curve.settles", name=name, rate=rate, way=way, share=share)
-    rate, size = f"{format_rate(last.rate.median)}{of_link(run, last.rate.median, both=both)}", format_bytes(last.bytes)
-    match trend(curve):
-        case "single":
-            return say("curve.single", name=name, rate=rate, way=way, size=size)
-        case "rising":
-            return say("curve.rising", name=name, rate=rate, way=way, size=size)
-        case _:
-            end = largest(curve)
-            rates = [point.rate.median for point in end]
-            span = range_text(min(rates), max(rates))
-            first = format_bytes(end[0].bytes)
-            return say("curve.unsettled", name=name, way=way, rates=span, first=first, last=size)
 
 
 def range_text(low: float, high: float) -> str:

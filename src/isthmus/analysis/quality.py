@@ -67,7 +67,6 @@ def _above_the_link(run: Run) -> Finding | None:
             size=format_bytes(most.bytes),
             limit=format_rate(limit),
         ),
-        cause=say("quality.above_link_cause"),
         fix=say("quality.above_link_fix"),
     )
 
@@ -84,12 +83,11 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
     for cell in piece_cells(run, BATCHING):
         memory = memory_name(cell.host_memory)
         for method, point in cell.points.items():
-            way = method_name(method, cell.threads)
-            yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), cell.direction, point
+            yield f"{memory}{in_brackets(method_name(method, cell.threads))}", cell.direction, point
     for each in timed_cases(run):
         if each.case.direction:
-            name = say("quality.in_chunks", memory=memory_name(each.case.host_memory), chunks=each.case.pieces)
-            yield name, each.case.direction, case_point(each.case, run.settings.target_relative_half_width)
+            point = case_point(each.case, run.settings.target_relative_half_width)
+            yield memory_name(each.case.host_memory), each.case.direction, point
 
 
 def _calls_failed(run: Run) -> Finding | None:
@@ -107,16 +105,14 @@ def _calls_failed(run: Run) -> Finding | None:
             all=len(run.cases),
             first=f"{_where(failed[0])}{in_brackets(why)}",
         ),
-        fix=say("quality.calls_failed_fix"),
     )
 
 
 def _ended_early(run: Run) -> Finding | None:
     if run.end and run.end.status == "complete":
         return None
-    status = say(f"quality.status_{run.end.status if run.end else 'cut_off'}")
-    message = in_brackets(run.end.message if run.end else "")
-    sentence = say("quality.ended_early", status=status, message=message, count=len(run.cases))
+    message = in_brackets(run.end.message or run.end.status if run.end else "")
+    sentence = say("quality.ended_early", message=message, count=len(run.cases))
     return Finding("ATTENTION", "ended_early", sentence, fix=say("quality.ended_early_fix"))
 
 
@@ -129,11 +125,9 @@ def _nothing_measured(run: Run) -> Finding | None:
 def _precision(run: Run) -> Finding | None:
     target = run.settings.target_relative_half_width
     large = [case for case in _decided(run) if case.bytes >= MIB]
-    if not large:
-        return None
     wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
     if not wide:
-        return Finding("note", "precision", say("quality.precise", count=len(large), percent=100 * target))
+        return None
     most = Counter(case.host_memory for case in wide).most_common(3)
     kinds = [f"{memory_label(kind)} {count}" for kind, count in most]
     return Finding(

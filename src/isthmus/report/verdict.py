@@ -6,7 +6,7 @@ from isthmus.analysis.conclusions import Conclusions
 from isthmus.analysis.strip import machine_strip
 from isthmus.compare import judge, reference_for
 from isthmus.document.document import Block, Labelled, Strip
-from isthmus.document.finding import Finding, Severity
+from isthmus.document.finding import Severity
 from isthmus.record import Run
 
 # Wrong data: what the verdict on the device begins with, too.
@@ -32,8 +32,6 @@ def verdict_blocks(run: Run, found: Conclusions) -> Iterator[Block]:
         if level == "OK":
             yield Labelled("OK", lines)
         elif level == "none":
-            yield Labelled("--", (*lines, *(each.sentence for each in found.whole.findings if _is_noise(each))))
-
-
-def _is_noise(finding: Finding) -> bool:
-    return finding.topic == "precision" and bool(finding.fix)
+            yield Labelled(
+                "--", (*lines, *(each.sentence for each in found.whole.findings if each.topic == "precision"))
+            )

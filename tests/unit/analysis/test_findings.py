@@ -42,7 +42,7 @@ def test_findings_come_gravest_first(synthetic: ModuleType) -> None:
 
 def test_pinned_says_rate_and_share_and_below_which_size_to_batch(synthetic: ModuleType) -> None:
     pinned = by_topic(pinned_only(synthetic))["pinned"]
-    assert re.search(r"settles at 5[45]\.\d GB/s H2D \(87 % of the link\)\.", pinned.sentence)
+    assert re.search(r"moves 5[45]\.\d GB/s H2D and 5[34]\.\d GB/s D2H, 87 % and 8\d % of the link\.", pinned.sentence)
     assert re.match(r"Batch copies below 4[234]0 KiB", pinned.fix)
 
 
@@ -63,17 +63,17 @@ def test_erratic_pageable_memory_as_the_sweep_of_bandwidth_test_saw_it(synthetic
         cases += synthetic.cases({PAGEABLE_H2D: synthetic.Truth(0.0, rate * 1e9, 0.001)}, [size])
     pageable = by_topic(synthetic.run(cases))["pageable"]
     assert pageable.severity == "note"
-    assert "does not settle H2D: 3.20 GB/s to 11.4 GB/s between 800 MiB and 3040 MiB" in pageable.sentence
-    assert "From 160 MiB on pinned memory is 2.2 to 7.9 times as fast" in pageable.sentence
+    assert "moves 3.20 GB/s to 11.4 GB/s H2D (800 MiB to 3040 MiB, no plateau)" in pageable.sentence
+    assert "H2D: pinned memory is 2.2 to 7.9 times as fast from 160 MiB on." in pageable.sentence
     assert "one core" in pageable.cause
-    assert "pinned" in pageable.fix
+    assert "Pin or register" in pageable.fix
 
 
 def test_pageable_as_fast_as_pinned_is_no_warning_and_has_no_fix(synthetic: ModuleType) -> None:
     truths = {key: synthetic.Truth(8e-6, 10e9, 0.02) for key in (PINNED_H2D, PAGEABLE_H2D)}
     pageable = by_topic(synthetic.run(synthetic.cases(truths)))["pageable"]
     assert (pageable.severity, pageable.cause, pageable.fix) == ("note", "", "")
-    assert "not faster" in pageable.sentence
+    assert "Tied with pinned memory within noise." in pageable.sentence
 
 
 def test_repeats_that_differ_are_said_so(synthetic: ModuleType) -> None:
@@ -91,7 +91,7 @@ def test_staging_is_no_cause_on_a_device_that_shares_memory(synthetic: ModuleTyp
     assert pageable.cause == ""
 
 
-@pytest.mark.parametrize(("factor", "expected"), [(1.3, "1.30 times as fast H2D"), (1.0, "no measurable difference")])
+@pytest.mark.parametrize(("factor", "expected"), [(1.3, "1.30x H2D"), (1.0, "Tied with pageable memory within noise.")])
 def test_huge_pages_help_or_not(synthetic: ModuleType, factor: float, expected: str) -> None:
     truths = {
         PAGEABLE_H2D: synthetic.Truth(0.0, 10e9),
@@ -106,7 +106,7 @@ def test_mapped_memory_names_the_size_up_to_which_the_kernel_wins(synthetic: Mod
     truths = {PINNED_H2D: synthetic.Truth(8e-6, 50e9), ("kernel", "h2d", "mapped"): synthetic.Truth(4e-6, 40e9)}
     mapped = by_topic(synthetic.run(synthetic.cases(truths)))["mapped"]
     assert "Up to 512 KiB H2D the kernel is faster than a pinned copy." in mapped.sentence
-    assert "0.80 times" in mapped.sentence or "0.81 times" in mapped.sentence
+    assert "0.80x H2D" in mapped.sentence or "0.81x H2D" in mapped.sentence
 
 
 def test_managed_memory_that_is_slow_one_way_is_a_property(synthetic: ModuleType) -> None:
@@ -118,7 +118,7 @@ def test_managed_memory_that_is_slow_one_way_is_a_property(synthetic: ModuleType
 def test_a_kind_measured_without_pinned_memory_still_has_its_rate(synthetic: ModuleType) -> None:
     key = ("prefetch", "h2d", "managed")
     found = by_topic(synthetic.run(synthetic.cases({key: synthetic.Truth(8e-6, 30e9)})))
-    assert re.search(r"settles at (29\.9|30\.\d) GB/s", found["managed"].sentence)
+    assert re.search(r"moves (29\.9|30\.\d) GB/s", found["managed"].sentence)
     assert "pinned" not in found["managed"].sentence
 
 
@@ -136,7 +136,7 @@ def both_ways(synthetic: ModuleType, rate: float, copy_engines: int) -> Finding:
 def test_both_ways_is_called_a_sum_and_compared_with_one_way(synthetic: ModuleType) -> None:
     finding = both_ways(synthetic, 90e9, 3)
     assert finding.severity == "note"
-    assert re.search(r"(89\.\d|90\.\d) GB/s both ways in sum \(71 % of the link\)", finding.sentence)
+    assert re.search(r"(89\.\d|90\.\d) GB/s both ways in sum, 71 % of the link", finding.sentence)
     assert re.search(r"(89|90) % of the two directions' own rates added up", finding.sentence)
 
 
@@ -151,8 +151,7 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED_H2D: synthetic.Truth(8e-6, 90e9)}))
     finding = by_topic(run)["above_link"]
     assert finding.severity == "FAULT"
-    assert "A copy was elided" in finding.cause
-    assert "lspci" in finding.fix
+    assert re.match("A copy was elided.*lspci", finding.fix)
     assert "63.0 GB/s" in finding.sentence
 
 
@@ -171,7 +170,7 @@ def test_unverified_cases_are_an_error_and_left_out_of_conclusions(synthetic: Mo
     assert "2 GiB" in found["verification"].sentence
     assert "byte 17" in found["verification"].sentence
     assert "above_link" not in found
-    assert re.search(r"settles at (49\.9|50\.\d) GB/s", found["pinned"].sentence)
+    assert re.search(r"moves (49\.9|50\.\d) GB/s", found["pinned"].sentence)
 
 
 def test_calls_that_failed_are_no_ordinary_skips(synthetic: ModuleType) -> None:
@@ -189,9 +188,9 @@ def test_calls_that_failed_are_no_ordinary_skips(synthetic: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("end", "words"),
     [
-        (None, "cut off"),
-        (End(status="interrupted", message="SIGTERM"), "interrupted (SIGTERM)"),
-        (End(status="failed"), "failed"),
+        (None, "ended early;"),
+        (End(status="interrupted", message="SIGTERM"), "(SIGTERM)"),
+        (End(status="failed"), "(failed)"),
     ],
 )
 def test_a_run_that_ended_early_says_so(synthetic: ModuleType, end: End | None, words: str) -> None:
@@ -207,9 +206,7 @@ def test_imprecise_medians_are_counted_from_one_mebibyte_on(synthetic: ModuleTyp
     finding = by_topic(synthetic.run(synthetic.cases(truths)))["precision"]
     assert finding.severity == "note"
     assert finding.sentence.startswith("11 of 22 medians (1 MiB and up) have intervals wider than ±2 % (pageable 11).")
-    assert by_topic(pinned_only(synthetic))["precision"].sentence == (
-        "All 22 medians (1 MiB and up) have intervals within ±2 %."
-    )
+    assert "precision" not in by_topic(pinned_only(synthetic))
 
 
 @pytest.mark.parametrize("skipped", [False, True])
@@ -311,4 +308,4 @@ def test_verdict_of_a_run_with_an_error_warns_first(synthetic: ModuleType) -> No
 
 def test_verdict_of_small_transfers_claims_no_rate(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED_H2D: synthetic.Truth(8e-6, 50e9)}, [1, 2, 4, KIB]))
-    assert "nothing can be said about its rate" in verdict([run])
+    assert "nothing can be said about the rate" in verdict([run])

@@ -108,7 +108,7 @@ def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: 
     assert len(specs) == 7
     assert [len(each["points"]) for each in sets[:3]] == [31 * 7, 31 * 7, 31 * 4]
     assert sets[0]["rule"][0][1] == "link 63.0 GB/s"
-    assert sets[2]["rule"][0][1] == "both links 126 GB/s"
+    assert sets[2]["rule"][0][1] == "link 126 GB/s"
     assert not any("$schema" in spec for spec in specs)
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.phrases import memory_name, settles
+from isthmus.analysis.bandwidth.words import moves
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.document.finding import Finding, Severity
-from isthmus.language import capitalised, say, sentences
+from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
 
@@ -14,7 +14,7 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     both = find(curves, "both", "pinned")
     if both is None:
         return []
-    said = [settles(run, capitalised(memory_name("pinned")), both)]
+    said = [moves(run, curves, "pinned", ["both"])]
     last = both.points[-1]
     alone = [point for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (point := curve.at(last.bytes))]
     share = None

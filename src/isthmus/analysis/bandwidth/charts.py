@@ -26,7 +26,7 @@ def rate_charts(runs: Sequence[Run]) -> list[Chart]:
     for direction in DIRECTIONS:
         groups = [_along(run, direction) for run in runs]
         domain = _domain(runs, groups)
-        label = say("bandwidth_report.chart_label", title=say("bandwidth_report.rates"), way=direction_title(direction))
+        label = _label("rates", direction)
         for index, group in enumerate(groups):
             if group:
                 title, name = _title(direction, runs, index), _name("rate", direction, runs, index)
@@ -37,12 +37,7 @@ def rate_charts(runs: Sequence[Run]) -> list[Chart]:
 def time_charts(runs: Sequence[Run]) -> list[Chart]:
     """Time of small transfers against size; one for each way and run."""
     return [
-        Chart(
-            _title(direction, runs, index),
-            say("bandwidth_report.chart_label", title=say("bandwidth_report.small"), way=direction_title(direction)),
-            spec,
-            _name("time", direction, runs, index),
-        )
+        Chart(_title(direction, runs, index), _label("small", direction), spec, _name("time", direction, runs, index))
         for direction in ONE_WAY
         for index, run in enumerate(runs)
         if (spec := time_chart(_along(run, direction)))
@@ -53,10 +48,7 @@ def samples_charts(runs: Sequence[Run]) -> list[Chart]:
     """Single transfers of pageable and pinned memory; one for each way and run."""
     return [
         Chart(
-            _title(direction, runs, index),
-            say("bandwidth_report.chart_label", title=say("bandwidth_report.steady"), way=direction_title(direction)),
-            spec,
-            _name("samples", direction, runs, index),
+            _title(direction, runs, index), _label("steady", direction), spec, _name("samples", direction, runs, index)
         )
         for direction in ONE_WAY
         for index, run in enumerate(runs)
@@ -83,6 +75,10 @@ def _domain(runs: Sequence[Run], groups: Sequence[Sequence[Curve]]) -> tuple[flo
         if group and (limit := link_rate(run, both=group[0].direction == "both"))
     ]
     return (min(rates, default=1e9) / 1.5e9, max([*rates, *limits], default=1e9) * 1.6e-9)
+
+
+def _label(what: str, direction: str) -> str:
+    return say("common.comma").join([say(f"bandwidth_report.{what}"), direction_title(direction)])
 
 
 def _title(direction: str, runs: Sequence[Run], index: int) -> str:

@@ -22,14 +22,12 @@ def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -
 
     All curves have one direction; `domain` is the range of rates to show, in GB/s, so that charts can be compared.
     """
-    both = curves[0].direction == "both"
-    limit = link_rate(run, both=both)
+    limit = link_rate(run, both=curves[0].direction == "both")
     rules = []
     if limit:
-        key = "bandwidth_report.both_links" if both else "labels.link_rate"
-        rules.append((limit / 1e9, say(key, rate=format_rate(limit))))
-    axis = Axis(say("bandwidth_report.axis_sum") if both else "GB/s", domain)
-    return curves_chart([_drawn(curve, _rate_row) for curve in curves], _sizes(), axis, rules=rules)
+        rules.append((limit / 1e9, say("labels.link_rate", rate=format_rate(limit))))
+    drawn = [_drawn(curve, _rate_row) for curve in curves]
+    return curves_chart(drawn, _sizes(), Axis("GB/s", domain), rules=rules)
 
 
 def time_chart(curves: Sequence[Curve]) -> Spec | None:

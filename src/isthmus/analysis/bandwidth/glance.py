@@ -48,7 +48,7 @@ def glance(run: Run) -> Glance | None:
 def _overview(ranked: Sequence[_Ways], ways: Sequence[str], main: str) -> Grid:
     fastest = max(_rate(curves[main]) for curves in ranked)
     small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
-    names = [*map(_way, ways), say("bandwidth_report.glance_latency", size=format_bytes(small), way=_way(main))]
+    names = [*map(_way, ways), f"{format_bytes(small)} {_way(main)}"]
     names += [say("bandwidth_report.glance_half")]
     rows = []
     for curves in ranked:
@@ -68,7 +68,7 @@ def _by_size(curves: Sequence[Curve], sizes: Sequence[int]) -> Grid:
         for curve in curves
     )
     columns = tuple(Column(format_bytes(size), format_bytes(size)) for size in sizes)
-    return Grid("", columns, (Group("", rows),), corner=say("bandwidth_report.glance_by_size"))
+    return Grid("", columns, (Group("", rows),), corner=say("page.size"))
 
 
 def _place(curve: Curve) -> tuple[object, ...]:

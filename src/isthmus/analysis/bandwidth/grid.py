@@ -34,10 +34,10 @@ def grids(runs: Sequence[Run]) -> list[Grid]:
     for direction in DIRECTIONS:
         chosen = [source for source in sources if source.curve.direction == direction and _on_host_clock(source)]
         if chosen:
-            made.append(_grid(direction_title(direction), say("bandwidth_report.times"), chosen))
+            made.append(_grid(direction_title(direction), chosen))
     duplex = [source for source in sources if not _on_host_clock(source)]
     if duplex:
-        made.append(_grid(say("bandwidth_report.duplex"), say("bandwidth_report.device_times"), duplex))
+        made.append(_grid(say("bandwidth_report.duplex"), duplex))
     return made
 
 
@@ -59,13 +59,13 @@ def _belongs(case: Case, curve: Curve) -> bool:
     ) and curve.alignment_bytes in (None, case.alignment_bytes)
 
 
-def _grid(title: str, times: str, sources: list[_Source]) -> Grid:
+def _grid(title: str, sources: list[_Source]) -> Grid:
     columns = tuple(Column(heading(source.curve), curve_name(source.curve), source.label) for source in sources)
     sizes = sorted({size for source in sources for size in (*_measured_sizes(source.curve), *source.skipped)})
     small = [size for size in sizes if size < _TIMES_BELOW]
     large = [size for size in sizes if size >= _TIMES_BELOW]
     groups = [
-        Group(times, tuple(_row(size, sources, rates=False) for size in small)),
+        Group(say("bandwidth_report.times"), tuple(_row(size, sources, rates=False) for size in small)),
         Group(say("bandwidth_report.group_rates"), tuple(_row(size, sources, rates=True) for size in large)),
         Group(say("bandwidth_report.group_summary"), tuple(_summary(sources))),
     ]

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.phrases import about_bytes, moved_memory_name, settles, times
+from isthmus.analysis.bandwidth.words import moves, over
+from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size
 from isthmus.document.finding import Finding
-from isthmus.language import capitalised, say, sentences
+from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes
 
 _FIXES = {
@@ -30,16 +31,19 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    found = [curve for direction in ONE_WAY if (curve := find(curves, direction, "pinned"))]
-    if not found:
-        return None
-    halves = [half.bytes for curve in found if (half := half_size(curve)) and not half.at_most]
-    fix = say("bandwidth.pinned_fix", size=about_bytes(max(halves))) if halves else ""
-    return Finding("note", "pinned", sentences([settles(run, _name("pinned"), curve) for curve in found]), fix=fix)
+    text = moves(run, curves, "pinned")
+    return Finding("note", "pinned", text, fix=small_advice(curves)) if text else None
+
+
+def small_advice(curves: Sequence[Curve]) -> str:
+    """What to do about copies that latency dominates; empty where pinned memory tells no size."""
+    pinned = [half for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (half := half_size(curve))]
+    sizes = [half.bytes for half in pinned if not half.at_most]
+    return say("bandwidth.pinned_fix", size=about_bytes(max(sizes))) if sizes else ""
 
 
 def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    text = _against_pinned(run, curves, "mapped")
+    text = _beside(run, curves, "mapped")
     fix = ""
     for direction in ONE_WAY:
         kernel, engine = find(curves, direction, "mapped"), find(curves, direction, "pinned")
@@ -53,7 +57,7 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
 
 def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | None:
     """Memory that moves as pinned memory does, or not: where it gains or loses, what to do."""
-    text = _against_pinned(run, curves, kind)
+    text = _beside(run, curves, kind)
     if not text:
         return None
     gaps = contrasts(curves, kind, "pinned", LARGE_BYTES).values()
@@ -66,20 +70,5 @@ def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | No
     return Finding("note", kind, text, fix=say(_FIXES[kind]) if acts[kind] else "")
 
 
-def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
-    """For each way how the kind settles and how that compares with pinned memory; empty if not measured."""
-    gaps = contrasts(curves, kind, "pinned", LARGE_BYTES)
-    said: list[str] = []
-    for direction in ONE_WAY:
-        curve, gap = find(curves, direction, kind), gaps.get(direction)
-        if curve is None:
-            continue
-        said.append(settles(run, _name(kind), curve))
-        if gap:
-            factor = times(gap.ratio, gap.ratio)
-            said.append(say("bandwidth.times_pinned", times=factor) if gap.matters else say("bandwidth.tied_pinned"))
-    return sentences(said)
-
-
-def _name(kind: str) -> str:
-    return capitalised(moved_memory_name(kind))
+def _beside(run: Run, curves: Sequence[Curve], kind: str) -> str:
+    return sentences([moves(run, curves, kind), over(curves, kind, "pinned")])

@@ -26,7 +26,7 @@ def section(runs: Sequence[Run]) -> Section | None:
             grids=tables,
         ),
         Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
-        Part(say("bandwidth_report.steady"), say("bandwidth_report.steady_note"), charts=tuple(samples_charts(runs))),
+        Part(say("bandwidth_report.steady"), charts=tuple(samples_charts(runs))),
         published_part(runs, "bandwidth"),
     )
     return section_of("bandwidth", parts, ("alone", "cached"))

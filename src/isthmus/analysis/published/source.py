@@ -14,8 +14,10 @@ Ends = tuple[float, float]
 
 
 class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Published values of one quantity, by a field of cases; its name in a report is ``published.series_`` and `name`,
-    or `name` itself where it reads alike in every language.
+    """Published values of one quantity, by a field of cases.
+
+    Its name in a report is ``published.series_`` and `text`, or `name`, with `words` that read alike in every language;
+    `name` itself where there is no such text, or kind of memory and way where it is a rate of such.
 
     `case` are the fields that a measured case must have; `over` are those that differ in the case by whose time its own
     is divided. `values` are by the value of the field `along`, by "" where there is none. Two numbers are a range, with
@@ -26,6 +28,8 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     quantity: Quantity
     values: dict[str, float | Ends | None]
+    text: str = ""
+    words: Mapping[str, str] = {}
     case: Fields = {}
     over: Fields = {}
     along: str = ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from isthmus.analysis.labels import kind_label, run_label
-from isthmus.analysis.phrases import link_rate, spanned
+from isthmus.analysis.phrases import link_rate, spanned, way_name
 from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
@@ -68,12 +68,12 @@ def _between(series: Series, place: int) -> bool:
 
 
 def _headings(source: Source, columns: Sequence[_Column]) -> Iterator[Column]:
-    published, of_link, ratio = say("published.published"), say("published.of_link"), say("published.ratio")
+    published, of_link, ratio = say("published.published"), say("bandwidth_report.row_link"), say("published.ratio")
     yield Column(published, published)
     if source.link_bytes_per_second:
         yield Column(of_link, say("common.comma").join([published, of_link]))
     for column in columns:
-        here = say("published.here_kind", kind=kind_label(column.kind)) if column.kind else say("published.here")
+        here = say("common.comma").join(filter(None, (say("published.here"), column.kind and kind_label(column.kind))))
         yield Column(here.replace(" ", "\n"), here, column.label)
         if source.link_bytes_per_second:
             yield Column(of_link, of_link, column.label)
@@ -86,8 +86,7 @@ def _group(source: Source, series: Series, columns: Sequence[_Column]) -> Group 
     shown = {place for column in columns for place in column.found[series.name]}
     if not shown and (series.along or not series.union):
         return None
-    key = f"published.series_{series.name}"
-    name = say(key) if can_say(key) else series.name
+    name = _name(series)
     if series.between:
         ends = [end for value in by_place.values() if value for end in value]
         return Group("", (Row(name, tuple(_spans(source, series, (min(ends), max(ends)), columns))),))
@@ -97,6 +96,14 @@ def _group(source: Source, series: Series, columns: Sequence[_Column]) -> Group 
         for place in places
     ]
     return Group(name if series.along else "", tuple(rows))
+
+
+def _name(series: Series) -> str:
+    key = f"published.series_{series.text or series.name}"
+    kind, direction = (str(series.case.get(field, "")) for field in ("host_memory", "direction"))
+    if can_say(key):
+        return say(key, way=way_name(direction), **series.words)
+    return f"{kind_label(kind)} {way_name(direction)}" if kind and direction else series.name
 
 
 def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:
@@ -109,7 +116,7 @@ def _place(series: Series, place: int) -> str:
     if series.along in ("bytes", "stride_bytes"):
         return format_bytes(place)
     if series.along == "rows":
-        return say("published.points", side=place)
+        return f"{place} x {place}"
     return f"{place} + {place}" if series.case.get("direction") == "both" else str(place)
 
 

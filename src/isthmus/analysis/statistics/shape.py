@@ -2,8 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
@@ -60,22 +58,6 @@ def plateau(curve: Curve) -> Plateau | None:
         max(point.rate.high for point in agreeing),
     )
     return Plateau(rate, start, asked[-1].bytes)
-
-
-def trend(curve: Curve) -> Literal["settled", "rising", "unsettled", "single"]:
-    """How a curve ends: on a plateau, still rising at its largest size, neither, or with too few sizes to say."""
-    asked = largest(curve)
-    if len(asked) < 2:
-        return "single"
-    if plateau(curve):
-        return "settled"
-    rates = [point.rate.median for point in asked]
-    return "rising" if all(a < b for a, b in pairwise(rates)) else "unsettled"
-
-
-def peak(curve: Curve) -> Point:
-    """The point of the highest rate. The curve must have points."""
-    return max(curve.points, key=lambda point: point.rate.median)
 
 
 @dataclass(frozen=True)

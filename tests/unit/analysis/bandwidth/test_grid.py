@@ -100,7 +100,7 @@ def test_duplex_has_a_table_of_its_own(synthetic: ModuleType) -> None:
     copy, duplex = grids([synthetic.run(synthetic.cases(truths))])
     assert [column.name for column in copy.columns] == ["pinned"]
     assert [column.name for column in duplex.columns] == ["pinned, H2D"]
-    assert "device's clock" in duplex.groups[0].title
+    assert "device's clock" in duplex.title
 
 
 def test_columns_of_several_runs_stand_beside_each_other(synthetic: ModuleType) -> None:
@@ -131,8 +131,7 @@ def test_the_library_stands_beside_the_driver_under_names_of_their_own(synthetic
     names = [[column.name for column in grid.columns] for grid in grids([run])]
     assert names == [["pageable, driver", "pageable, isthmus"], ["untouched, driver", "untouched, isthmus"]]
     (found,) = [finding for finding in findings(run) if finding.topic == "pageable_isthmus"]
-    assert "5.0 times" in found.sentence
-    assert "4.0 times" in found.sentence
-    assert "isthmus.copy" in found.fix
+    assert "5.0x H2D" in found.sentence
+    assert "4.0x D2H" in found.sentence
     # What is concluded of pageable memory stays what the driver does.
     assert "25" not in next(finding.sentence for finding in findings(run) if finding.topic == "pageable")

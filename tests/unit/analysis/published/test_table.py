@@ -43,7 +43,8 @@ def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
         for table in source.experiments.values():
             for series in table.series:
                 assert {*series.case, *series.over, *filter(None, [series.along])} <= set(Case.__struct_fields__)
-                assert can_say(f"published.series_{series.name}") or series.name.startswith("cuda"), series.name
+                said = can_say(f"published.series_{series.text or series.name}")
+                assert said or series.name.startswith(("cuda", "rate_")), series.name
 
 
 def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic: ModuleType) -> None:
@@ -77,13 +78,13 @@ def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_
     memory["pinned", "free"] = synthetic_breakeven.Cost(200e-6, 30e-3 / 2**30)
     cheap = replace(synthetic_breakeven.H200, memory=memory)
     grid = known(breakeven_section([synthetic.run(synthetic_breakeven.breakeven(cheap))]))
-    published, here, ratio = texts(grid, "pinned pays for one use there and back from (figure 7)")
+    published, here, ratio = texts(grid, "pinned pays for one use there and back from (Fig. 7)")
     assert published == "16 MiB"
     assert here.startswith("from ")
     assert float(ratio) == pytest.approx(float(here.split()[1]) / 16, rel=0.1)
-    assert texts(grid, "pinned pays for one use with a small result from (figure 8)")[0] == "never"
+    assert texts(grid, "pinned pays for one use with a small result from (Fig. 8)")[0] == "never"
     plain = known(breakeven_section([synthetic.run(synthetic_breakeven.breakeven())]))
-    assert texts(plain, "pinned pays for one use there and back from (figure 7)")[1:] == [
+    assert texts(plain, "pinned pays for one use there and back from (Fig. 7)")[1:] == [
         "at no size from 4 KiB to 128 MiB",
         "-",
     ]
@@ -103,14 +104,14 @@ def test_managed_memory_is_compared_with_the_paper(synthetic: ModuleType, synthe
 
 def test_stencils_stand_at_their_sides(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     grid = known(stencil_section([synthetic.run(synthetic_stencil.cases())]))
-    published, here, ratio = texts(grid, "61440 points", "managed / explicit, the CPU packs")
+    published, here, ratio = texts(grid, "61440 x 61440", "managed / explicit, the CPU packs")
     assert published == "0.782"
     assert float(here) == pytest.approx(0.782, rel=0.01)
     assert float(ratio) == pytest.approx(1, rel=0.01)
     ways = ("cpu_columns", "managed"), ("cpu_whole", "pageable")
     other = synthetic.run([synthetic_stencil.case(3072, way, (1.0, 0.1, 0.1, 0.1, 0.1)) for way in ways])
     grid = known(stencil_section([other]))
-    assert texts(grid, "3072 points", "managed / explicit, the CPU packs")[::2] == ["-", "-"]
+    assert texts(grid, "3072 x 3072", "managed / explicit, the CPU packs")[::2] == ["-", "-"]
     assert "managed / explicit, the GPU packs" not in [group.title for group in grid.groups]
 
 
@@ -123,10 +124,10 @@ def test_directives_stand_beside_those_of_the_paper(synthetic: ModuleType, synth
 def test_threads_have_shares_of_both_links(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     cases = synthetic_threads.cases({(way, "pinned"): lambda threads: 50.0 for way in ("h2d", "both")})
     grid = known(threads_section([synthetic.run(cases)]))
-    assert texts(grid, "1", "H2D, by threads")[:2] == ["145 MiB/s", "61 %"]
-    assert texts(grid, "32", "H2D, by threads")[:2] == ["-", "-"]
-    assert texts(grid, "32 + 32", "both ways (sum), by threads of each")[:2] == ["194 MiB/s", "41 %"]
-    assert float(texts(grid, "1", "H2D, by threads")[2]) == pytest.approx(50, rel=0.02)
+    assert texts(grid, "1", "H2D, by threads each way")[:2] == ["145 MiB/s", "61 %"]
+    assert texts(grid, "32", "H2D, by threads each way")[:2] == ["-", "-"]
+    assert texts(grid, "32 + 32", "both ways in sum, by threads each way")[:2] == ["194 MiB/s", "41 %"]
+    assert float(texts(grid, "1", "H2D, by threads each way")[2]) == pytest.approx(50, rel=0.02)
     assert [column.name for column in grid.columns][2:] == ["here, pinned", "of link", "here / published"]
 
 

@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
-from isthmus.analysis.statistics.shape import half_size, latency, peak, plateau, spread, trend
+from isthmus.analysis.statistics.shape import half_size, latency, plateau, spread
 from isthmus.record import KIB, MIB
 
 PINNED = ("copy", "h2d", "pinned")
@@ -48,7 +48,6 @@ def test_one_outlier_among_the_largest_sizes_moves_no_plateau(synthetic: ModuleT
     settled = plateau(curve)
     assert settled
     assert settled.rate.median == pytest.approx(100e9)
-    assert trend(curve) == "settled"
 
 
 def test_a_curve_whose_largest_size_disagrees_has_not_settled(synthetic: ModuleType) -> None:
@@ -66,19 +65,16 @@ def test_sizes_that_disagree_have_no_plateau(synthetic: ModuleType) -> None:
     curve = curve_of(synthetic, {MIB: 10e9, 2 * MIB: 3e9, 4 * MIB: 10e9, 8 * MIB: 5e9})
     assert plateau(curve) is None
     assert half_size(curve) is None
-    assert trend(curve) == "unsettled"
 
 
 def test_a_curve_that_still_rises_has_no_plateau(synthetic: ModuleType) -> None:
     curve = curve_of(synthetic, {KIB << power: 1e9 * 2**power for power in range(6)})
     assert plateau(curve) is None
-    assert trend(curve) == "rising"
 
 
 def test_one_size_is_no_plateau(synthetic: ModuleType) -> None:
     curve = curve_of(synthetic, {64 * MIB: 10e9})
     assert plateau(curve) is None
-    assert trend(curve) == "single"
 
 
 def test_half_size_of_a_curve_that_begins_above_it_is_an_upper_bound(synthetic: ModuleType) -> None:
@@ -97,10 +93,6 @@ def test_half_size_lies_between_its_neighbours_in_logarithms(synthetic: ModuleTy
 
 def test_latency_without_small_sizes_is_unknown(synthetic: ModuleType) -> None:
     assert latency(curve_of(synthetic, {8 * KIB: 1e9, MIB: 1e9})) is None
-
-
-def test_peak_is_the_fastest_size(synthetic: ModuleType) -> None:
-    assert peak(curve_of(synthetic, {MIB: 1e9, 2 * MIB: 3e9, 4 * MIB: 2e9})).bytes == 2 * MIB
 
 
 def test_repeats_of_a_steady_method_differ_by_its_noise(synthetic: ModuleType) -> None:
