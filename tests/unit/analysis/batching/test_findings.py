@@ -132,7 +132,7 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batc
     run = synthetic.run(synthetic_batching.cases({"copies": cost(0, 1e-6, 55e9), "kernel": cost(0, 0, 90e9)}))
     (above,) = [finding for finding in findings(run) if finding.topic == "above_link"]
     assert above.severity == "FAULT"
-    assert "pieces by kernel" in above.sentence
+    assert "(kernel)" in above.sentence
 
 
 def test_one_piece_is_no_batch(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
