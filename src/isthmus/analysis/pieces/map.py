@@ -42,7 +42,7 @@ def map_parts(runs: Sequence[Run], sources: Sequence[Source]) -> list[Part]:
 
 
 def methods_legend(kind: Kind, methods: Sequence[str]) -> tuple[LegendEntry, ...]:
-    """Each name once: a kernel has the same whichever memory it reaches."""
+    """The methods with their colours, each once."""
     looks = {method_name(method): method_look(kind, method) for method in methods}
     return tuple(LegendEntry(name, look) for name, look in looks.items())
 

@@ -86,8 +86,8 @@ def test_the_verdict_says_what_to_use(full: Run) -> None:
 def test_nothing_beats_the_drivers_copy(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run(synthetic_strided.column({"section": 10e-6, "kernel": 30e-6, "device_pack": 25e-6}))
     assert takeaway(run) == Takeaway(
-        "A column of 30720 doubles, contiguous on the host, strided on the device: D2H pinned 10.0 us (driver copy), "
-        "nothing significantly faster.",
+        "A column of 30720 doubles, contiguous on the host, strided on the device: nothing significantly faster than "
+        "the driver copy (D2H, pinned 10.0 us).",
         "Move rows with the driver's 2-D or 3-D copy.",
     )
     column = topic(run, "strided_column")
