@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from isthmus.analysis.allocation.model import PHASES, AllocationCosts, allocation_costs, pinned_choices
+from isthmus.analysis.allocation.model import AllocationCosts, allocation_costs, pinned_choices
 from isthmus.analysis.phrases import memory_name, times
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
@@ -16,8 +16,6 @@ _HUGE_FROM = 4 * MIB
 _MATTERS = 1.05
 # Blocks that come so much faster beside another one are carved out of what that one brought.
 _CARVED = 2.0
-# A first call that takes less than this times a later one is not worth a word.
-_SLOW_START = 2.0
 
 
 def findings(run: Run) -> list[Finding]:
@@ -38,32 +36,16 @@ def findings(run: Run) -> list[Finding]:
 
 
 def takeaway(run: Run) -> Takeaway | None:
-    """What to take away about the cost of memory; None where none was measured."""
+    """What to take away about the cost of memory; None where none was measured from allocation to release."""
     costs = allocation_costs(run)
-    if costs is None or not costs.curves:
+    if costs is None:
         return None
-    host, advice = _host(costs)
-    return Takeaway(sentences([host, _device_cost(costs)]) or say("allocation.nothing_whole"), advice)
-
-
-def _host(costs: AllocationCosts) -> tuple[str, str]:
-    """What memory of the host costs and what follows; both may be empty."""
-    for kind in ("pinned", "pageable", "malloc"):
-        whole = costs.whole(kind)
-        if whole is None or costs.pages_absent(kind, _shown(whole.sizes)):
-            continue
-        size = _shown(whole.sizes)
-        cost = whole.at(size).median
-        words = {"size": format_bytes(size), "memory": memory_name(kind), "time": format_seconds(cost)}
-        if kind != "pinned":
-            return say("allocation.cost", **words), ""
-        choice = next((choice for choice in pinned_choices(costs) if choice.bytes == size), None)
-        if choice is None or "pinned" in choice.cheapest:
-            return say("allocation.cost", **words), say("allocation.keep")
-        way, best = memory_name(choice.cheapest[0]), choice.costs[choice.cheapest[0]].median
-        against = {"times": times(cost / best, cost / best), "way": way, "other": format_seconds(best)}
-        return say("allocation.cost_against", **words, **against), say("allocation.keep")
-    return "", ""
+    pinned = _pinned(costs)
+    # Pinned memory whose pages are still to come says nothing of what memory costs.
+    first = pinned if pinned and pinned.fix else _pageable(costs)
+    found = [finding for finding in (first, _cheapest_pinned(run, costs), _device(costs)) if finding]
+    text = sentences(finding.sentence for finding in found)
+    return Takeaway(text, pinned.fix if pinned else "") if text else None
 
 
 def _device_cost(costs: AllocationCosts) -> str:
@@ -94,7 +76,7 @@ def _pageable(costs: AllocationCosts) -> Finding | None:
     size = _shown(whole.sizes)
     cost, part = (format_seconds(each.at(size).median) for each in (whole, touch))
     text = say("allocation.pageable", size=format_bytes(size), time=cost, touch=part)
-    return Finding("note", "allocation_pageable", text, cause=say("allocation.first_touch_cause"))
+    return Finding("note", "allocation_pageable", text)
 
 
 def _pinned(costs: AllocationCosts) -> Finding | None:
@@ -117,12 +99,13 @@ def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
     size = _shown(choice.bytes for choice in choices)
     choice = next(choice for choice in choices if choice.bytes == size)
     best = choice.cheapest[0]
-    key = "allocation.cheapest_tied" if len(choice.cheapest) > 1 else "allocation.cheapest"
-    names, time = enumerated(list(map(memory_name, choice.cheapest))), format_seconds(choice.costs[best].median)
-    text = say(key, size=format_bytes(size), memory=names, time=time)
+    names, time = enumerated(list(map(memory_name, choice.cheapest)), "or"), format_seconds(choice.costs[best].median)
+    text = say("allocation.cheapest", size=format_bytes(size), memory=names, time=time)
     # No copy engine needs pinned memory where the device shares the host's.
     act = best != "pinned" and not run.fingerprint.device.shares_host_memory
-    return Finding("note", "allocation_cheapest_pinned", text, fix=say(f"allocation.get_{best}") if act else "")
+    fixes = [say("allocation.get_touched_registered")] if act else []
+    fixes += [say("allocation.huge_fix")] if act and best == "touched_registered_huge" else []
+    return Finding("note", "allocation_cheapest_pinned", text, fix=sentences(fixes))
 
 
 def _huge_pages(costs: AllocationCosts) -> Finding | None:
@@ -146,7 +129,7 @@ def _device(costs: AllocationCosts) -> Finding | None:
 
 
 def _beside(costs: AllocationCosts) -> Finding | None:
-    """What small blocks cost while another one of their kind is held; None where that was not measured."""
+    """Which small blocks cost less while another one of their kind is held; None where that was not measured."""
     gains, measured = [], False
     for kind in dict.fromkeys(curve.kind for curve in costs.beside):
         alone, beside = costs.phase(kind, "allocate"), costs.phase(kind, "allocate", beside=True)
@@ -154,36 +137,17 @@ def _beside(costs: AllocationCosts) -> Finding | None:
             continue
         shared = [size for size in alone.sizes if size in beside.sizes]
         measured = measured or bool(shared)
-        carved = next((size for size in shared if alone.over(beside, size).low >= _CARVED), None)
-        if carved is not None:
-            now, before = (format_seconds(each.at(carved).median) for each in (beside, alone))
-            size = format_bytes(carved)
-            gains.append(say("allocation.carved", memory=memory_name(kind), size=size, beside=now, alone=before))
+        if any(alone.over(beside, size).low >= _CARVED for size in shared):
+            gains.append(memory_name(kind))
     if gains:
         text = say("allocation.beside", kinds=enumerated(gains))
-        cause, fix = say("allocation.carved_cause"), say("allocation.carved_fix")
-        return Finding("note", "allocation_beside", text, cause=cause, fix=fix)
+        return Finding("note", "allocation_beside", text, fix=say("allocation.carved_fix"))
     return Finding("note", "allocation_beside", say("allocation.none_carved")) if measured else None
 
 
 def _first_calls(costs: AllocationCosts) -> Finding | None:
-    """What the process pays once; None where nothing of it was timed or worth a word."""
-    parts = []
-    if costs.open_device is not None:
-        parts.append(say("allocation.opening", time=format_seconds(costs.open_device)))
-    slow = [
-        (seconds - later, kind, seconds, later)
-        for kind in costs.kinds
-        for phase in PHASES
-        if (first := costs.first.get((kind, phase))) and (curve := costs.find(kind, phase))
-        for size, seconds in [first]
-        if (point := curve.at(size)) and seconds >= _SLOW_START * point.seconds.high
-        for later in [point.seconds.median]
-    ]
-    if slow:
-        _, kind, seconds, later = max(slow)
-        now, then = format_seconds(seconds), format_seconds(later)
-        parts.append(say("allocation.slow_start", memory=memory_name(kind), time=now, later=then))
-    if not parts:
+    """What the process pays once; None where it was not timed."""
+    if costs.open_device is None:
         return None
-    return Finding("note", "allocation_first_call", sentences(parts), fix=say("allocation.first_call_fix"))
+    text = say("allocation.opening", time=format_seconds(costs.open_device))
+    return Finding("note", "allocation_first_call", text, fix=say("allocation.first_call_fix"))

@@ -34,7 +34,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     )
     parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
     parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
-    return section_of("allocation", [*parts, published_part(runs, "allocation")], ("caches",))
+    return section_of("allocation", [*parts, published_part(runs, "allocation")])
 
 
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")

@@ -1,14 +1,11 @@
 """When pinning pays and what to use instead, in sentences: findings and verdict of the breakeven experiment."""
 
-from collections.abc import Mapping
-
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis, analyse_breakeven
-from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, uses_words
+from isthmus.analysis.breakeven.tables import uses_cell, written
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words
 from isthmus.analysis.phrases import memory_name, times
-from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.finding import Finding, Takeaway
-from isthmus.language import say, sentences
+from isthmus.language import in_brackets, say, sentences
 from isthmus.record import Run, format_bytes
 
 
@@ -22,45 +19,26 @@ def findings(run: Run) -> list[Finding]:
 
 
 def takeaway(run: Run) -> Takeaway | None:
-    """When pinning pays and what is the fastest; None for a run without the experiment."""
-    analysis = analyse_breakeven(run)
-    if analysis is None:
-        return None
-    least, choice = _least_uses(analysis), _choice(analysis)
-    text = sentences([_pays(analysis, least), choice.sentence if choice else ""])
-    return Takeaway(text or say("breakeven.nothing_to_compare"), (choice and choice.fix) or _advice(least))
-
-
-def _advice(least: Mapping[str, Threshold]) -> str:
-    """What follows for pinning where no buffer is kept; empty where the run cannot tell."""
-    states = {threshold.state for threshold in least.values()}
-    if states == {"always"}:
-        return say("breakeven.pin_always")
-    if states and states <= {"always", "from"}:
-        return say("breakeven.pin_from")
-    return say("breakeven.pin_never") if states == {"never"} else ""
-
-
-def _pays(analysis: BreakevenAnalysis, least: Mapping[str, Threshold]) -> str:
-    size = format_bytes(analysis.reference_bytes)
-    return sentences(
-        [
-            say("breakeven.pays_in", size=size, answer=uses_words(threshold), case=case_words(case))
-            for case, threshold in least.items()
-        ]
-    )
+    """When pinning pays and what is the fastest; None for a run that has nothing to compare."""
+    found = {finding.topic: finding for finding in findings(run) if finding.topic != "breakeven_in_place"}
+    choice = found.get("breakeven_choice")
+    text = sentences(finding.sentence for finding in found.values())
+    return Takeaway(text, choice.fix if choice else "") if text else None
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
-    least = _least_uses(analysis)
-    if not least:
-        return None
-    once = [
-        say("breakeven.once_in", answer=size_words(threshold), case=case_words(case))
-        for case in PLAIN_CASES
-        if (threshold := analysis.measured.thresholds.get(Contest(case, 1, "pageable", "pinned")))
+    """From how many uses on pinned memory beats pageable memory at the reference size, by case."""
+    size = analysis.reference_bytes
+    found = {case: analysis.measured.least_uses(case, size, "pageable", "pinned") for case in PLAIN_CASES}
+    uses = [
+        f"{written(uses_cell(least))}{in_brackets(case_words(case))}"
+        for case, least in found.items()
+        if least and least.known
     ]
-    return Finding("note", "breakeven_pinning", sentences([_pays(analysis, least), *once]))
+    if not uses:
+        return None
+    text = say("breakeven.pays_in", size=format_bytes(size), uses=say("common.comma").join(uses))
+    return Finding("note", "breakeven_pinning", text)
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:
@@ -86,13 +64,6 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
         return None
     text = say("breakeven.in_place", size=format_bytes(size), times=times(min(gains), max(gains)))
     return Finding("note", "breakeven_in_place", text)
-
-
-def _least_uses(analysis: BreakevenAnalysis) -> dict[str, Threshold]:
-    """From how many uses on pinned memory beats pageable memory at the reference size, by case."""
-    size = analysis.reference_bytes
-    found = {case: analysis.measured.least_uses(case, size, "pageable", "pinned") for case in PLAIN_CASES}
-    return {case: least for case, least in found.items() if least}
 
 
 def _ranked(analysis: BreakevenAnalysis) -> list[tuple[str, float]]:

@@ -12,16 +12,23 @@ from isthmus.analysis.breakeven.charts import (
     uses_legend,
     ways_legend,
 )
-from isthmus.analysis.breakeven.tables import Labelled, fastest_grid, threshold_grids, time_grids, uses_grids
+from isthmus.analysis.breakeven.tables import (
+    Labelled,
+    fastest_grid,
+    size_cell,
+    threshold_grids,
+    time_grids,
+    uses_grids,
+    written,
+)
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import size_words
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
 from isthmus.document.section import Part, Section
-from isthmus.language import say
+from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run
 
 
@@ -36,7 +43,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     fastest = fastest_grid(found)
     parts = (
         Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(found))),
-        Part(say("breakeven_report.speeds"), charts=speed_charts(drawn), legend=ways),
+        Part(capitalised(say("breakeven_report.axis_speed")), charts=speed_charts(drawn), legend=ways),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
         Part(
             say("breakeven_report.from_size"),
@@ -59,4 +66,4 @@ def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
         return {}
     is_size = found.state == "from" and found.low > 0 and math.isfinite(found.high)
     value = Interval(found.value, found.low, found.high) if is_size else None
-    return {0: Measured(value, words=size_words(found))}
+    return {0: Measured(value, words=written(size_cell(found)))}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, uses_count, uses_words
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.threshold import Threshold
@@ -142,34 +142,37 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
 
 def size_cell(threshold: Threshold | None) -> Cell:
     """From which size on a way wins, with half of its interval."""
-    return _cell(threshold, size_words(threshold), about_bytes, _size) if threshold else missing()
+    return _cell(threshold, about_bytes, _size) if threshold else missing()
 
 
 def uses_cell(threshold: Threshold | None) -> Cell:
     """From how many uses on a way wins, with half of its interval."""
     if threshold and threshold.state == "always" and threshold.certain:
-        return Cell("1", detail=uses_words(threshold))
-    return _cell(threshold, uses_words(threshold), _count, _uses) if threshold else missing()
+        return Cell("1")
+    return _cell(threshold, _count, _uses) if threshold else missing()
 
 
-def _cell(
-    threshold: Threshold, words: str, written: Callable[[float], str], figures: Callable[[float, float], Cell]
-) -> Cell:
-    """`written` gives a bound in words, `figures` a value and half of its interval as a cell."""
+def written(cell: Cell) -> str:
+    """Such a cell in a sentence: ``700 ±30 KiB``, ``never``."""
+    return " ".join(filter(None, (cell.text, cell.half_width and f"±{cell.half_width}", cell.unit)))
+
+
+def _cell(threshold: Threshold, bound: Callable[[float], str], figures: Callable[[float, float], Cell]) -> Cell:
+    """`bound` writes an end of the interval, `figures` a value and half of its interval as a cell."""
     if not threshold.known:
-        return Cell("?", state="missing", detail=words)
+        return Cell("?", state="missing")
     if threshold.state in {"always", "never"}:
         text = say("breakeven_report.always" if threshold.state == "always" else "breakeven_report.never")
-        return Cell(text, detail=words) if threshold.certain else Cell(f"{text}?", state="wide", detail=words)
+        return Cell(text) if threshold.certain else Cell(f"{text}?", state="wide")
     low, high = threshold.low, threshold.high
     if threshold.certain and high <= _WIDE * low:
-        cell = replace(figures(threshold.value, (high - low) / 2), detail=words)
+        cell = figures(threshold.value, (high - low) / 2)
     elif low <= 0.0:
-        cell = Cell(f"<= {written(high)}", state="wide", detail=words)
+        cell = Cell(f"<= {bound(high)}", state="wide")
     elif math.isinf(high):
-        cell = Cell(f">= {written(low)}", state="wide", detail=words)
+        cell = Cell(f">= {bound(low)}", state="wide")
     else:
-        cell = Cell(_range(written(low), written(high)), state="wide", detail=words)
+        cell = Cell(_range(bound(low), bound(high)), state="wide")
     text = cell.text + ("*" if threshold.crossings > 1 else "")
     return replace(cell, text=say("breakeven_report.to", place=text) if threshold.state == "up_to" else text)
 

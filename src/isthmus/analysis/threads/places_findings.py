@@ -77,8 +77,9 @@ def _peers(run: Run, rates: Sequence[PeerRate]) -> Finding | None:
     medians = [rate.median for rate in chosen]
     text = say("threads.peers", size=format_bytes(size), rates=range_text(min(medians), max(medians)))
     limit = link_rate(run)
-    faster = limit and min(rate.low for rate in chosen) > limit
-    return Finding("note", "threads_peers", text, say("threads.peers_cause", rate=format_rate(limit)) if faster else "")
+    own = limit is not None and min(rate.low for rate in chosen) > limit
+    cause = say("threads.peers_cause", rate=format_rate(limit)) if own and limit else ""
+    return Finding("note", "threads_peers", text, cause)
 
 
 def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:

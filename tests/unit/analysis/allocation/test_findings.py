@@ -62,7 +62,7 @@ def test_ways_without_a_significant_difference_are_tied(
         synthetic_allocation.cases({(way, phase): noisy for way in ways for phase in ("allocate", "free")})
     )
     found = by_topic(run)["allocation_cheapest_pinned"]
-    assert "no significant difference between" in found.sentence
+    assert " or " in found.sentence
 
 
 def test_memory_whose_pages_are_not_there_yet_wins_no_comparison(
@@ -75,7 +75,7 @@ def test_memory_whose_pages_are_not_there_yet_wins_no_comparison(
     assert "without its pages" in found["allocation_pinned"].sentence
     assert found["allocation_pinned"].fix == ""
     assert "from the driver" not in found["allocation_cheapest_pinned"].sentence
-    assert "64 MiB of pageable memory:" in verdict([run])
+    assert "64 MiB of fresh pageable memory:" in verdict([run])
 
 
 def test_nothing_is_locked_for_a_device_that_shares_the_memory(
@@ -111,21 +111,17 @@ def test_the_warm_pool_stands_beside_device_memory(topics: dict[str, Finding]) -
 
 def test_small_blocks_beside_another_are_carved_out(topics: dict[str, Finding]) -> None:
     found = topics["allocation_beside"]
-    assert re.search(r"256 B of pinned memory 1\.\d\d us instead of (49\d|50\d) us", found.sentence)
+    assert found.sentence.startswith("Holding one small block makes the next at least twice as cheap: pinned memory")
     assert found.fix.startswith("Keep one small block")
 
 
-def test_the_first_call_that_loses_the_most_time_is_named(topics: dict[str, Finding]) -> None:
-    sentence = topics["allocation_first_call"].sentence
-    assert "312 ms" in sentence
-    assert re.search(r"Slowest first call: pinned memory, 9\.\d\d ms instead of 8\d\d us", sentence)
+def test_opening_the_device_has_its_time(topics: dict[str, Finding]) -> None:
+    assert "312 ms" in topics["allocation_first_call"].sentence
 
 
 def test_verdict_of_a_run_of_allocation_alone(full: Run) -> None:
     text = verdict([full])
-    assert re.match(
-        r"NVIDIA H200 \(cuda:0\): 64 MiB of pinned memory: 29\.\d ms from allocation to release, 5\.\d times huge", text
-    )
+    assert re.match(r"NVIDIA H200 \(cuda:0\): 64 MiB of pinned memory: 29\.\d ms from .* Cheapest new pinned", text)
     assert "from the warm pool" in text
     assert "\n" not in text
 
