@@ -37,8 +37,11 @@ class Accelerator {
           learning_(ledger, options.sample_every) {}
 
     // Why it is the driver's copy; nothing where the library may make it. Finds out the direction.
-    std::optional<Reason> why_not(Copy& copy, Session& session) const;
+    std::optional<Reason> why_not(Copy& copy, Session& session);
     bool is_capturing(std::uintptr_t stream) const;
+    bool is_busy(std::uintptr_t stream) const;
+    // Whether the program has copied so much that what the library costs at first pays.
+    bool pays(const Copy& copy);
     cuda::ReturnCode left(Reason reason, const Copy& copy, const Plain& plain);
     // The rest of a copy, from a byte on.
     static Outcome ours(const Copy& copy, Session& session, std::size_t begin);
@@ -52,6 +55,7 @@ class Accelerator {
     Places places_;
     Learning learning_;
     std::atomic<bool> stopped_ = false;
+    std::atomic<double> missed_seconds_ = 0;  // that the copies until now could have gained
 };
 
 }  // namespace isthmus::accelerator

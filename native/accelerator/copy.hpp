@@ -36,6 +36,7 @@ struct Copy {
     std::uintptr_t destination = 0, source = 0;  // the first byte of either side
     std::size_t bytes = 0;
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
+    bool is_asynchronous = false;
     const void* site = nullptr;
     // Rows that lie apart; null for a copy in one piece.
     const ArrayView *rows_to = nullptr, *rows_from = nullptr;

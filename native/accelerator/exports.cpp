@@ -52,6 +52,7 @@ ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_dev
     copy.source = address(from);
     copy.bytes = bytes;
     copy.stream = stream;
+    copy.is_asynchronous = sizeof...(streams) != 0;
     copy.site = site;
     return accelerated(copy, [=](std::size_t begin, std::size_t length) {
         return driver(on(to, begin), on(from, begin), length, streams...);
@@ -79,6 +80,7 @@ ReturnCode copied_rows(Function function, bool per_thread, const void* site, std
     copy.source = rows->source.address;
     copy.bytes = bytes;
     copy.stream = stream;
+    copy.is_asynchronous = sizeof...(streams) != 0;
     copy.site = site;
     copy.rows_to = &rows->destination;
     copy.rows_from = &rows->source;
@@ -118,6 +120,7 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const DevicePoi
     copy.source = from[0];
     copy.bytes = sum;
     copy.stream = stream;
+    copy.is_asynchronous = true;
     copy.site = site;
     copy.batch = &batch;
     return accelerated(copy, plain);

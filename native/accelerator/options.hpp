@@ -1,6 +1,6 @@
 // What the environment asks of the library that accelerates.
 //
-// ISTHMUS_ACCELERATE_OPTIONS min=BYTES, budget=BYTES, threads=N, sample=N, verify, separated by commas
+// ISTHMUS_ACCELERATE_OPTIONS min=BYTES, budget=BYTES, threads=N, sample=N, verify, eager, separated by commas
 // ISTHMUS_ACCELERATE_FOLDER  where each process puts the counts of what it did
 #pragma once
 
@@ -17,7 +17,8 @@ struct Options {
     // Of page-locked memory, for each process and device.
     std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
     std::size_t threads = 0;        // as many as the table says and the process may use
-    std::size_t sample_every = 16;  // of so many copies one goes partly by the driver, to see what is gained
+    std::size_t sample_every = 32;  // of so many copies one goes partly by the driver, to see what is gained
+    bool eager = false;             // begin with the first copy, also where that does not pay
     bool verify = false;            // compare what arrived with what the driver copies
     std::string folder;             // none: nothing is counted for others to see
 

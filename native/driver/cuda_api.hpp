@@ -220,6 +220,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                               \
     X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
+    X(cuStreamQuery, "cuStreamQuery", "CUDA 2.0", (Stream))                                                            \
     X(cuStreamGetCtx, "cuStreamGetCtx", "CUDA 9.2", (Stream, Context*))                                                \
     X(cuStreamWaitEvent, "cuStreamWaitEvent", "CUDA 3.2", (Stream, Event, unsigned))                                   \
     X(cuStreamWaitValue32, "cuStreamWaitValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))    \

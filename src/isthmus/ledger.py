@@ -10,7 +10,17 @@ from isthmus.files import read_bounded
 
 # As native/accelerator/ledger.hpp has them, in its order.
 Reason = Literal[
-    "not_pageable", "other_context", "capturing", "unmapped", "small", "slower", "unknown_shape", "failed", "off"
+    "not_pageable",
+    "other_context",
+    "capturing",
+    "unmapped",
+    "small",
+    "busy",
+    "early",
+    "slower",
+    "unknown_shape",
+    "failed",
+    "off",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 

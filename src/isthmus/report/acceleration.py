@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from isthmus.document.document import Answer, Block, Bullets, Data, Document, Item, Prose, Table
+from isthmus.document.document import Answer, Block, Data, Document, Prose, Table
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
 from isthmus.ledger import Counts, Moved
@@ -28,12 +28,8 @@ def _blocks(counts: Counts) -> Iterator[Block]:
         yield Prose(say(key, count=counts.checked, wrong=counts.wrong), tone="warning" if counts.wrong else "plain")
     if counts.moved:
         yield Table((_table(counts),))
-    if reasons := [
-        Item(say(f"acceleration.left_{reason}", count=copies, bytes=decimal_bytes(size)))
-        for reason, (copies, size) in counts.left.items()
-        if copies
-    ]:
-        yield Bullets(tuple(reasons), say("acceleration.left"))
+    if any(copies for copies, _ in counts.left.values()):
+        yield Table((_left(counts),))
     yield from (Prose(say("acceleration.failure", why=why), "small") for why in counts.failures)
 
 
@@ -65,6 +61,16 @@ def _table(counts: Counts) -> Grid:
     return text_grid(
         "", say("acceleration.column_size"), headings, ((_size(row), _cells(counts, row)) for row in counts.moved)
     )
+
+
+def _left(counts: Counts) -> Grid:
+    headings = [say(f"acceleration.column_{name}") for name in ("copies", "bytes")]
+    rows = (
+        (say(f"acceleration.left_{reason}"), (str(copies), decimal_bytes(size)))
+        for reason, (copies, size) in counts.left.items()
+        if copies
+    )
+    return text_grid("", say("acceleration.left"), headings, rows)
 
 
 def _size(row: Moved) -> str:

@@ -12,6 +12,9 @@
 // context, ends the process. With FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp).
 // fake_record_calls and fake_recorded_calls tell a program which functions it called. A driver that is too old for a
 // function is linked without it (conftest.py).
+#include <dlfcn.h>
+
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -430,5 +433,6 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsig
 
 #include "fake_graphs.hpp"
 #include "fake_piece_copies.hpp"
+#include "fake_other_copies.hpp"
 
 }  // extern "C"

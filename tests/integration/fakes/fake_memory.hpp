@@ -78,13 +78,12 @@ class Memory {
         return address - found.first < found.second.bytes ? &found : nullptr;
     }
     bool is_pageable(const void* address) const { return find(reinterpret_cast<Address>(address)) == nullptr; }
-    // Whether a block begins or ends within so many bytes, which the driver's copies then refuse.
+    // Whether a block ends within so many bytes, or one that is locked begins, which the driver's copies then refuse.
     bool is_split(const void* memory, std::size_t bytes) const {
         const auto address = reinterpret_cast<Address>(memory);
         const auto* first = find(address);
         const auto* last = find(address + (bytes == 0 ? 0 : bytes - 1));
-        return first != last &&
-               ((first != nullptr && first->second.is_locked()) || (last != nullptr && last->second.is_locked()));
+        return first != last && (first != nullptr || last->second.is_locked());
     }
     std::size_t used() const { return used_; }
     // What a context had goes with it.
