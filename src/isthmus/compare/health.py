@@ -176,7 +176,9 @@ def _surroundings(run: Run) -> Iterator[Point]:
     near = run.fingerprint.device.numa_node
     if placement and placement.bound_node is not None and near is not None and placement.bound_node != near:
         yield Point(
-            "ATTENTION", say("health.far_node", bound=placement.bound_node, near=near), (say("health.far_node_do"),)
+            "ATTENTION",
+            say("health.far_node", bound=placement.bound_node, near=near),
+            (say("compare_causes.why_placement"),),
         )
     if run.fingerprint.device.is_confidential:
         yield Point("ATTENTION", say("health.confidential"))
@@ -236,7 +238,7 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
     if reasons not in ("none", ""):
         found.append(say("health.throttled_do", reasons=reasons))
     if run.fingerprint.host.iommu == "on, translated":
-        found.append(say("health.iommu_do"))
+        found.append(say("compare_causes.why_iommu"))
     return (*found, say("health.slow_pinned_do"))
 
 

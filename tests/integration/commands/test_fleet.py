@@ -68,7 +68,7 @@ def test_the_terminal_names_devices_causes_and_commands(fleet: FleetCommand, slo
     assert "Worst: n3 cuda:2, 5" in out
     assert re.search(r"n3 cuda:2 .*Link: PCIe 5.0 x8, usually PCIe 5.0 x16", out)
     assert re.search(r"    sudo lspci -vv -s 0000:30:00.0 .*  # n3 cuda:2", out)
-    assert "slow together with cuda:1, cuda:2 and cuda:3" in out
+    assert "Shared switch: cuda:1, cuda:2 and cuda:3" in out
     assert "    n[1,3]\n" in out
     assert "Files read: 8." in out
 

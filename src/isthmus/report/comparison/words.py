@@ -8,7 +8,7 @@ from isthmus.analysis.labels import is_usual, kind_label, moved_label
 from isthmus.analysis.phrases import describe_device
 from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
 from isthmus.document.grid import Cell
-from isthmus.language import can_say, first_few, in_brackets, say, sentences
+from isthmus.language import can_say, capitalised, first_few, in_brackets, say, sentences
 from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes, three_figures
 
 _MOST_NAMES = 3
@@ -175,7 +175,13 @@ def _answer(comparison: Comparison) -> str:
     if not total:
         return say("compare.none_timed")
     answers = [
-        say(f"compare.cases_{verdict}", count=counts[verdict], total=total, factor=_typical(comparison, verdict))
+        say(
+            "compare.cases_changed",
+            verdict=capitalised(verdict_name(verdict)),
+            count=counts[verdict],
+            total=total,
+            factor=_typical(comparison, verdict),
+        )
         for verdict in _CHANGED
         if counts[verdict]
     ]

@@ -174,7 +174,8 @@ def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
         known = [judged.ratios[places[cell]] for cell in cells if cell in places]
         if any(texts):
             rows.append((group_name(kind), (*texts, _spread(known))))
-    return _grid(("kind", "alone", "together", "spread"), rows)
+    names = (say(f"fleet.column_{name}") for name in ("alone", "together", "spread"))
+    return text_grid("", say("compare.column_case"), names, rows)
 
 
 def _is_brief(kind: GroupKey) -> bool:

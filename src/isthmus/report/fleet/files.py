@@ -54,7 +54,7 @@ def _counted(name: str, devices: int) -> str:
 
 
 def _missing(rank: Missing) -> str:
-    return say("fleet.missing_rank", rank=rank.rank, host=rank.host or say("compare.unknown"), why=rank.why)
+    return say("terminal.labelled", label=f"{rank.host or say('compare.unknown')} {rank.rank}", text=rank.why)
 
 
 def _lacking(survey: Survey, place: int) -> str:

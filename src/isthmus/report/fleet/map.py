@@ -10,7 +10,7 @@ from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import way_name
 from isthmus.document.pictures import FleetMap, MapView
 from isthmus.fleet import CellKey, Survey, natural
-from isthmus.language import say
+from isthmus.language import in_brackets, say
 
 # What a page can show and a browser can draw; more hosts share lines, of which each shows the worst.
 _MOST_LINES, _MOST_ALONE = 800, 400
@@ -56,7 +56,7 @@ def _lines(hosts: Sequence[str]) -> tuple[list[str], list[int]]:
     size = -(-len(rest) // (_MOST_LINES - _MOST_ALONE))
     starts = range(0, len(rest), size)
     names = [
-        say("fleet.map_hosts", first=part[0], last=part[-1], count=len(part))
+        f"{say('common.range', low=part[0], high=part[-1])}{in_brackets(say('fleet.hosts', count=len(part)))}"
         for part in (rest[start : start + size] for start in starts)
     ]
     return [*hosts[:_MOST_ALONE], *names], [*range(_MOST_ALONE), *(_MOST_ALONE + start for start in starts)]

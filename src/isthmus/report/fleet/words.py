@@ -146,16 +146,14 @@ def odd_names(survey: Survey) -> str:
 
 
 def _evidence(survey: Survey, outlier: Outlier) -> str:
-    if outlier.neighbours:
-        specs = [survey.gathered.devices[place].spec for place in outlier.neighbours]
-        return say("fleet.evidence_neighbours", names=first_few(specs))
-    if outlier.causes:
+    if outlier.causes and not outlier.neighbours:
         return facts_text([outlier.causes[0].difference])
-    name = cause_name(outlier.cause)
-    if outlier.pattern != "some":
-        return name
-    names = first_few(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), most=2)
-    return say("fleet.evidence_some", names=names)
+    name, names = cause_name(outlier.cause), ""
+    if outlier.neighbours:
+        names = first_few([survey.gathered.devices[place].spec for place in outlier.neighbours])
+    elif outlier.pattern == "some":
+        names = first_few(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), most=2)
+    return say("terminal.labelled", label=name, text=names) if names else name
 
 
 def _beside_reference(survey: Survey, judged: Judged) -> str:

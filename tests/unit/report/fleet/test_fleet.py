@@ -43,7 +43,7 @@ def test_many_hosts_share_lines_that_show_the_worst(
     found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 20, slow)])
     drawn = fleet_map.fleet_map(found)
     assert drawn.lines[:2] == ["n19", "n11"]
-    assert drawn.lines[2] == "n3 to n4, 5 hosts"
+    assert drawn.lines[2] == "n3 to n4 (5 hosts)"
     assert len(drawn.lines) <= 6
     assert all(len(view.alone) == len(drawn.lines) for view in drawn.views)
     assert drawn.views[0].alone[2][0] > 50
