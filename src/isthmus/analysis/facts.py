@@ -38,7 +38,7 @@ def _link(link: Link) -> Iterator[Fact]:
     yield Fact(say("facts.link_loaded"), _lanes(link.generation_under_load, link.width_under_load))
     yield Fact(say("facts.link_maximum"), _lanes(link.max_generation, link.max_width))
     rate = link.theoretical_bytes_per_second
-    yield Fact(say("facts.link_rate"), say("facts.link_rate_value", rate=format_rate(rate)) if rate else "")
+    yield Fact(say("facts.link_rate"), format_rate(rate) if rate else "")
 
 
 def _lanes(generation: int | None, width: int | None) -> str:
@@ -57,10 +57,7 @@ def _host(host: Host) -> Iterator[Fact]:
     yield Fact(say("facts.cpus"), _listed(*counts))
     yield Fact(say("facts.cache"), _size(cpu.last_level_cache_bytes or 0))
     yield Fact(say("facts.virtual"), say("facts.yes") if cpu.hypervisor else "")
-    nodes = [
-        say("facts.node", node=node.id, cpus=node.cpus) if node.cpus else say("facts.node_memory", node=node.id)
-        for node in host.numa_nodes
-    ]
+    nodes = [say("facts.node", node=node.id, cpus=node.cpus or "-") for node in host.numa_nodes]
     yield Fact("NUMA", _listed(*nodes))
     memory = host.memory
     yield Fact(say("facts.host_memory"), _size(memory.total_bytes))
@@ -78,20 +75,17 @@ def _huge_pages(host: Host) -> str:
     memory = host.memory
     if not memory.transparent_huge_pages:
         return ""
-    setting = memory.transparent_huge_pages
-    if memory.huge_page_bytes:
-        setting = say("facts.huge_page_size", setting=setting, size=_size(memory.huge_page_bytes))
     defrag = f"defrag {memory.transparent_huge_page_defrag}" if memory.transparent_huge_page_defrag else ""
-    return _listed(setting, defrag)
+    return _listed(memory.transparent_huge_pages, _size(memory.huge_page_bytes), defrag)
 
 
 def _run(run: Run) -> Iterator[Fact]:
     placement = run.end.placement if run.end else None
     if placement:
         node = placement.bound_node
-        where = say("facts.not_bound") if node is None else say("facts.bound", node=node)
-        cpus = say("facts.on_cpus", cpus=placement.cpus) if placement.cpus else ""
-        yield Fact(say("facts.placement"), _listed(where, cpus))
+        cpus = placement.cpus or "-"
+        where = say("facts.on_cpus", cpus=cpus) if node is None else say("facts.node", node=node, cpus=cpus)
+        yield Fact(say("facts.placement"), where)
     yield Fact(say("facts.measured"), run.created)
     yield Fact(say("facts.duration"), format_seconds(run.end.seconds) if run.end else "")
     python = run.fingerprint.python_version

@@ -1,6 +1,6 @@
 """Words that conclusions share: names of memory kinds, ranges and factors."""
 
-from isthmus.language import can_say, say
+from isthmus.language import can_say, in_brackets, say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_rate
 
 
@@ -63,7 +63,7 @@ def factor_words(factor: Interval) -> str:
     middle, low, high = map(factor_digits, (factor.median, factor.low, factor.high))
     if middle == low == high:
         return say("common.times", factor=middle)
-    return say("common.times_within", factor=middle, low=low, high=high)
+    return say("common.times", factor=middle) + in_brackets(say("common.range", low=low, high=high))
 
 
 def factor_digits(value: float) -> str:

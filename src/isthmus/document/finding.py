@@ -3,8 +3,15 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from isthmus.language import say
+
 # The machine is not as it should be; it costs the user, who can change it; a property, or noise. The gravest first.
 Severity = Literal["FAULT", "ATTENTION", "note"]
+
+
+def severity_word(severity: Severity) -> str:
+    """Faults and matters for attention have one name in all languages, so that one can search for it."""
+    return say("page.severity_note") if severity == "note" else severity
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
 
 def _unknown(movement: Movement, known: set[str]) -> dict[str, str]:
     found = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
-    found |= {managed_name(way): say("plan.wrong_data") for way in movement.failed}
+    found |= {managed_name(way): say("labels.wrong_data") for way in movement.failed}
     return {name: reason for name, reason in found.items() if name not in known}
 
 

@@ -35,7 +35,7 @@ def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
     for case in timed.cases:
         samples, name = case.samples("host_seconds"), case.method
         if case.verified == "no":
-            unknown[name] = say("plan.wrong_data")
+            unknown[name] = say("labels.wrong_data")
         elif case.skipped:
             unknown.setdefault(name, case.note)
         elif not samples:

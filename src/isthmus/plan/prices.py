@@ -95,7 +95,7 @@ class PriceList:
             for case in self._run.cases
         )
         if wrong:
-            return Unpriced(say("plan.wrong_data"), can_be=False)
+            return Unpriced(say("labels.wrong_data"), can_be=False)
         memory = memory_name(f"{term.host_memory}_isthmus" if term.method == "isthmus" else term.host_memory)
         return Unpriced(say("plan.unpriced", experiment=term.experiment, memory=memory))
 

@@ -59,7 +59,7 @@ def reasons(cells: Iterable[Cell], known: Iterable[Way], *, aligned: bool) -> tu
     for cell in cells:
         for method in cell.compared.keys() - names:
             near = aligned or method not in _BY_UNITS
-            unpriced[method] = say("plan.too_far" if near else "plan.unaligned")
+            unpriced[method] = say("plan.too_far" if near else "plan.layout_unmeasured")
         unknown |= {method: reason for method, reason in cell.skipped.items() if method not in names}
-        unknown |= {method: say("plan.wrong_data") for method in cell.failed if method not in names}
+        unknown |= {method: say("labels.wrong_data") for method in cell.failed if method not in names}
     return {name: why for name, why in unknown.items() if name not in unpriced}, unpriced

@@ -7,7 +7,7 @@ from isthmus.analysis.managed.words import way_label
 from isthmus.analysis.phrases import memory_label, memory_name
 from isthmus.analysis.pieces.words import layout_words, method_name
 from isthmus.analysis.statistics.resample import interval_of
-from isthmus.language import can_say, enumerated, say, sentences
+from isthmus.language import can_say, enumerated, in_brackets, say, sentences
 from isthmus.plan.answer import Plan, Way
 from isthmus.plan.managed import managed_name
 from isthmus.record import (
@@ -92,7 +92,7 @@ def _buffer_way(need: BufferNeed, way: str) -> str:
 def time_words(seconds: Interval) -> str:
     """``1.22 ms (1.20 ms to 1.25 ms)``; without the interval where it reads the same as the time."""
     median, low, high = map(format_seconds, seconds)
-    return median if low == high else say("plan.within", time=median, range=say("common.range", low=low, high=high))
+    return median if low == high else median + in_brackets(say("common.range", low=low, high=high))
 
 
 def moved_bytes(need: Need) -> int | None:
@@ -158,7 +158,7 @@ def ruled_out_words(plan: Plan) -> str:
     if not ruled_out:
         return ""
     slower = sorted(ruled_out.items(), key=lambda pair: pair[1])
-    told = [say("plan.slower", way=way_words(plan.need, name), factor=factor_words(times)) for name, times in slower]
+    told = [way_words(plan.need, name) + in_brackets(f"{factor_words(times)}x") for name, times in slower]
     return say("plan.ruled_out", ways=say("common.comma").join(told))
 
 

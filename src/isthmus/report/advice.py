@@ -7,7 +7,7 @@ from typing import Any
 from isthmus.advice import Advice, Evidence, Finding
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
 from isthmus.document.grid import Grid, text_grid
-from isthmus.language import enumerated, say
+from isthmus.language import enumerated, in_brackets, say
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.trace.lanes import timeline
 from isthmus.trace import Trace
@@ -74,7 +74,7 @@ def _verdict(advice: Advice) -> Iterator[Block]:
 def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> Iterator[Block]:
     own = _language_of(traces)
     for number, finding in enumerate(advice.findings, 1):
-        severity = say(f"page.severity_{'ATTENTION' if finding.severity == 'warning' else 'note'}")
+        severity = "ATTENTION" if finding.severity == "warning" else say("page.severity_note")
         yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
         if finding.gain_seconds is not None:
             time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)
@@ -136,7 +136,7 @@ def _short(finding: Finding, advice: Advice) -> str:
 
 def _interval(seconds: Interval) -> str:
     median, low, high = map(format_seconds, seconds)
-    return say("plan.within", time=median, range=say("common.range", low=low, high=high))
+    return median + in_brackets(say("common.range", low=low, high=high))
 
 
 def _share(seconds: Interval, advice: Advice) -> str:

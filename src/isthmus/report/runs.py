@@ -202,10 +202,9 @@ def _part(part: Part, several: bool) -> Iterator[Block]:
 
 def _method(every: Sequence[_Concluded], *, with_transfers: bool) -> Iterator[Block]:
     yield Heading(say("page.method"), anchor="method", where="page")
-    keys = ["page.method_order", "page.method_units"]
     if with_transfers:
-        keys = ["page.method_transfer", "page.method_order", "page.method_settles", "page.method_units"]
-    yield from (Prose(say(key), where="page") for key in keys)
+        yield Prose(say("page.method_bandwidth"), where="page")
+    yield Prose(say("page.method_every"), where="page")
     for each in every:
         aim = each.run.settings
         text = say(

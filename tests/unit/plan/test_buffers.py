@@ -153,7 +153,7 @@ def test_data_that_did_not_arrive_counts_for_nothing(synthetic: ModuleType, synt
     ]
     plan = answer(synthetic.run(wrong), BufferNeed(MIB, source="pinned"))
     assert [way.name for way in plan.ways] == ["mapped"]
-    assert "did not arrive" in plan.unknown["pinned"]
+    assert "arrived wrong" in plan.unknown["pinned"]
 
 
 def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory(

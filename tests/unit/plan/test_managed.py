@@ -75,7 +75,7 @@ def test_skipped_ways_and_wrong_sums_are_unknown(synthetic: ModuleType, syntheti
     wrong = synthetic_managed.case(("prefer_device", "managed"), 1.0, 1.0, fraction=0.5, verified="no")
     cases = [*synthetic_managed.cases(), *synthetic_managed.skips(key, "neither HMM nor ATS"), wrong]
     plan = answer(synthetic.run(cases), ManagedNeed(GIB, fraction=0.5))
-    assert plan.unknown == {"system": "neither HMM nor ATS", "prefer_device": "the data did not arrive as it was sent"}
+    assert plan.unknown == {"system": "neither HMM nor ATS", "prefer_device": "the data arrived wrong"}
 
 
 @pytest.mark.parametrize(

@@ -80,4 +80,4 @@ def test_wrong_data_is_no_way(synthetic: ModuleType, synthetic_batching: ModuleT
     ]
     plan = answer(synthetic.run(spoiled), PiecesNeed(64, KIB, source="pinned"))
     assert "kernel" not in {way.name for way in plan.ways}
-    assert plan.unknown["kernel"] == "the data did not arrive as it was sent"
+    assert plan.unknown["kernel"] == "the data arrived wrong"

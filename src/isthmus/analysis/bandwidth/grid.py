@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, run_label
-from isthmus.analysis.phrases import about_bytes, link_rate, spanned
+from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, in_one_text, run_label, told
+from isthmus.analysis.phrases import about_bytes, link_rate
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves, moved_memory
 from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.shape import half_size, plateau
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, failed, interval_cell, missing, skipped
 from isthmus.language import say
-from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import KIB, Case, Run, format_bytes, kind_rank
 
 # Below this a rate says nothing and the time says everything.
 _TIMES_BELOW = 64 * KIB
@@ -93,13 +93,7 @@ def _cell(source: _Source, size: int, *, rates: bool) -> Cell:
 
 
 def _detail(point: Point) -> str:
-    return say(
-        "page.point_detail",
-        time=format_seconds(point.seconds.median),
-        interval=spanned(format_seconds(point.seconds.low), format_seconds(point.seconds.high)),
-        count=len(point.samples),
-        verified=say(f"labels.verified_{point.verified}"),
-    )
+    return in_one_text(told(point))
 
 
 def _summary(sources: list[_Source]) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from isthmus.document.document import (
     Strip,
     Table,
 )
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, severity_word
 from isthmus.document.grid import Cell, Grid
 from isthmus.language import say
 from isthmus.messages import plain, printable
@@ -69,7 +69,7 @@ def _item(item: Item) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    parts = [f"**{say(f'page.severity_{finding.severity}')}**: {_escaped(finding.sentence)}"]
+    parts = [f"**{severity_word(finding.severity)}**: {_escaped(finding.sentence)}"]
     parts += [f"*{say('page.why')}:* {_escaped(finding.cause)}"] if finding.cause else []
     parts += [f"*{say('page.do')}:* {_escaped(finding.fix)}"] if finding.fix else []
     return f"- {' '.join(parts)}"

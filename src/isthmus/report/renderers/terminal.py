@@ -28,7 +28,7 @@ from isthmus.document.document import (
     Strip,
     Table,
 )
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, severity_word
 from isthmus.document.grid import Cell, Grid, part_of
 from isthmus.language import enumerated, say
 from isthmus.messages import plain, printable
@@ -125,7 +125,7 @@ def _labelled(label: str, lines: Sequence[str], style: str) -> Padding:
 
 
 def _finding(finding: Finding) -> Iterator[RenderableType]:
-    severity = say("terminal.labelled", label=say(f"page.severity_{finding.severity}"), text="")
+    severity = say("terminal.labelled", label=severity_word(finding.severity), text="")
     yield Text.assemble((severity, _SEVERITIES[finding.severity]), _text(finding.sentence))
     for label, text in ((say("page.why"), finding.cause), (say("page.do"), finding.fix)):
         if text:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from isthmus.advice import Advice
 from isthmus.document.document import Answer, Block, Bullets, Data, Document, Heading, Item, Prose, Records, Table
 from isthmus.document.grid import Grid, text_grid
-from isthmus.language import enumerated, say, speaking
+from isthmus.language import enumerated, in_brackets, say, speaking
 from isthmus.record import decimal_bytes, format_rate, format_seconds
 from isthmus.report.advice import advice_blocks, short_blocks
 from isthmus.report.trace.lanes import timeline
@@ -69,15 +69,10 @@ def _blocks(trace: Trace) -> Iterator[Block]:
 
 def _answer(trace: Trace) -> str:
     """What moved each way, in one sentence."""
-    parts = [
-        say(
-            "trace_report.moved_item",
-            name=say("trace_report.migration" if each.migration else "trace_report.copy", way=way_name(each.direction)),
-            bytes=decimal_bytes(each.bytes),
-            count=each.copies,
-        )
-        for each in moved(trace)
-    ]
+    parts = []
+    for each in moved(trace):
+        name = say("trace_report.migration" if each.migration else "trace_report.copy", way=way_name(each.direction))
+        parts.append(f"{name} {decimal_bytes(each.bytes)}{in_brackets(f'{each.copies}x')}")
     return say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")
 
 

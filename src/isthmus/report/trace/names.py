@@ -26,7 +26,7 @@ class CopyKind:
 def way_name(direction: int) -> str:
     """``H2D`` of one of `DIRECTIONS`."""
     if direction == UNKNOWN:
-        return say("trace_report.way_unknown")
+        return "?"
     return say("common.way_peer") if DIRECTIONS[direction] == "peer" else DIRECTIONS[direction].upper()
 
 
@@ -100,4 +100,4 @@ def _joined(one: CopyKind, rows: Integers) -> CopyKind:
 
 
 def _memory(kind: int) -> str:
-    return say("trace_report.memory_unknown") if kind == UNKNOWN else say(f"memory.label_{MEMORY_KINDS[kind]}")
+    return "?" if kind == UNKNOWN else say(f"memory.label_{MEMORY_KINDS[kind]}")

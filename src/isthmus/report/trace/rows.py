@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.language import say
 from isthmus.report.trace.names import copy_kinds, kernel_name
 from isthmus.trace import Copies, Integers, Intervals, Trace, grouped
 
@@ -69,7 +68,7 @@ def _named(
     for rows in grouped(numbers):
         number = int(numbers[rows[0]])
         name = shown(names[number]) if 0 <= number < len(names) else ""
-        found.append(_row(kind, name or say("trace_report.unnamed"), lasted_ns[rows]))
+        found.append(_row(kind, name or "?", lasted_ns[rows]))
     return found
 
 
