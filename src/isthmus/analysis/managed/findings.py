@@ -40,8 +40,8 @@ def takeaway(run: Run) -> Takeaway | None:
         parts.append(_fastest_words(percents, 100))
     text = sentences(parts)
     if not text:
-        device = _device_faults(mechanisms(run))
-        return Takeaway(_fault(device), _granularity_fix(device)) if device else None
+        fault = _device_fault(mechanisms(run))
+        return Takeaway(fault.sentence, fault.fix) if fault else None
     prefetch = _prefetch(percents) if percents else None
     fixes = [each.fix for each in (*thresholds, prefetch) if each and each.fix]
     return Takeaway(text, fixes[0] if fixes else "")
@@ -50,10 +50,8 @@ def takeaway(run: Run) -> Takeaway | None:
 def granularity_findings(run: Run) -> list[Finding]:
     """What a fault of the device moves and costs; where counters and timing differ, or counts are incomplete."""
     found = mechanisms(run)
-    device = _device_faults(found)
-    findings = []
-    if device:
-        findings.append(Finding("note", "managed_granularity", _fault(device), fix=_granularity_fix(device)))
+    fault = _device_fault(found)
+    findings = [fault] if fault else []
     findings += [
         Finding(
             "note",
@@ -70,20 +68,15 @@ def granularity_findings(run: Run) -> list[Finding]:
     return findings
 
 
-def _device_faults(found: list[Mechanism]) -> Mechanism | None:
-    """Faults of the device, where what they move is known."""
-    return next((each for each in found if each.key == "device" and each.unit), None)
-
-
-def _fault(device: Mechanism) -> str:
-    return say("granularity.fault", unit=unit_words(device.unit)) if device.unit else ""
-
-
-def _granularity_fix(device: Mechanism) -> str:
-    unit = device.unit
-    if device.waiting is None or unit is None or unit.bytes is None or unit.beyond:
-        return ""
-    return say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(device.waiting.median))
+def _device_fault(found: list[Mechanism]) -> Finding | None:
+    """What a fault of the device moves, where that is known, and what to do about it where its time is known too."""
+    device = next((each for each in found if each.key == "device"), None)
+    if device is None or (unit := device.unit) is None or unit.bytes is None:
+        return None
+    fix = ""
+    if device.waiting and not unit.beyond:
+        fix = say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(device.waiting.median))
+    return Finding("note", "managed_granularity", say("granularity.fault", unit=unit_words(unit)), fix=fix)
 
 
 def _threshold(movement: Movement, run: Run) -> Finding | None:
