@@ -15,7 +15,7 @@ from isthmus.commands.main import app
 from isthmus.record import read_run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUN = "results/h200-cuda.json.gz"
+RUN = "results/h100-default.json.gz"
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 # A screen: the command behind a prompt, and what it printed.
 SCREENS = {

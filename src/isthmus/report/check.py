@@ -175,11 +175,16 @@ def _host(run: Run) -> str:
         "confidential": device.conditions.get("confidential_computing"),
     }
     facts += [
-        say("labels.told", name=say(f"compare_causes.name_{topic}"), value=value)
+        say("labels.told", name=_within(say(f"compare_causes.name_{topic}")), value=value)
         for topic, value in named.items()
         if value
     ]
     return say("health.host_fact", facts=say("common.between_clauses").join(facts))
+
+
+def _within(name: str) -> str:
+    """A name in the middle of a line; that of letters alone, as IOMMU, stays."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def _wrapped(first: str, others: str, text: str, width: int) -> list[str]:
