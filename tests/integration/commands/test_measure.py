@@ -213,13 +213,13 @@ def test_sizes_beyond_the_memory_budget_are_skipped_with_the_option_that_helps(
         (["--side", "64"], "--side is an option of stencil and openacc, and what is measured is bandwidth"),
         (["--sizes", "1:1TiB:1"], "'1:1TiB:1' is a range of 1099511627776 sizes"),
         (["--memory-budget", "much"], "not a size: 'much'"),
-        (["--seed", "-1"], "not a seed: -1; expected a number from 0 to"),
+        (["--seed", "-1"], "found '-1', expected a whole number from 0 on"),
         (["--quick", "--full"], "--quick and --full exclude each other"),
         (["--sizs", "1"], "--sizes"),
         (["--device", "hots"], "no backend 'hots'; did you mean host?"),
         (["--device", "cuda:first"], "not a device: 'cuda:first'; expected cuda:NUMBER, such as cuda:0"),
         (["--device", "host:fault=copy:explode"], "host device: cannot read 'fault=copy:explode'; expected fault="),
-        (["-o", "nowhere/a.json"], "nowhere/a.json: cannot be created: No such file or directory;"),
+        (["-o", "nowhere/a.json"], "nowhere: no such folder for the run file; make it, or name another place with -o"),
     ],
 )
 def test_a_usage_error_is_one_line_offers_a_way_out_and_leaves_nothing(

@@ -256,7 +256,7 @@ def test_rank_0_that_is_gone_is_noticed(start: Started, mpirun: str, tmp_path: P
 def test_a_fleet_file_that_cannot_be_written_is_known_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
     done = run(mpirun, "-n", "2", *ISTHMUS, *TINY[:-1], "none/a.json")
     assert done.returncode == 2
-    assert "none/a.json: cannot be written: No such file or directory; name another place with -o" in done.stderr
+    assert "none: no such folder for the run file; make it, or name another place with -o" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

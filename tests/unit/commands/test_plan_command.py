@@ -103,7 +103,7 @@ def test_wrong_data_is_no_way(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     main(words)
     found = json.loads(capsys.readouterr().out)
     assert "pinned" not in {way["name"] for way in found["ways"]}
-    assert found["unknown"]["pinned"] == "the data did not arrive as it was sent"
+    assert found["unknown"]["pinned"] == "the data arrived wrong"
 
 
 @pytest.mark.parametrize("words", NEEDS, ids=" ".join)
