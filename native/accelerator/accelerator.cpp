@@ -84,6 +84,22 @@ cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept {
     return code ? *code : plain(0, copy.bytes);
 }
 
+void begin() noexcept {
+    const Inside inside;
+    interpose::guarded([] { (void)current(); });
+}
+
+// The accelerator is there already, or it is not: what may be called with any locks held does not start it.
+bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept {
+    const Inside inside;
+    bool done = false;
+    interpose::guarded([&] {
+        Accelerator* const accelerator = interpose::Only<Accelerator>::get();
+        done = accelerator != nullptr && accelerator->stage(to, from, bytes, plain, site);
+    });
+    return done;
+}
+
 Result<Accelerator*> Accelerator::start(const Options& options) {
     static cuda::Api& api = *new cuda::Api;
     ISTHMUS_TRY_ASSIGN(opened, cuda::Api::open());
@@ -171,7 +187,7 @@ cuda::ReturnCode Accelerator::copy(Copy copy, const Plain& plain) {
     const std::shared_ptr<Session> session = found.value();
     if (session == nullptr) return left(Reason::other_context, copy, plain);
     if (const auto reason = why_not(copy, *session)) return left(*reason, copy, plain);
-    const auto [row, turn] = learning_.next({copy.site, *copy.to_device, copy.bytes});
+    const auto [row, turn] = learning_.next({copy.site, *copy.to_device ? Way::to_device : Way::to_host, copy.bytes});
     if (turn == Learning::Turn::driver) return left(Reason::slower, copy, plain);
     // What the stream holds is nobody's time.
     if (!wait(copy, *session).ok()) return plain(0, copy.bytes);

@@ -10,12 +10,18 @@
 #include "accelerator/ledger.hpp"
 #include "accelerator/options.hpp"
 #include "accelerator/places.hpp"
+#include "accelerator/staging.hpp"
 
 namespace isthmus::accelerator {
 
 // What programs get in place of each copy that is large enough to be looked at. It returns what the driver would: a
 // failure of the library's is answered by the driver's own copy.
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept;
+
+// A large memcpy of the program's; false where it is to be made as it was asked for.
+bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept;
+// Has the library begin, where page-locked memory is got: a program may stage from then on.
+void begin() noexcept;
 
 // From so many bytes on.
 std::size_t least_bytes() noexcept;
@@ -25,6 +31,9 @@ class Accelerator {
     // Opens the driver that the program uses. Takes no page-locked memory and starts no threads yet.
     static Result<Accelerator*> start(const Options& options);
     cuda::ReturnCode copy(Copy copy, const Plain& plain);
+    bool stage(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
+        return !stopped_ && staging_.copy(to, from, bytes, plain, site);
+    }
     // The process ends, or threads may be gone: from now on all is the driver's.
     void finish() { stopped_ = true; }
 
@@ -34,7 +43,8 @@ class Accelerator {
           options_(options),
           ledger_(ledger),
           places_(api, options_),
-          learning_(ledger, options.sample_every) {}
+          learning_(ledger, options.sample_every),
+          staging_(learning_, options.threads) {}
 
     // Why it is the driver's copy; nothing where the library may make it. Finds out the direction.
     std::optional<Reason> why_not(Copy& copy, Session& session);
@@ -54,6 +64,7 @@ class Accelerator {
     Ledger& ledger_;
     Places places_;
     Learning learning_;
+    Staging staging_;
     std::atomic<bool> stopped_ = false;
     std::atomic<double> missed_seconds_ = 0;  // that the copies until now could have gained
 };

@@ -8,6 +8,7 @@
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/functions.hpp"
+#include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
 namespace {
@@ -126,6 +127,27 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const DevicePoi
     return accelerated(copy, plain);
 }
 
+// Page-locked memory that the program gets and gives back: what it copies there by itself is copied by several threads.
+template <typename... Parameters, typename Note>
+ReturnCode noted(Function function, const Note& note, Parameters... parameters) noexcept {
+    const auto driver = original<ReturnCode (*)(Parameters...)>(function, false);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const ReturnCode code = driver(parameters...);
+    if (code != cuda::success || Inside::here()) return code;
+    interpose::guarded(note);
+    begin();
+    return code;
+}
+ReturnCode got(Function function, void** memory, std::size_t bytes, auto... flags) noexcept {
+    return noted(
+        function, [=] { PinnedMemory::of_process().add(address(*memory), bytes); }, memory, bytes, flags...);
+}
+ReturnCode gave(Function function, void* memory) noexcept {
+    interpose::guarded([=] { PinnedMemory::of_process().remove(address(memory)); });
+    const auto driver = original<ReturnCode (*)(void*)>(function, false);
+    return driver == nullptr ? cuda::error_not_initialized : driver(memory);
+}
+
 template <typename... More>
 ReturnCode looked_up(Function function, bool per_thread, const char* name, void** found, int version,
                      std::uint64_t flags, More... more) {
@@ -198,6 +220,22 @@ ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
                               return driver(to, from, bytes, count, given, places, kinds, stream);
                           }))
+ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+    return got(Function::pinned, memory, bytes, flags);
+}
+ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
+    return got(Function::pinned_plainly, memory, bytes);
+}
+ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+    return noted(
+        Function::registered, [=] { PinnedMemory::of_process().add(address(memory), bytes); }, memory, bytes, flags);
+}
+ReturnCode cuMemFreeHost(void* memory) {
+    return gave(Function::unpinned, memory);
+}
+ReturnCode cuMemHostUnregister(void* memory) {
+    return gave(Function::unregistered, memory);
+}
 ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags),
              looked_up(Function::address, per_thread, name, function, version, flags))
 ISTHMUS_PAIR(cuGetProcAddress_v2, _ptsz,

@@ -37,6 +37,11 @@ using cuda::Stream;
     X(cuMemcpyBatchAsync_v2, _ptsz,                                                                              \
       (DevicePointer * to, DevicePointer * from, std::size_t * bytes, std::size_t count, CopyAttributes * given, \
        std::size_t * places, std::size_t kinds, Stream stream))                                                  \
+    X(cuMemHostAlloc, , (void** memory, std::size_t bytes, unsigned flags))                                      \
+    X(cuMemAllocHost_v2, , (void** memory, std::size_t bytes))                                                   \
+    X(cuMemHostRegister_v2, , (void* memory, std::size_t bytes, unsigned flags))                                 \
+    X(cuMemFreeHost, , (void* memory))                                                                           \
+    X(cuMemHostUnregister, , (void* memory))                                                                     \
     X(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags))            \
     X(cuGetProcAddress_v2, _ptsz, (const char* name, void** function, int version, std::uint64_t flags, int* found))
 

@@ -46,6 +46,11 @@ std::array<Entry, static_cast<std::size_t>(Function::count)> entries{
     ISTHMUS_ENTRY("cuMemcpy3DAsync", cuMemcpy3DAsync_v2, _ptsz, 3020, INT_MAX),
     ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync, _ptsz, 12080, 13000),
     ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync_v2, _ptsz, 13000, INT_MAX),
+    ISTHMUS_ENTRY("cuMemHostAlloc", cuMemHostAlloc, , 2020, INT_MAX),
+    ISTHMUS_ENTRY("cuMemAllocHost", cuMemAllocHost_v2, , 3020, INT_MAX),
+    ISTHMUS_ENTRY("cuMemHostRegister", cuMemHostRegister_v2, , 6050, INT_MAX),
+    ISTHMUS_ENTRY("cuMemFreeHost", cuMemFreeHost, , 2000, INT_MAX),
+    ISTHMUS_ENTRY("cuMemHostUnregister", cuMemHostUnregister, , 4000, INT_MAX),
     ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress, _ptsz, 11030, 12000),
     ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress_v2, _ptsz, 12000, INT_MAX),
 };
@@ -92,6 +97,11 @@ FindSymbol next_dlsym() noexcept {
         return reinterpret_cast<FindSymbol>(next);
     }();
     return found;
+}
+
+void* next_symbol(const char* symbol) noexcept {
+    const FindSymbol find = next_dlsym();
+    return find == nullptr ? nullptr : find(RTLD_NEXT, symbol);
 }
 
 void* instead_of(const char* symbol, void* found) noexcept {

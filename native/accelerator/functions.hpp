@@ -23,6 +23,11 @@ enum class Function : std::size_t {
     copy_3d_async,
     batch,
     batch_2,
+    pinned,
+    pinned_plainly,
+    registered,
+    unpinned,
+    unregistered,
     address,
     address_2,
     count
@@ -60,5 +65,7 @@ class Inside {
 // The next dlsym after ours, of the C library or of another tool.
 using FindSymbol = void* (*)(void*, const char*);
 FindSymbol next_dlsym() noexcept;
+// The next function of the C library's, whichever version is the default; null where there is none.
+void* next_symbol(const char* symbol) noexcept;
 
 }  // namespace isthmus::accelerator

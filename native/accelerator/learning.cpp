@@ -18,16 +18,15 @@ constexpr std::size_t most_apart = 1024;
 std::size_t Learning::row_of(const Copy& copy) {
     const auto site = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(copy.site));
     const auto power = static_cast<std::uint32_t>(std::bit_width(copy.bytes) - 1);
-    const auto direction = static_cast<std::uint32_t>(copy.to_device ? 1 : 0);
     for (std::size_t i = 0; i < ledger_.rows; ++i) {
         const Ledger::Row& row = ledger_.row[i];
-        if (row.site == site && row.to_device == direction && row.power == power) return i;
+        if (row.site == site && row.way == copy.way && row.power == power) return i;
     }
     // A program with more of them has the last row for all others.
     if (ledger_.rows == Ledger::most_rows) return Ledger::most_rows - 1;
     Ledger::Row& made = ledger_.row[ledger_.rows];
     made.site = site;
-    made.to_device = direction;
+    made.way = copy.way;
     made.power = power;
     return ledger_.rows++;
 }

@@ -20,7 +20,7 @@ class Learning {
     };
     struct Copy {
         const void* site;
-        bool to_device;
+        Way way;
         std::size_t bytes;
     };
     struct Choice {

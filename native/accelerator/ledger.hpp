@@ -24,6 +24,9 @@ enum class Reason : std::uint32_t {
     count
 };
 
+// What was moved: by the driver's copies, or by the program itself into page-locked memory and out of it.
+enum class Way : std::uint32_t { to_host, to_device, out_of_pinned, into_pinned };
+
 // The file, of one process. Python reads it (isthmus.launch.counts): numbers as this machine has them.
 struct Ledger {
     static constexpr std::size_t most_rows = 512;
@@ -33,7 +36,8 @@ struct Ledger {
     // Copies of one direction and size (from 2^power bytes to below twice as many) from one place in the program.
     struct Row {
         std::uint64_t site;
-        std::uint32_t to_device, power;
+        Way way;
+        std::uint32_t power;
         std::uint64_t copies, bytes;  // moved by the library
         double seconds;
         std::uint64_t samples, sampled_bytes;  // by the driver, to compare

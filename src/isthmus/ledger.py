@@ -23,6 +23,10 @@ Reason = Literal[
     "off",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
+# Copies of the driver's, and the program's own into page-locked memory and out of it, in the order of that file.
+Way = Literal["d2h", "h2d", "out_of_pinned", "into_pinned"]
+_WAYS: tuple[Way, ...] = get_args(Way)
+_SHOWN: tuple[Way, ...] = ("h2d", "d2h", "into_pinned", "out_of_pinned")
 
 _FORMAT = b"ISTHACC1"
 _HEAD = struct.Struct("=8s4Q")
@@ -33,12 +37,12 @@ _ROW = struct.Struct("=Q2I2Qd2Qd")
 
 @dataclass
 class Moved:
-    """Copies of one direction and size, from ``2**power`` bytes to below twice as many.
+    """Copies of one way and size, from ``2**power`` bytes to below twice as many.
 
     Those of the library with their seconds, and those that the driver made to compare.
     """
 
-    to_device: bool
+    way: Way
     power: int
     copies: int = 0
     bytes: int = 0
@@ -61,7 +65,7 @@ class Counts:
 
     def driver_seconds(self, row: Moved) -> float | None:
         """What the driver would have taken for these: at the rate of samples of this size, else of the nearest."""
-        sampled = [each for each in self.moved if each.to_device == row.to_device and each.sampled_bytes]
+        sampled = [each for each in self.moved if each.way == row.way and each.sampled_bytes]
         if not sampled:
             return None
         nearest = min(sampled, key=lambda each: abs(each.power - row.power))
@@ -71,18 +75,20 @@ class Counts:
 def read_counts(folder: Path) -> Counts:
     """The counts of all processes that left some in the folder."""
     counts = Counts(0, [], dict.fromkeys(REASONS, (0, 0)), [])
-    rows: dict[tuple[bool, int], Moved] = {}
+    rows: dict[tuple[Way, int], Moved] = {}
     for path in sorted(folder.glob("*.ledger")):
         data = read_bounded(path)
         if data[: len(_FORMAT)] == _FORMAT:
             counts.processes += 1
             _add(counts, rows, data)
-    counts.moved = [rows[key] for key in sorted(rows, key=lambda key: (not key[0], key[1])) if rows[key].copies]
+    counts.moved = [
+        rows[key] for key in sorted(rows, key=lambda key: (_SHOWN.index(key[0]), key[1])) if rows[key].copies
+    ]
     counts.failures = list(dict.fromkeys(counts.failures))
     return counts
 
 
-def _add(counts: Counts, rows: dict[tuple[bool, int], Moved], data: bytes) -> None:
+def _add(counts: Counts, rows: dict[tuple[Way, int], Moved], data: bytes) -> None:
     _, _, used, checked, wrong = _HEAD.unpack_from(data)
     counts.checked += checked
     counts.wrong += wrong
@@ -99,9 +105,10 @@ def _add(counts: Counts, rows: dict[tuple[bool, int], Moved], data: bytes) -> No
         _add_row(rows, _ROW.unpack_from(data, at + index * _ROW.size))
 
 
-def _add_row(rows: dict[tuple[bool, int], Moved], fields: Iterable[float]) -> None:
-    _, to_device, power, *numbers = fields
-    row = rows.setdefault((bool(to_device), int(power)), Moved(bool(to_device), int(power)))
+def _add_row(rows: dict[tuple[Way, int], Moved], fields: Iterable[float]) -> None:
+    _, kind, power, *numbers = fields
+    way = _WAYS[int(kind)]
+    row = rows.setdefault((way, int(power)), Moved(way, int(power)))
     copies, size, seconds, samples, sampled_bytes, sampled_seconds = numbers
     row.copies += int(copies)
     row.bytes += int(size)

@@ -50,10 +50,11 @@ def _sum(rows: list[Moved]) -> tuple[int, int, float]:
 
 
 def _driver(counts: Counts) -> float | None:
-    """What the driver would have taken for all of them; None where a direction was never sampled."""
-    times = [counts.driver_seconds(row) for row in counts.moved]
-    known = [time for time in times if time is not None]
-    return sum(known) if len(known) == len(times) else None
+    """What the driver would have taken for all of them, as long where that is not known; None where nothing is."""
+    times = [(counts.driver_seconds(row), row.seconds) for row in counts.moved]
+    if all(driver is None for driver, _ in times):
+        return None
+    return sum(seconds if driver is None else driver for driver, seconds in times)
 
 
 def _table(counts: Counts) -> Grid:
@@ -75,7 +76,7 @@ def _left(counts: Counts) -> Grid:
 
 def _size(row: Moved) -> str:
     sizes = say("acceleration.sizes", least=format_bytes(1 << row.power), most=format_bytes(2 << row.power))
-    return f"{'H2D' if row.to_device else 'D2H'} {sizes}"
+    return f"{say(f'acceleration.way_{row.way}')} {sizes}"
 
 
 def _cells(counts: Counts, row: Moved) -> list[str]:
@@ -95,9 +96,9 @@ def _data(counts: Counts, program: str) -> Mapping[str, Any]:
         "processes": counts.processes,
         "moved": [
             {
-                "direction": "h2d" if row.to_device else "d2h",
+                "way": row.way,
                 "least_bytes": 1 << row.power,
-                **{name: value for name, value in asdict(row).items() if name not in ("to_device", "power")},
+                **{name: value for name, value in asdict(row).items() if name not in ("way", "power")},
                 "driver_seconds": counts.driver_seconds(row),
             }
             for row in counts.moved

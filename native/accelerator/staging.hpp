@@ -1,0 +1,59 @@
+// Programs that stage by themselves: their memcpy into page-locked memory, and out of it, by several threads.
+//
+// Frameworks have a fast copy of the device's from page-locked memory, and fill that with one thread, which is slower
+// than the link by far (safetensors, CuPy, JAX). What is page-locked is known from the program's own calls: memcpy may
+// be called with any locks held, and then no driver can be asked.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include "accelerator/learning.hpp"
+#include "base/fault_ahead.hpp"
+#include "base/worker_group.hpp"
+
+namespace isthmus::accelerator {
+
+// The page-locked memory of the process, as its calls got and gave it back.
+class PinnedMemory {
+  public:
+    static PinnedMemory& of_process();
+    void add(std::uintptr_t begin, std::size_t bytes);
+    void remove(std::uintptr_t begin);
+    // Whether all of it is.
+    bool holds(std::uintptr_t begin, std::size_t bytes) const;
+    bool is_empty() const { return blocks_ == 0; }
+
+  private:
+    mutable std::shared_mutex mutex_;  // guards `bytes_`
+    std::map<std::uintptr_t, std::size_t> bytes_;
+    std::atomic<std::size_t> blocks_ = 0;
+};
+
+using MemoryCopy = void* (*)(void* to, const void* from, std::size_t bytes);
+
+// From here on threads pay.
+inline constexpr std::size_t least_staged_bytes = std::size_t{1} << 20;
+
+class Staging {
+  public:
+    Staging(Learning& learning, std::size_t threads) : learning_(learning), most_threads_(threads) {}
+    // False where it is nothing for threads, or they are at work already: then nothing was copied.
+    bool copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site);
+
+  private:
+    bool by_threads(std::byte* to, const std::byte* from, std::size_t bytes, bool to_pinned);
+
+    Learning& learning_;
+    const std::size_t most_threads_;
+    std::mutex mutex_;  // guards what follows
+    std::unique_ptr<WorkerGroup> group_;
+    FaultAhead ahead_;
+};
+
+}  // namespace isthmus::accelerator
