@@ -1,6 +1,8 @@
 // The library in a program: takes the copies that it makes faster, and leaves all others as they are.
 #include "accelerator/accelerator.hpp"
 
+#include <pthread.h>
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -35,6 +37,18 @@ const Options& options() {
     static const Options& read = *new Options(Options::from_environment());
     return read;
 }
+
+// A thread that is cancelled ends where the program's own calls would, not in the library's.
+class NotCancelled {
+  public:
+    NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+    NotCancelled(const NotCancelled&) = delete;
+    NotCancelled& operator=(const NotCancelled&) = delete;
+
+  private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+};
 
 // Null where it cannot work: in the child of a fork, after the process began to end, or as the ledger says.
 Accelerator* current() {
@@ -75,6 +89,7 @@ std::size_t least_bytes() noexcept {
 
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept {
     const Inside inside;
+    const NotCancelled not_cancelled;
     Accelerator* accelerator = nullptr;
     interpose::guarded([&] { accelerator = current(); });
     if (accelerator == nullptr) return plain(0, copy.bytes);
@@ -86,12 +101,14 @@ cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept {
 
 void begin() noexcept {
     const Inside inside;
+    const NotCancelled not_cancelled;
     interpose::guarded([] { (void)current(); });
 }
 
 // The accelerator is there already, or it is not: what may be called with any locks held does not start it.
 bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept {
     const Inside inside;
+    const NotCancelled not_cancelled;
     bool done = false;
     interpose::guarded([&] {
         Accelerator* const accelerator = interpose::Only<Accelerator>::get();

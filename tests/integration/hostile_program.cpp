@@ -1,8 +1,8 @@
 // A program that does what programs may do and what costs a guest his footing, with traced calls before and after.
 //
 // hostile_program VARIANT: prints what it saw; its output, its files and how it ends are to be the same with and
-// without a guest. It is compiled for the calls of one guest: OPENCL, or else CUDA by a fake CUPTI, where HOSTILE_GUEST
-// names the library that the driver would load.
+// without a guest. It is compiled for the calls of one guest: OPENCL, DRIVER (CUDA's copies), or else CUDA by a fake
+// CUPTI, where HOSTILE_GUEST names the library that the driver would load.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -58,6 +58,35 @@ static void traced_calls(int count) {
     const char host[64] = {};
     for (int index = 0; index < count; ++index) {
         clEnqueueWriteBuffer(queue, buffer, 1, 0, sizeof host, host, 0, nullptr, nullptr);
+    }
+}
+#elif defined(DRIVER)
+extern "C" {
+int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
+int cuMemAlloc_v2(std::uint64_t*, std::size_t);
+int cuMemcpyHtoDAsync_v2(std::uint64_t, const void*, std::size_t, void*);
+}
+
+// One in a hundred is large enough to be looked at.
+static void traced_calls(int count) {
+    constexpr std::size_t large = 512 << 10;
+    static void* context = [] {
+        void* found = nullptr;
+        cuInit(0);
+        cuDevicePrimaryCtxRetain(&found, 0);
+        return found;
+    }();
+    static const char* const host = static_cast<const char*>(std::calloc(1, large));
+    cuCtxSetCurrent(context);
+    static const std::uint64_t device = [] {
+        std::uint64_t found = 0;
+        cuMemAlloc_v2(&found, large);
+        return found;
+    }();
+    for (int index = 0; index < count; ++index) {
+        cuMemcpyHtoDAsync_v2(device, host, index % 100 == 5 ? large : 64, nullptr);
     }
 }
 #else

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from isthmus import _native
+from isthmus.ledger import read_counts
 from isthmus.trace import open_trace
 from isthmus.trace.isthmus.blocks import join_parts
 
@@ -25,6 +26,8 @@ GUESTS = {
     "libisthmus_tracer.so": ("fake_tracing.cpp", "-DCUDA", "HOSTILE_GUEST"),
     "libisthmus_opencl_tracer.so": ("fake_opencl.cpp", "-DOPENCL", "LD_PRELOAD"),
 }
+ACCELERATOR = "libisthmus_accelerator.so"
+_ALL = {**GUESTS, ACCELERATOR: ("fake_cuda.cpp", "-DDRIVER", "LD_PRELOAD")}
 VARIANTS = (
     *("closes-files", "daemon", "file-limit", "file-limit-handled", "timers", "fork", "clone", "vfork", "exec"),
     *("chdir", "privileges", "descriptors", "memory", "keys", "cancel", "errno", "threads"),
@@ -40,13 +43,15 @@ class Guest(NamedTuple):
     program: Path
 
     def environment(self, parts: Path) -> dict[str, str]:
-        variable = GUESTS[self.library][2]
+        variable = _ALL[self.library][2]
         before = [os.environ.get(variable, "")] if variable == "LD_PRELOAD" else []
         named = " ".join(filter(None, [*before, str(LIBRARIES / self.library)]))
         return {
             "ISTHMUS_TRACE_FOLDER": str(parts),
             "ISTHMUS_TRACE_CUPTI": "",
             "ISTHMUS_TRACE_OPTIONS": "all-times",
+            "ISTHMUS_ACCELERATE_FOLDER": str(parts),
+            "ISTHMUS_ACCELERATE_OPTIONS": "eager",
             variable: named,
         }
 
@@ -59,7 +64,7 @@ def guest(
 
 
 def built(guest: str, compiled: Callable[..., Path], folder: Path, *how: str) -> Path:
-    source, flag, _ = GUESTS[guest]
+    source, flag, _ = _ALL[guest]
     library, program = compiled(source), folder / "hostile_program"
     words = [*(how or ("g++",)), "-std=c++20", "-O1", flag, f"-I{HERE.parents[1] / 'native'}"]
     words += [str(HERE / "hostile_program.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-pthread", "-o"]
@@ -109,6 +114,23 @@ def test_a_hostile_program_is_as_without_a_guest(guest: Guest, variant: str, tmp
         lacks["privileges"] = "privileges"
     if variant in lacks:
         assert any(lacks[variant] in note and re.search(r"[1-9]\d* records or more", note) for note in trace.notes)
+
+
+@pytest.fixture(scope="module")
+def accelerator(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Guest:
+    return Guest(ACCELERATOR, built(ACCELERATOR, compiled, tmp_path_factory.mktemp("hostile")))
+
+
+# A daemon is the child of a fork, in which no driver works.
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if each != "daemon"])
+def test_a_hostile_program_is_as_without_what_accelerates_it(accelerator: Guest, variant: str, tmp_path: Path) -> None:
+    counts = read_counts(compared(accelerator, variant, tmp_path))
+    assert counts.processes >= 1
+    assert counts.wrong == 0
+    looked_at = sum(row.copies + row.samples for row in counts.moved) + sum(
+        copies for copies, _ in counts.left.values()
+    )
+    assert looked_at >= 1
 
 
 @pytest.mark.thorough

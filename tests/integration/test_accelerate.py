@@ -1,0 +1,145 @@
+"""Programs whose copies the library makes: as the driver makes them, in all that a program can see."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from isthmus import _native
+from isthmus.ledger import Counts, read_counts
+
+HERE = Path(__file__).resolve().parent
+LIBRARY = Path(_native.__file__).parent / "libisthmus_accelerator.so"
+REACHES = ("linked", "dlsym", "address", "versioned", "thread")
+ROUNDS = "24"
+HANGS_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def driver(compiled: Callable[..., Path]) -> Path:
+    return compiled("fake_cuda.cpp")
+
+
+@pytest.fixture(scope="module")
+def program(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, linked with the fake driver."""
+    built = tmp_path_factory.mktemp("accelerated") / "program"
+    source = HERE / "accelerated_program.cpp"
+    words = ["g++", "-std=c++20", "-O1", "-DLINKED", f"-I{HERE.parents[1] / 'native'}", str(source), str(driver)]
+    subprocess.run([*words, f"-Wl,-rpath,{driver.parent}", "-pthread", "-o", built], check=True)
+    return built
+
+
+def ran(command: list[str | Path], driver: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver.parent), "PYTHONPATH": os.pathsep.join(sys.path), **more}
+    return subprocess.run(command, capture_output=True, check=False, env=environment, text=True, timeout=HANGS_SECONDS)
+
+
+def accelerated(program: list[str | Path], driver: Path, folder: Path, options: str = "eager") -> tuple[str, Counts]:
+    """What it printed, which ended well, and what was counted."""
+    preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(LIBRARY)]))
+    more = {"ISTHMUS_ACCELERATE_OPTIONS": options, "ISTHMUS_ACCELERATE_FOLDER": str(folder), "LD_PRELOAD": preloaded}
+    done = ran(program, driver, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, read_counts(folder)
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.parametrize("reach", REACHES)
+def test_copies_are_as_the_driver_makes_them(
+    program: Path, driver: Path, reach: str, seed: str, tmp_path: Path
+) -> None:
+    command: list[str | Path] = [program, reach, ROUNDS, seed]
+    plain = ran(command, driver)
+    assert plain.returncode == 0, plain.stdout + plain.stderr
+    told, counts = accelerated(command, driver, tmp_path)
+    assert told == plain.stdout
+    # The library was there, both ways, and what it refused was what the driver refuses, too.
+    assert {row.way for row in counts.moved if row.copies} >= {"h2d", "d2h"}
+    assert counts.left["failed"][0] == 2
+    assert counts.left["off"] == (0, 0)
+    assert counts.left["capturing"][0] == 1
+
+
+def test_copies_are_compared_with_the_driver_s(program: Path, driver: Path, tmp_path: Path) -> None:
+    _, counts = accelerated([program, "address", ROUNDS], driver, tmp_path, "eager,verify,min=65536")
+    assert counts.checked >= 10
+    assert counts.wrong == 0
+
+
+@pytest.mark.parametrize("budget", ["budget=0", "budget=2097152,threads=1"])
+def test_a_small_budget_is_no_failure(program: Path, driver: Path, budget: str, tmp_path: Path) -> None:
+    _, counts = accelerated([program, "address", ROUNDS], driver, tmp_path, f"eager,{budget}")
+    assert counts.left["failed"][0] == 2
+
+
+@pytest.mark.parametrize("fails", ["cuMemHostAlloc", "cuStreamCreate", "cuEventCreate", "cuEventRecord@30"])
+def test_where_the_library_fails_the_driver_copies(program: Path, driver: Path, fails: str, tmp_path: Path) -> None:
+    """Only what the library calls: with the program's own calls the program fails alike."""
+    preloaded = {"LD_PRELOAD": str(LIBRARY), "ISTHMUS_ACCELERATE_OPTIONS": "eager"}
+    command: list[str | Path] = [program, "address", "0"]
+    alone = ran(command, driver, FAKE_CUDA_FAIL=fails)
+    done = ran(command, driver, FAKE_CUDA_FAIL=fails, ISTHMUS_ACCELERATE_FOLDER=str(tmp_path), **preloaded)
+    assert done.returncode == alone.returncode
+    if "@" not in fails:
+        assert done.stdout == alone.stdout
+
+
+def command_line(words: list[str], program: list[str | Path], driver: Path, **more: str) -> Mapping[str, object]:
+    done = ran([sys.executable, "-P", "-m", "isthmus", "accelerate", *words, "--", *program], driver, **more)
+    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
+
+
+def test_a_report_says_what_was_moved_and_the_program_s_output_is_its_own(
+    program: Path, driver: Path, tmp_path: Path
+) -> None:
+    words: list[str | Path] = [program, "dlsym", ROUNDS]
+    alone = ran(words, driver)
+    report = tmp_path / "report.json"
+    found = command_line(["--report", "-o", str(report)], words, driver, ISTHMUS_ACCELERATE_OPTIONS="eager")
+    assert found["out"] == alone.stdout
+    assert found["code"] == 0
+    assert "What Isthmus did for program" in str(found["err"])
+    data = json.loads(report.read_text("utf-8"))
+    assert data["processes"] == 1
+    assert data["wrong"] == 0
+
+
+def test_a_program_ends_as_it_does(driver: Path) -> None:
+    assert command_line([], ["sh", "-c", "exit 7"], driver)["code"] == 7
+    killed = command_line(["--report"], ["sh", "-c", "kill -TERM $$"], driver)
+    assert killed["code"] in (-signal.SIGTERM, 128 + signal.SIGTERM)
+
+
+def test_without_a_driver_a_program_runs_and_the_report_says_so(tmp_path: Path) -> None:
+    found = command_line(["--report"], ["sh", "-c", "echo done"], tmp_path / "none")
+    assert (found["code"], found["out"]) == (0, "done\n")
+    assert "No copy large enough was made" in str(found["err"])
+
+
+def test_a_static_program_is_said_to_run_without_the_library(driver: Path, tmp_path: Path) -> None:
+    source, built = tmp_path / "static.c", tmp_path / "static"
+    source.write_text("int main(void) { return 3; }\n", "utf-8")
+    if shutil.which("gcc") is None or subprocess.run(["gcc", "-static", source, "-o", built], check=False).returncode:
+        pytest.skip("needs gcc and a static C library")
+    found = command_line([], [built], driver)
+    assert found["code"] == 3
+    assert "runs without Isthmus: it is linked statically" in str(found["err"])
+
+
+def test_the_variables_for_job_scripts_are_printed(driver: Path) -> None:
+    done = ran([sys.executable, "-P", "-m", "isthmus", "accelerate", "--print-env", "--min", "1MiB"], driver)
+    assert done.returncode == 0
+    assert f":+$LD_PRELOAD:}}{LIBRARY}" in done.stdout
+    assert "export ISTHMUS_ACCELERATE_OPTIONS=min=1048576\n" in done.stdout
+    script = f"{done.stdout}\nexec sh -c 'echo $LD_PRELOAD'"
+    told = ran(["sh", "-c", script], driver, LD_PRELOAD="")
+    assert told.stdout.strip().endswith("libisthmus_accelerator.so")

@@ -1,0 +1,78 @@
+// Where the library gains it stays; where it does not it leaves copies alone, and looks again ever more seldom.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "accelerator/learning.hpp"
+
+using namespace isthmus::accelerator;
+
+namespace {
+
+void expect(bool right, const char* what) {
+    if (right) return;
+    std::printf("not so: %s\n", what);
+    std::exit(1);
+}
+
+struct Program {
+    std::unique_ptr<Ledger> ledger = std::make_unique<Ledger>();
+    Learning learning{*ledger, 32};
+    std::size_t ours = 0, samples = 0, driver = 0;
+
+    // Copies of which each byte takes so long by either.
+    void copy(std::size_t count, double our_seconds, double driver_seconds, const void* site = nullptr,
+              std::size_t bytes = 1 << 20) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto [row, turn] = learning.next({site, Way::to_device, bytes});
+            const auto part = [](std::size_t size, double seconds) {
+                return Learning::Part{size, static_cast<double>(size) * seconds};
+            };
+            if (turn == Learning::Turn::driver) {
+                ++driver;
+            } else if (turn == Learning::Turn::ours) {
+                ++ours;
+                learning.saw(row, part(bytes, our_seconds), {});
+            } else {
+                ++samples;
+                learning.saw(row, part(bytes / 2, our_seconds), part(bytes / 2, driver_seconds));
+            }
+        }
+    }
+};
+
+}  // namespace
+
+int main() {
+    Program gains;
+    gains.copy(1000, 1, 4);
+    expect(gains.driver == 0, "a copy that gains is never left");
+    expect(gains.samples >= 20 && gains.samples <= 40, "one in 32 is a sample");
+    expect(gains.ledger->rows == 1 && gains.ledger->row[0].copies == 1000, "all copies are counted");
+
+    Program loses;
+    loses.copy(10000, 4, 1);
+    expect(loses.driver > 9900, "a copy that loses is left");
+    expect(loses.samples >= 5, "and looked at again");
+    // The machine is quiet again.
+    loses.copy(4000, 1, 4);
+    const std::size_t before = loses.ours;
+    loses.copy(100, 1, 4);
+    expect(loses.ours - before > 90, "what gains again is taken again");
+
+    Program even;
+    even.copy(1000, 1, 1);
+    expect(even.driver == 0, "no difference is no reason to change");
+
+    Program two;
+    two.copy(500, 4, 1, &two);
+    two.copy(500, 1, 4, &gains);
+    two.copy(500, 1, 4, &two, 1 << 24);
+    expect(two.ledger->rows == 3, "places and sizes are told apart");
+    expect(two.driver > 400 && two.driver < 500, "and only one of them is left");
+
+    Program many;
+    for (std::size_t i = 0; i < 2000; ++i) many.copy(1, 1, 1, reinterpret_cast<const void*>(i));
+    expect(many.ledger->rows == Ledger::most_rows, "there is an end of them");
+    std::puts("as described");
+}
