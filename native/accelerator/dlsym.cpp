@@ -4,6 +4,9 @@
 // returns to. Such calls are passed on by a jump, so that it is the program's.
 #include "accelerator/functions.hpp"
 
+// Sanitizers ask for functions before what is compiled for them can run.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): seen by the code below alone, by these names.
 __attribute__((used, visibility("hidden"))) isthmus::accelerator::FindSymbol isthmus_next_dlsym() {
@@ -62,4 +65,6 @@ dlsym:
 )");
 #else
 #error "write the jump for this architecture"
+#endif
+
 #endif
