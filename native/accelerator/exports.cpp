@@ -62,8 +62,8 @@ ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_dev
 
 // One of rows.
 template <typename Structure, typename... Streams>
-ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream,
-                       const Structure* given, std::size_t bytes, Streams... streams) noexcept {
+ReturnCode copied_structure(Function function, bool per_thread, const void* site, std::uintptr_t stream,
+                            const Structure* given, std::size_t bytes, Streams... streams) noexcept {
     const auto driver = original<ReturnCode (*)(const Structure*, Streams...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     const auto plain = [=](std::size_t, std::size_t) { return driver(given, streams...); };
@@ -92,13 +92,13 @@ template <typename... Streams>
 ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy2d* given,
                        Streams... streams) noexcept {
     const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height;
-    return copied_rows(function, per_thread, site, stream, given, bytes, streams...);
+    return copied_structure(function, per_thread, site, stream, given, bytes, streams...);
 }
 template <typename... Streams>
 ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy3d* given,
                        Streams... streams) noexcept {
     const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height * given->depth;
-    return copied_rows(function, per_thread, site, stream, given, bytes, streams...);
+    return copied_structure(function, per_thread, site, stream, given, bytes, streams...);
 }
 
 // Many pieces. The driver knows no such copies on its legacy stream, and says so.

@@ -31,34 +31,39 @@ void* any(Pointer function) {
         name, {#symbol, #symbol #suffix}, since, before, {any(&(symbol)), any(&symbol##suffix)}, {} \
     }
 
-// In the order of Function.
-std::array<Entry, static_cast<std::size_t>(Function::count)> entries{
-    ISTHMUS_ENTRY("cuMemcpy", cuMemcpy, _ptds, 4000, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyAsync", cuMemcpyAsync, _ptsz, 4000, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyHtoD", cuMemcpyHtoD_v2, _ptds, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2, _ptsz, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyDtoH", cuMemcpyDtoH_v2, _ptds, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2, _ptsz, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpy2D", cuMemcpy2D_v2, _ptds, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpy2DUnaligned", cuMemcpy2DUnaligned_v2, _ptds, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpy2DAsync", cuMemcpy2DAsync_v2, _ptsz, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpy3D", cuMemcpy3D_v2, _ptds, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpy3DAsync", cuMemcpy3DAsync_v2, _ptsz, 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync, _ptsz, 12080, 13000),
-    ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync_v2, _ptsz, 13000, INT_MAX),
-    ISTHMUS_ENTRY("cuMemHostAlloc", cuMemHostAlloc, , 2020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemAllocHost", cuMemAllocHost_v2, , 3020, INT_MAX),
-    ISTHMUS_ENTRY("cuMemHostRegister", cuMemHostRegister_v2, , 6050, INT_MAX),
-    ISTHMUS_ENTRY("cuMemFreeHost", cuMemFreeHost, , 2000, INT_MAX),
-    ISTHMUS_ENTRY("cuMemHostUnregister", cuMemHostUnregister, , 4000, INT_MAX),
-    ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress, _ptsz, 11030, 12000),
-    ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress_v2, _ptsz, 12000, INT_MAX),
-};
+using Entries = std::array<Entry, static_cast<std::size_t>(Function::count)>;
+
+// In the order of Function. Made when it is first asked for, which may be before this library's turn to begin.
+Entries& entries() {
+    static Entries all{
+        ISTHMUS_ENTRY("cuMemcpy", cuMemcpy, _ptds, 4000, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyAsync", cuMemcpyAsync, _ptsz, 4000, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyHtoD", cuMemcpyHtoD_v2, _ptds, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2, _ptsz, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyDtoH", cuMemcpyDtoH_v2, _ptds, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2, _ptsz, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpy2D", cuMemcpy2D_v2, _ptds, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpy2DUnaligned", cuMemcpy2DUnaligned_v2, _ptds, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpy2DAsync", cuMemcpy2DAsync_v2, _ptsz, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpy3D", cuMemcpy3D_v2, _ptds, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpy3DAsync", cuMemcpy3DAsync_v2, _ptsz, 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync, _ptsz, 12080, 13000),
+        ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync_v2, _ptsz, 13000, INT_MAX),
+        ISTHMUS_ENTRY("cuMemHostAlloc", cuMemHostAlloc, , 2020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemAllocHost", cuMemAllocHost_v2, , 3020, INT_MAX),
+        ISTHMUS_ENTRY("cuMemHostRegister", cuMemHostRegister_v2, , 6050, INT_MAX),
+        ISTHMUS_ENTRY("cuMemFreeHost", cuMemFreeHost, , 2000, INT_MAX),
+        ISTHMUS_ENTRY("cuMemHostUnregister", cuMemHostUnregister, , 4000, INT_MAX),
+        ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress, _ptsz, 11030, 12000),
+        ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress_v2, _ptsz, 12000, INT_MAX),
+    };
+    return all;
+}
 
 #undef ISTHMUS_ENTRY
 
 bool is_ours(const void* function) {
-    for (const Entry& entry : entries) {
+    for (const Entry& entry : entries()) {
         for (const void* mine : entry.ours) {
             if (mine == function) return true;
         }
@@ -106,7 +111,7 @@ void* next_symbol(const char* symbol) noexcept {
 
 void* instead_of(const char* symbol, void* found) noexcept {
     if (found == nullptr || symbol == nullptr || Inside::here() || std::strncmp(symbol, "cu", 2) != 0) return found;
-    for (Entry& entry : entries) {
+    for (Entry& entry : entries()) {
         for (std::size_t variant = 0; variant < 2; ++variant) {
             if (std::strcmp(symbol, entry.symbols[variant]) == 0) return taken(entry, variant, found);
         }
@@ -117,7 +122,7 @@ void* instead_of(const char* symbol, void* found) noexcept {
 void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept {
     if (found == nullptr || name == nullptr || Inside::here() || std::strncmp(name, "cu", 2) != 0) return found;
     const std::size_t variant = (flags & per_thread_default_stream) != 0 ? 1 : 0;
-    for (Entry& entry : entries) {
+    for (Entry& entry : entries()) {
         if (version < entry.since || version >= entry.before || std::strcmp(name, entry.name) != 0) continue;
         return taken(entry, variant, found);
     }
@@ -125,7 +130,7 @@ void* instead_of(const char* name, int version, unsigned long long flags, void* 
 }
 
 void* original(Function function, bool per_thread) noexcept {
-    Entry& entry = entries[static_cast<std::size_t>(function)];
+    Entry& entry = entries()[static_cast<std::size_t>(function)];
     const std::size_t variant = per_thread ? 1 : 0;
     if (void* known = entry.originals[variant].load(std::memory_order_acquire)) return known;
     void* found = from_driver(entry.symbols[variant]);
