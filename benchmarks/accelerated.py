@@ -78,7 +78,7 @@ COPIES = ("copies", "1024", "5")
 NOT_SLOWER = (at_most("h2d_gbs", 0.05), at_most("d2h_fresh_gbs", 0.05))
 CASES = {
     "copies": Case(COPIES, (rate("h2d_gbs", 45), rate("d2h_fresh_gbs", 25))),
-    "moves": Case(("workloads.py", "moves"), (rate("to_gbs", 42), rate("cpu_gbs", 25))),
+    "moves": Case(("workloads.py", "moves"), (rate("to_gbs", 42), rate("cpu_gbs", 25), factor("to_between_gbs", 1))),
     "state_dict": Case(("workloads.py", "state_dict"), (factor("steps_and_state_seconds", 7.5),)),
     "batches": Case(("workloads.py", "batches"), (factor("pass_seconds", 2),)),
     "offload": Case(("workloads.py", "offload"), (factor("forward_seconds", 1.9),)),

@@ -27,7 +27,7 @@ def ways(name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         return (
             lambda host: jax.device_put(host, jax.devices()[0]).block_until_ready(),
             # An array keeps what was fetched of it once.
-            lambda there: np.array((there + 0).block_until_ready()),
+            lambda there: np.asarray(there + 0),
         )
     from numba import cuda
 

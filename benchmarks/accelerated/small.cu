@@ -11,7 +11,7 @@ __global__ void add(float* value) {
 }
 
 int main() {
-    constexpr int copies = 1'000'000, launches = 300'000, rounds = 2;
+    constexpr int copies = 250'000, launches = 150'000, rounds = 8;
     char host[64] = {};
     void* device = nullptr;
     cudaStream_t stream = nullptr;

@@ -26,16 +26,23 @@ def timed(name: str, size: int = 0, *, first: bool = False) -> Iterator[None]:
 
 def moves() -> int:
     """`x.to("cuda")` of 256 MiB, `.cpu()` of 1 GiB."""
-    sent, large = torch.rand(64 << 20), torch.rand(256 << 20, device="cuda")
-    wrong = 0
+    sent = torch.rand(64 << 20)
     for turn in range(6):
         with timed("to", sent.nbytes, first=not turn):
             there = sent.to("cuda")
-        wrong += not torch.equal(there[: 1 << 20].cpu(), sent[: 1 << 20])
+    wrong = int(not torch.equal(there.cpu(), sent))
+    large = torch.rand(256 << 20, device="cuda")
+    for turn in range(6):
         with timed("cpu", large.nbytes, first=not turn):
             back = large.cpu()
         wrong += not torch.equal(back[-(1 << 20) :], large[-(1 << 20) :].cpu())
-        del there, back
+        del back
+    # One after the other, what each left in the caches gone.
+    for turn in range(6):
+        with timed("to_between", sent.nbytes, first=not turn):
+            there = sent.to("cuda")
+        del there
+        large.cpu()
     return wrong
 
 

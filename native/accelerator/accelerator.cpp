@@ -230,6 +230,7 @@ cuda::ReturnCode Accelerator::copy(Copy copy, const Plain& plain) {
         mine = {copy.bytes - driver.bytes, seconds_between(begun, now())};
     }
     learning_.saw(row, mine, driver);
+    if (mine.bytes != 0) Inside::copied();
     if (!options_.verify) return cuda::success;
     auto same = same_by_driver(copy, *session);
     std::atomic_ref(ledger_.checked).fetch_add(1);

@@ -177,6 +177,11 @@ ReturnCode looked_up(Function function, bool per_thread, const char* name, void*
 // NOLINTBEGIN(readability-identifier-naming): the driver's names.
 extern "C" {
 
+// A tracer looks for it (native/tracer/cuda/recorder.cpp).
+__attribute__((visibility("default"))) unsigned long isthmus_accelerate_mark() {
+    return Inside::mark();
+}
+
 ISTHMUS_PAIR(cuMemcpy, _ptds, (DevicePointer to, DevicePointer from, std::size_t bytes),
              copied(Function::copy, per_thread, {}, SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyAsync, _ptsz, (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream),

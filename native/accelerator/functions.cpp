@@ -91,6 +91,7 @@ void* from_driver(const char* symbol) {
 }  // namespace
 
 thread_local bool Inside::is_inside = false;
+thread_local unsigned long Inside::copies = 0;
 
 FindSymbol next_dlsym() noexcept {
     static const FindSymbol found = [] {

@@ -55,10 +55,15 @@ class Inside {
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
     static bool here() noexcept { return is_inside; }
+    // For a tracer in the same process: odd while the calling thread is inside, and higher after each copy that the
+    // library made for it.
+    static unsigned long mark() noexcept { return 2 * copies + (is_inside ? 1 : 0); }
+    static void copied() noexcept { ++copies; }
 
   private:
     // Preloaded, so that there is room for it beside the program's own.
     static thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+    static thread_local unsigned long copies __attribute__((tls_model("initial-exec")));
     bool before_;
 };
 

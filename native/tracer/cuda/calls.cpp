@@ -7,6 +7,9 @@
 namespace isthmus::tracer {
 namespace {
 
+// Behind the name of a call (src/isthmus/trace/recorded.py).
+constexpr const char* accelerated = ", by isthmus accelerate";
+
 // The call that a thread is in: the outermost, for the runtime calls the driver.
 struct CallInProgress {
     // Calls within calls.
@@ -14,6 +17,7 @@ struct CallInProgress {
     Role role = Role::ignored;
     std::uint64_t start_ns = 0;
     std::uint32_t correlation = 0, site = 0;
+    unsigned long accelerate_mark = 0;
     std::optional<CopyOperands> operands;
     CopyTiming::Period period = 0;
     // Calls within it of which only the device can tell what they copy.
@@ -35,6 +39,9 @@ const Function* Recorder::function(int domain, std::uint32_t number, const char*
     if (const Function* found = known.load(std::memory_order_acquire)) return found;
     auto made = std::make_unique<Function>(Function{.role = role_of(name), .copy = linear_copy(name)});
     if (made->role != Role::ignored) made->name = file_.text(name);
+    if (made->role == Role::copy && accelerate_mark_ != nullptr) {
+        made->accelerated_name = file_.text(std::string(name) + accelerated);
+    }
     const Function* found = made.get();
     const std::lock_guard lock(functions_mutex_);
     made_functions_.push_back(std::move(made));
@@ -68,6 +75,7 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
     if (call.depth++ == 0) {
         call.role = function.role;
         call.correlation = data.correlation;
+        call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
         call.operands.reset();
         call.memory.reset();
         // Launches are many, and of no interest here but for when they were.
@@ -100,11 +108,13 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
     if (--call.depth > 0) return;
     for (; call.timed > 0; --call.timed) timing_.end_timed();
     const std::uint64_t end_ns = trace_clock();
+    const bool by_accelerator =
+        function.accelerated_name != 0 && (call.accelerate_mark % 2 != 0 || accelerate_mark_() != call.accelerate_mark);
     thread.writer->write(trace::CallRecord{.start_ns = call.start_ns,
                                            .end_ns = end_ns,
                                            .correlation = call.correlation,
                                            .thread = thread.thread,
-                                           .name = function.name,
+                                           .name = by_accelerator ? function.accelerated_name : function.name,
                                            .site = call.site});
     if (call.operands && succeeded) {
         const CopyOperands& copied = *call.operands;

@@ -30,6 +30,8 @@ struct Function {
     // As a text of the trace.
     std::uint32_t name = 0;
     std::optional<LinearCopy> copy = std::nullopt;
+    // Of a copy that `isthmus accelerate` made.
+    std::uint32_t accelerated_name = 0;
 };
 
 struct CopyOperands {

@@ -1,6 +1,8 @@
 // What is recorded of the process that this library lives in.
 #include "tracer/cuda/recorder.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "interpose/foreign_process.hpp"
@@ -79,7 +81,8 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       part_(std::move(part)),
       file_(part_.file()),
       sites_(part_.sites()),
-      timing_(api_, options_.all_times, monotonic_ns()) {}
+      timing_(api_, options_.all_times, monotonic_ns()),
+      accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
     ISTHMUS_TRY_ASSIGN(part, Part::create(options, monotonic_ns()));

@@ -69,6 +69,9 @@ class Recorder {
     std::mutex functions_mutex_;
     std::vector<std::unique_ptr<Function>> made_functions_;
     std::atomic<bool> context_seen_ = false;
+    // Where the program is accelerated, too (native/accelerator/exports.cpp): odd while the calling thread is in there,
+    // and higher after each copy that was made there.
+    unsigned long (*accelerate_mark_)() = nullptr;
     std::mutex names_mutex_;
     std::unordered_map<std::string, std::uint32_t> kernel_names_;
 };

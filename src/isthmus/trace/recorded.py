@@ -11,8 +11,9 @@ from isthmus.trace.columns import CAUSES, UNKNOWN, Integers
 OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
 
 # ``cudaMemcpyAsync_v3020`` of CUPTI, ``cuMemcpyHtoDAsync_v2`` of the driver, and both on the per-thread default stream:
-# ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``.
-_VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+\Z", re.ASCII)
+# ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``. Behind it is said whose copy it was, where not the
+# driver's: ``cudaMemcpy_v3020, by isthmus accelerate``.
+_VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+(?=, by isthmus accelerate\Z|\Z)", re.ASCII)
 # Correlations are below this.
 CORRELATIONS = 1 << 32
 # Nothing that a program does lasts a year.

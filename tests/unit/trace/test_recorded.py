@@ -12,6 +12,7 @@ from isthmus.trace.recorded import call_name
     [
         ("cudaMemcpyAsync_v3020", "cudaMemcpyAsync"),
         ("cudaMemcpyAsync_ptsz_v7000", "cudaMemcpyAsync"),
+        ("cudaMemcpy_v3020, by isthmus accelerate", "cudaMemcpy, by isthmus accelerate"),
         ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
         ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
         ("cuMemcpyDtoH_v2_ptds", "cuMemcpyDtoH"),
