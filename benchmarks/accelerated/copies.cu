@@ -31,7 +31,8 @@ int main(int count, char** words) {
         std::free(back);
         // The first has what each way costs once.
         if (round == 0 && rounds > 1) continue;
-        std::printf("h2d_gbs %.3f\nd2h_fresh_gbs %.3f\n", 1e-9 * bytes / (sent - begun), 1e-9 * bytes / (fetched - ready));
+        std::printf("h2d_gbs %.3f\nd2h_fresh_gbs %.3f\n", 1e-9 * bytes / (sent - begun),
+                    1e-9 * bytes / (fetched - ready));
     }
     std::printf("wrong %d\n", wrong);
     return wrong != 0;

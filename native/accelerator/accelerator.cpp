@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "accelerator/crowd.hpp"
 #include "accelerator/functions.hpp"
 #include "backend/device.hpp"
 #include "base/clock.hpp"
@@ -174,6 +175,7 @@ std::optional<Reason> Accelerator::why_not(Copy& copy, Session& session) {
         return Reason::small;
     }
     if (!pays(copy)) return Reason::early;
+    if (!options_.eager && is_crowded()) return Reason::crowded;
     return std::nullopt;
 }
 

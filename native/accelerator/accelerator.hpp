@@ -44,7 +44,7 @@ class Accelerator {
           ledger_(ledger),
           places_(api, options_),
           learning_(ledger, options.sample_every),
-          staging_(learning_, options.threads) {}
+          staging_(learning_, options) {}
 
     // Why it is the driver's copy; nothing where the library may make it. Finds out the direction.
     std::optional<Reason> why_not(Copy& copy, Session& session);

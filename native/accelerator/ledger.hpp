@@ -17,6 +17,7 @@ enum class Reason : std::uint32_t {
     small,          // the driver's own copy is fastest for the size, says the table
     busy,           // asynchronous, behind work of its stream: the driver takes it without waiting
     early,          // before the program had copied enough for the library to begin
+    crowded,        // more threads want to run than there are processors for
     slower,         // it was tried, and the driver's was faster
     unknown_shape,  // arrays of textures, pitches of nothing
     failed,         // the library's copy failed; the first failure is kept

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "accelerator/crowd.hpp"
 #include "base/clock.hpp"
 #include "base/processors.hpp"
 #include "base/streaming_copy.hpp"
@@ -59,6 +60,7 @@ bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy pla
     const PinnedMemory& pinned = PinnedMemory::of_process();
     const bool to_pinned = pinned.holds(destination, bytes);
     if (!to_pinned && !pinned.holds(source, bytes)) return false;
+    if (!eager_ && is_crowded()) return false;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     const auto [row, turn] = learning_.next({site, to_pinned ? Way::into_pinned : Way::out_of_pinned, bytes});

@@ -14,6 +14,7 @@
 #include <shared_mutex>
 
 #include "accelerator/learning.hpp"
+#include "accelerator/options.hpp"
 #include "base/fault_ahead.hpp"
 #include "base/worker_group.hpp"
 
@@ -42,7 +43,8 @@ inline constexpr std::size_t least_staged_bytes = std::size_t{1} << 20;
 
 class Staging {
   public:
-    Staging(Learning& learning, std::size_t threads) : learning_(learning), most_threads_(threads) {}
+    Staging(Learning& learning, const Options& options)
+        : learning_(learning), most_threads_(options.threads), eager_(options.eager) {}
     // False where it is nothing for threads, or they are at work already: then nothing was copied.
     bool copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site);
 
@@ -51,6 +53,7 @@ class Staging {
 
     Learning& learning_;
     const std::size_t most_threads_;
+    const bool eager_;
     std::mutex mutex_;  // guards what follows
     std::unique_ptr<WorkerGroup> group_;
     FaultAhead ahead_;

@@ -17,6 +17,7 @@ Reason = Literal[
     "small",
     "busy",
     "early",
+    "crowded",
     "slower",
     "unknown_shape",
     "failed",

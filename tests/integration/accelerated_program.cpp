@@ -171,6 +171,8 @@ void round(std::mt19937_64& random, Block& block, std::size_t room, Stream strea
     const std::vector<std::byte> before_host = host;
     std::vector<std::byte> on_device = bytes_of(bytes + 8192, random());
     put(block.address, on_device.data(), on_device.size());
+    // Such copies have read their source when they return, and need not have arrived.
+    driver->cuStreamSynchronize(nullptr);
     std::byte* const mine = host.data() + host_begin;
     const DevicePointer theirs = block.address + device_begin;
     Code code = success;

@@ -433,6 +433,8 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsig
 
 #include "fake_graphs.hpp"
 #include "fake_piece_copies.hpp"
+
+// Made of the above.
 #include "fake_other_copies.hpp"
 
 }  // extern "C"
