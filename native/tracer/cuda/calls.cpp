@@ -130,6 +130,8 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
                                      .waited = 0,
                                      .timing = trace::Timing::always};
         if (is_plain(copied)) record.timing = timing_.since(call.period);
+        // Devices tell of the parts that it was made in, by other calls than the program's.
+        if (by_accelerator && is_plain(copied)) record.timing = trace::Timing::none;
         if (record.timing == trace::Timing::maybe || record.timing == trace::Timing::none) {
             const CopyPlace place = place_of(api_, copied, data.context);
             record.device = place.device;

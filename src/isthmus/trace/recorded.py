@@ -14,6 +14,8 @@ OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
 # ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``. Behind it is said whose copy it was, where not the
 # driver's: ``cudaMemcpy_v3020, by isthmus accelerate``.
 _VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+(?=, by isthmus accelerate\Z|\Z)", re.ASCII)
+# Behind the name of a call whose copy the library made, in a program under `isthmus accelerate`.
+ACCELERATED = ", by isthmus accelerate"
 # Correlations are below this.
 CORRELATIONS = 1 << 32
 # Nothing that a program does lasts a year.

@@ -23,7 +23,7 @@ from isthmus.trace.isthmus.records import (
     waits,
 )
 from isthmus.trace.isthmus.untimed import Waits, unreported_copies
-from isthmus.trace.recorded import call_name, looked_up, places_of
+from isthmus.trace.recorded import ACCELERATED, call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
 
 _VERSION = "1"
@@ -81,7 +81,12 @@ def read_isthmus(path: Path) -> Trace:
         kind=looked_up(got["memory"], MEMORY),
         release=got["release"],
     )
-    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, notes)
+    ours = [place for place, name in enumerate(names.all) if name.endswith(ACCELERATED)]
+    accelerated = np.isin(call_names, ours)
+    # Devices tell of the parts, and the call of the copy.
+    parts = np.append(accelerated, False)[called(timed)]
+    timed = {name: column[~parts] for name, column in timed.items()}
+    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, accelerated, notes)
     found = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
     called_for = called(found)
     del found["correlation"]

@@ -7,6 +7,7 @@ times only a share of such copies.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, direction_index, memory_index
 from isthmus.trace.isthmus.records import MAYBE_TIMED, Records, called_copies
@@ -204,9 +205,13 @@ def unreported_copies(
     waits: Waits,
     allocations: Allocations,
     ended: Integers,
+    accelerated: npt.NDArray[np.bool_],
     notes: list[str],
 ) -> Records:
-    """Copies that calls made and no device reported, with estimated times; `notes` says how many."""
+    """Copies that calls made and no device reported, with estimated times; `notes` says how many.
+
+    Those of calls that are `accelerated` have the times of their calls, which return when all has arrived.
+    """
     seen = places_of(operands["process"], operands["correlation"], timed["process"], timed["correlation"])
     call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
     rows = np.flatnonzero(
@@ -222,8 +227,8 @@ def unreported_copies(
     call = call[rows]
     found |= {"start_ns": calls["start_ns"][call], "end_ns": calls["end_ns"][call]}
     found |= _memory_kinds(found, allocations)
-    untimed = np.flatnonzero(operands["timing"][rows] >= MAYBE_TIMED)
-    if lost := int(rows.size - untimed.size):
+    untimed = np.flatnonzero((operands["timing"][rows] >= MAYBE_TIMED) & ~accelerated[call])
+    if lost := int(rows.size - untimed.size - np.count_nonzero(accelerated[call])):
         notes.append(
             f"{lost} copies were called for, but the program ended before the device told when it made them: "
             "they have the times of their calls."

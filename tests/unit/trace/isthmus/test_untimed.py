@@ -10,7 +10,7 @@ import pytest
 from isthmus.trace import UNKNOWN, Allocations, Integers, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.untimed import Columns, Waits, estimated_times
 from isthmus.trace.live_memory import kinds_at
-from tests.synthetic.trace_file import CALL, COPY, OPERANDS, whole
+from tests.synthetic.trace_file import CALL, COPY, OPERANDS, text_block, whole
 
 # A device begins 2 us after the call, and makes 4 KiB a microsecond.
 DELAY, BYTES, LASTS = 2000, 65536, 16000
@@ -127,6 +127,26 @@ def test_untimed_copies_are_read_and_mistaken_records_left_out(tmp_path: Path) -
     assert copies.source.tolist() == [memory_index("pinned")] + [memory_index("pageable")] * 4
     assert copies.lasted_ns[[1, 2]].tolist() == [60, 60]
     assert any(note.startswith("4 of 5 copies came so fast") for note in trace.notes)
+
+
+def test_a_copy_of_the_library_s_is_one_copy_with_the_time_of_its_call(tmp_path: Path) -> None:
+    name = 90
+    called = CALL | {"correlation": 11, "start_ns": 1000, "end_ns": 4000, "name": name}
+    asked = OPERANDS | {"correlation": 11, "timing": 3, "bytes": 1 << 20, "device": 1, "stream": 7}
+    # The parts that it was made in, of which the last was not timed.
+    parts = [
+        COPY | {"correlation": 11, "start_ns": at, "end_ns": at + 60, "bytes": 1 << 18} for at in (2000, 2500, 3000)
+    ]
+    path = tmp_path / "trace.itrace"
+    process = [{"started_ns": 1, "ended_ns": 9000, "name": 1}]
+    text = text_block({name: "cudaMemcpy_v3020, by isthmus accelerate"})
+    path.write_bytes(whole(process=process, call=[called], operands=[asked], copy=parts) + text)
+    trace = open_trace(path)
+    copies = trace.copies.taken(trace.copies.migration == 0)
+    assert copies.bytes.tolist() == [1 << 20]
+    assert (copies.start_ns.tolist(), copies.end_ns.tolist()) == ([1000], [4000])
+    assert trace.names[trace.calls.name[copies.call[0]]] == "cudaMemcpy, by isthmus accelerate"
+    assert not any("estimated" in note for note in trace.notes)
 
 
 def test_an_address_is_of_the_memory_that_was_there_then() -> None:
