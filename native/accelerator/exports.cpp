@@ -162,7 +162,7 @@ ReturnCode looked_up(Function function, bool per_thread, const char* name, void*
 }  // namespace
 }  // namespace isthmus::accelerator
 
-#define SITE __builtin_return_address(0)
+#define ISTHMUS_SITE __builtin_return_address(0)
 // Both of a pair: for the legacy default stream, and for the thread's own. `body` has per_thread.
 #define ISTHMUS_PAIR(symbol, suffix, parameters, body) \
     ReturnCode symbol parameters {                     \
@@ -183,33 +183,36 @@ __attribute__((visibility("default"))) unsigned long isthmus_accelerate_mark() {
 }
 
 ISTHMUS_PAIR(cuMemcpy, _ptds, (DevicePointer to, DevicePointer from, std::size_t bytes),
-             copied(Function::copy, per_thread, {}, SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(Function::copy, per_thread, {}, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyAsync, _ptsz, (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream),
-             copied(Function::copy_async, per_thread, {}, SITE, handle_of<per_thread>(stream), to, from, bytes, stream))
+             copied(Function::copy_async, per_thread, {}, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes,
+                    stream))
 ISTHMUS_PAIR(cuMemcpyHtoD_v2, _ptds, (DevicePointer to, const void* from, std::size_t bytes),
-             copied(Function::to_device, per_thread, true, SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(Function::to_device, per_thread, true, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyHtoDAsync_v2, _ptsz, (DevicePointer to, const void* from, std::size_t bytes, Stream stream),
-             copied(Function::to_device_async, per_thread, true, SITE, handle_of<per_thread>(stream), to, from, bytes,
-                    stream))
+             copied(Function::to_device_async, per_thread, true, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from,
+                    bytes, stream))
 ISTHMUS_PAIR(cuMemcpyDtoH_v2, _ptds, (void* to, DevicePointer from, std::size_t bytes),
-             copied(Function::to_host, per_thread, false, SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(Function::to_host, per_thread, false, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyDtoHAsync_v2, _ptsz, (void* to, DevicePointer from, std::size_t bytes, Stream stream),
-             copied(Function::to_host_async, per_thread, false, SITE, handle_of<per_thread>(stream), to, from, bytes,
-                    stream))
+             copied(Function::to_host_async, per_thread, false, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from,
+                    bytes, stream))
 ISTHMUS_PAIR(cuMemcpy2D_v2, _ptds, (const Copy2d* copy),
-             copied_rows(Function::copy_2d, per_thread, SITE, default_stream<per_thread>(), copy))
+             copied_rows(Function::copy_2d, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy2DUnaligned_v2, _ptds, (const Copy2d* copy),
-             copied_rows(Function::copy_2d_unaligned, per_thread, SITE, default_stream<per_thread>(), copy))
+             copied_rows(Function::copy_2d_unaligned, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy2DAsync_v2, _ptsz, (const Copy2d* copy, Stream stream),
-             copied_rows(Function::copy_2d_async, per_thread, SITE, handle_of<per_thread>(stream), copy, stream))
+             copied_rows(Function::copy_2d_async, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy,
+                         stream))
 ISTHMUS_PAIR(cuMemcpy3D_v2, _ptds, (const Copy3d* copy),
-             copied_rows(Function::copy_3d, per_thread, SITE, default_stream<per_thread>(), copy))
+             copied_rows(Function::copy_3d, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const Copy3d* copy, Stream stream),
-             copied_rows(Function::copy_3d_async, per_thread, SITE, handle_of<per_thread>(stream), copy, stream))
+             copied_rows(Function::copy_3d_async, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy,
+                         stream))
 ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, std::size_t* failed, Stream stream),
-             copied_batch(SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, count,
                           [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver = original<decltype(&cuMemcpyBatchAsync)>(Function::batch, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
@@ -218,7 +221,7 @@ ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
 ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, Stream stream),
-             copied_batch(SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, count,
                           [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver =
                                   original<decltype(&cuMemcpyBatchAsync_v2)>(Function::batch_2, per_thread);
