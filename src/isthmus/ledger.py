@@ -34,6 +34,8 @@ _HEAD = struct.Struct("=8s4Q")
 _LEFT = struct.Struct("=2Q")
 _FAILURE = struct.Struct("=256s")
 _ROW = struct.Struct("=Q2I2Qd2Qd")
+_MOST_ROWS = 512
+_SIZE = _HEAD.size + len(REASONS) * _LEFT.size + _FAILURE.size + _MOST_ROWS * _ROW.size
 
 
 @dataclass
@@ -79,7 +81,8 @@ def read_counts(folder: Path) -> Counts:
     rows: dict[tuple[Way, int], Moved] = {}
     for path in sorted(folder.glob("*.ledger")):
         data = read_bounded(path)
-        if data[: len(_FORMAT)] == _FORMAT:
+        # A process may have been killed, or another program have written there.
+        if data[: len(_FORMAT)] == _FORMAT and len(data) == _SIZE:
             counts.processes += 1
             _add(counts, rows, data)
     counts.moved = [
@@ -102,12 +105,14 @@ def _add(counts: Counts, rows: dict[tuple[Way, int], Moved], data: bytes) -> Non
     failure = _FAILURE.unpack_from(data, at)[0].rstrip(b"\0").decode(errors="replace")
     counts.failures += [failure] if failure else []
     at += _FAILURE.size
-    for index in range(used):
+    for index in range(min(used, _MOST_ROWS)):
         _add_row(rows, _ROW.unpack_from(data, at + index * _ROW.size))
 
 
 def _add_row(rows: dict[tuple[Way, int], Moved], fields: Iterable[float]) -> None:
     _, kind, power, *numbers = fields
+    if kind >= len(_WAYS):
+        return
     way = _WAYS[int(kind)]
     row = rows.setdefault((way, int(power)), Moved(way, int(power)))
     copies, size, seconds, samples, sampled_bytes, sampled_seconds = numbers
