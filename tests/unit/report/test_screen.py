@@ -20,6 +20,7 @@ KEPT = sorted(path.name.removesuffix(".json.gz") for path in RESULTS.glob("*.jso
 QUICK = ("h200-cuda", "pocl", "h100-latency", "h200-stencil")
 # Documents of other kinds that are kept beside runs.
 OTHERS = {
+    "accelerated-h100",
     "h100x2-fleet",
     "h100-plan-check",
     "h200-plan-check",
