@@ -119,6 +119,17 @@ def test_a_program_ends_as_it_does(driver: Path) -> None:
     assert killed["code"] in (-signal.SIGTERM, 128 + signal.SIGTERM)
 
 
+def test_without_room_for_counts_a_program_runs_and_ends_as_it_does(driver: Path, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    found = command_line(["--report"], ["sh", "-c", "echo done; exit 5"], driver, TMPDIR=missing, TEMP="", TMP="")
+    assert (found["code"], found["out"]) == (5, "done\n")
+    # Nobody reads what would be said.
+    words = [sys.executable, "-P", "-m", "isthmus", "accelerate", "--report", "--", "sh", "-c", "exit 6"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        assert subprocess.run(words, check=False, env=environment, stderr=full).returncode == 6
+
+
 def test_without_a_driver_a_program_runs_and_the_report_says_so(tmp_path: Path) -> None:
     found = command_line(["--report"], ["sh", "-c", "echo done"], tmp_path / "none")
     assert (found["code"], found["out"]) == (0, "done\n")

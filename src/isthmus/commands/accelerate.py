@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 import tempfile
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import ForceOption, LanguageOption, language_of, option, whole_number
-from isthmus.errors import UsageError
+from isthmus.errors import IsthmusError, UsageError
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
@@ -103,11 +104,32 @@ def _run(
     if why := why_not_preloaded(command[0]):
         to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
     counted = report or output is not None or wanted.verify
-    with suppress(OSError), tempfile.TemporaryDirectory(prefix="isthmus-", ignore_cleanup_errors=True) as folder:
-        code = run(command, accelerated_environment(os.environ, wanted, Path(folder) if counted else None))
-        if counted:
-            _tell(Path(folder), command[0], chosen, output, report=report, language=language)
-        end_as(code)
+    folder = _folder() if counted else None
+    code = 0
+    try:
+        code = run(command, accelerated_environment(os.environ, wanted, folder))
+        if folder is not None:
+            # What became of the program matters more than what can be said of it.
+            with suppress(OSError):
+                _tell(folder, command[0], chosen, output, report=report, language=language)
+    except IsthmusError as error:
+        if not code:
+            raise
+        with suppress(OSError):
+            to_stderr(f"isthmus: {error}")
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+    end_as(code)
+
+
+def _folder() -> Path | None:
+    """Where processes put their counts; None where none can be made, which is said and no reason not to run."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="isthmus-"))
+    except OSError as error:
+        to_stderr(f"isthmus: no report: {tempfile.gettempdir()}: {error.strerror or error}; name a folder with TMPDIR")
+        return None
 
 
 def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, report: bool, language: str) -> None:
