@@ -40,7 +40,7 @@ def outputs_of(paths: Iterable[Path], rank: int | None = None, *, force: bool) -
         if suffix != SUFFIX and suffix not in _FORMATS:
             known = ", ".join([SUFFIX, *sorted(_FORMATS)])
             raise UsageError(f"{named}: its suffix says no format of a trace; expected one of {known}")
-        _check_folder(path)
+        check_folder(path)
         check_replaceable(path, force=force)
         if suffix == SUFFIX:
             traces.append(path)
@@ -95,8 +95,8 @@ def _of_rank(path: Path, rank: int) -> Path:
     return path.with_name(f"{path.stem}.rank{rank}{path.suffix}")
 
 
-def _check_folder(path: Path) -> None:
-    """Now, rather than when the program has run for an hour."""
+def check_folder(path: Path) -> None:
+    """Raise UsageError where nothing can be written there: now, rather than when the program has run for an hour."""
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         why = "is a folder" if path.is_dir() else f"{path.parent} cannot be written to"
         raise UsageError(f"{path}: {why}; name another file with -o")

@@ -98,9 +98,12 @@ def _run(
 ) -> None:
     from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
+    from isthmus.commands._trace_files import check_folder
     from isthmus.launch import accelerated_environment, run, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
+    if output is not None:
+        check_folder(output)
     if why := why_not_preloaded(command[0]):
         to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
     counted = report or output is not None or wanted.verify
