@@ -23,8 +23,6 @@
 namespace isthmus::accelerator {
 namespace {
 
-// Of a large copy, enough for the driver to show its rate.
-constexpr std::size_t most_sampled_bytes = std::size_t{2} << 20;
 // Up to so much of pageable memory the driver takes for a copy to the device without waiting for the stream.
 constexpr std::size_t most_taken_bytes = std::size_t{2} << 20;
 // What the first copy costs once: page-locked memory, threads, and the library's own start. What a copy gains, in
@@ -32,7 +30,6 @@ constexpr std::size_t most_taken_bytes = std::size_t{2} << 20;
 constexpr double start_seconds = 20e-3, gain_to_device = 7e-11, gain_to_host = 2e-10;
 constexpr std::size_t part_alignment = 64;
 constexpr std::size_t checked_bytes = std::size_t{4} << 20;
-constexpr std::uintptr_t page_bytes = 4096;
 
 const Options& options() {
     static const Options& read = *new Options(Options::from_environment());
@@ -74,7 +71,7 @@ Accelerator* current() {
 }
 
 bool is_mapped(std::uintptr_t first, std::size_t bytes) {
-    const std::uintptr_t begin = first / page_bytes * page_bytes;
+    const std::uintptr_t begin = first / least_page * least_page;
     // It writes nothing that is not to be written, and says where pages are missing.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (msync(reinterpret_cast<void*>(begin), first + bytes - begin, MS_ASYNC) != 0) return false;

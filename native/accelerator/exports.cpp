@@ -4,8 +4,6 @@
 // program apart.
 #include "accelerator/exports.hpp"
 
-#include <vector>
-
 #include "accelerator/accelerator.hpp"
 #include "accelerator/functions.hpp"
 #include "interpose/foreign_process.hpp"

@@ -9,6 +9,9 @@
 
 namespace isthmus::accelerator {
 
+// Of a large copy so much is a sample: enough for the other way to show its rate.
+inline constexpr std::size_t most_sampled_bytes = std::size_t{2} << 20;
+
 class Learning {
   public:
     Learning(Ledger& ledger, std::size_t sample_every) : ledger_(ledger), sample_every_(sample_every) {}

@@ -19,7 +19,6 @@ enum class Reason : std::uint32_t {
     early,          // before the program had copied enough for the library to begin
     crowded,        // more threads want to run than there are processors for
     slower,         // it was tried, and the driver's was faster
-    unknown_shape,  // arrays of textures, pitches of nothing
     failed,         // the library's copy failed; the first failure is kept
     off,            // the library cannot work here; why is kept likewise
     count

@@ -6,6 +6,7 @@
 
 #include "accelerator/crowd.hpp"
 #include "base/clock.hpp"
+#include "base/pages.hpp"
 #include "base/processors.hpp"
 #include "base/streaming_copy.hpp"
 
@@ -13,8 +14,6 @@ namespace isthmus::accelerator {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
-constexpr std::size_t most_sampled_bytes = std::size_t{2} << 20;
-constexpr std::size_t page_bytes = 4096;
 // As many as fill a link, with the caller.
 constexpr std::size_t useful_threads = 10;
 // The next copy follows soon, in a program that stages.
@@ -67,7 +66,7 @@ bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy pla
     if (turn == Learning::Turn::driver) return false;
     Learning::Part alone;
     if (turn == Learning::Turn::sample) {
-        alone.bytes = std::min(bytes / 2, most_sampled_bytes) / page_bytes * page_bytes;
+        alone.bytes = std::min(bytes / 2, most_sampled_bytes) / least_page * least_page;
         const TimePoint begun = now();
         plain(to, from, alone.bytes);
         alone.seconds = seconds_between(begun, now());

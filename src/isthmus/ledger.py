@@ -19,7 +19,6 @@ Reason = Literal[
     "early",
     "crowded",
     "slower",
-    "unknown_shape",
     "failed",
     "off",
 ]

@@ -16,6 +16,7 @@ from isthmus.errors import IsthmusError, UsageError
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
+    from isthmus.language import Language
     from isthmus.launch import Acceleration
 
 _REPORT = "Say at the end, on standard error, what was moved how, and the time saved."
@@ -51,7 +52,7 @@ def accelerate(
     from isthmus.launch import Acceleration
     from isthmus.record import parse_bytes
 
-    language_of(language)
+    spoken = language_of(language)
     wanted = Acceleration(
         least_bytes=parse_bytes(least) if least else None,
         budget_bytes=parse_bytes(budget) if budget else None,
@@ -67,7 +68,7 @@ def accelerate(
         raise UsageError("no program to run; name it as in: isthmus accelerate --report -- ./program")
     if as_json and not report and output is None:
         raise UsageError("--json is for --report and --print-env; name one of them")
-    _run(command, wanted, report=report, output=output, as_json=as_json, force=force, language=language)
+    _run(command, wanted, report=report, output=output, as_json=as_json, force=force, spoken=spoken)
 
 
 def _print(wanted: "Acceleration", *, as_json: bool) -> None:
@@ -94,7 +95,7 @@ def _run(
     output: Path | None,
     as_json: bool,
     force: bool,
-    language: str,
+    spoken: "Language",
 ) -> None:
     from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
@@ -114,7 +115,7 @@ def _run(
         if folder is not None:
             # What became of the program matters more than what can be said of it.
             with suppress(OSError):
-                _tell(folder, command[0], chosen, output, report=report, language=language)
+                _tell(folder, command[0], chosen, output, report=report, spoken=spoken)
     except IsthmusError as error:
         if not code:
             raise
@@ -135,14 +136,14 @@ def _folder() -> Path | None:
         return None
 
 
-def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, report: bool, language: str) -> None:
+def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, report: bool, spoken: "Language") -> None:
     from isthmus.commands._output import save_report
     from isthmus.language import speaking
     from isthmus.ledger import read_counts
     from isthmus.report import acceleration_document, write
 
     counts = read_counts(folder)
-    with speaking(language_of(language)):
+    with speaking(spoken):
         document = acceleration_document(counts, Path(program).name)
         if output is not None:
             save_report(document, chosen, output)
