@@ -77,7 +77,6 @@ struct BatchOfArrays final : Kept {
     BatchLists pieces;
     std::vector<std::uintptr_t> ready;
     std::shared_ptr<Session> session;
-    std::size_t bytes = 0;
 
     BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object);
     Sides sides() const { return {destination.side, source.side}; }
@@ -97,7 +96,6 @@ std::size_t place(const ArrayPieces::Placement& placement, const Extent& extent,
 void BatchOfArrays::add(const Operand& to, const Operand& from) {
     const BatchPiece piece{to.address(), from.address(), from.bytes(), to.offset_bytes(), from.offset_bytes()};
     if (piece.bytes == 0) return;
-    bytes += piece.bytes;
     if (to.is_contiguous() && from.is_contiguous()) {
         pieces.add(piece);
         return;
@@ -168,7 +166,6 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
     const StreamHandle asked = stream_of(stream);
     auto batch = std::make_unique<BatchOfArrays>(destinations, sources, asked, session);
     if (batch->pieces.empty()) return {};
-    const std::size_t bytes = batch->bytes;
     const std::shared_ptr<Session> chosen = batch->session;
     const BatchLists pieces = std::move(batch->pieces);
     const Sides sides = batch->sides();
@@ -176,10 +173,10 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
     memories.insert(memories.end(), batch->source.memories.begin(), batch->source.memories.end());
     const GilReleased release;
     const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
-    Future future{
-        unwrap(chosen->copy_batch_async(pieces.batch(), sides, ordered, keep_until_released(std::move(batch)))), bytes};
-    for (const auto& memory : memories) memory->note(future.copy);
-    return future;
+    std::shared_ptr<CopyHandle> begun =
+        unwrap(chosen->copy_batch_async(pieces.batch(), sides, ordered, keep_until_released(std::move(batch))));
+    for (const auto& memory : memories) memory->note(begun);
+    return {std::move(begun), {}};
 }
 
 nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {

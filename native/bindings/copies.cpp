@@ -25,12 +25,36 @@ namespace {
 
 using StreamHandle = std::optional<std::uintptr_t>;
 
+// The array to copy into, so that the producer is asked once. `make` is called with the source's shape, its type as
+// NumPy writes it, the type's name where NumPy has none, and its dimensions from the outermost to the innermost in
+// memory, empty where they are in C order.
+nb::object new_array(nb::handle make, const Operand& from) {
+    nb::list shape;
+    nb::list axes;
+    for (int i = 0; i < from.dimensions(); ++i) shape.append(from.extent(i));
+    const std::vector<int> order = from.memory_order();
+    if (!std::ranges::is_sorted(order)) {
+        for (const int axis : order) axes.append(axis);
+    }
+    return or_sleep([&] { return make(shape, from.type().typestr(), std::string(from.type().name), axes); });
+}
+
 struct Pair final : Kept {
     Pair(nb::handle destination_object, nb::handle source_object, StreamHandle stream)
-        : destination(destination_object, Role::destination, stream), source(source_object, Role::source, stream) {
+        : source(source_object, Role::source, stream), destination(destination_object, Role::destination, stream) {
         check_pair(destination, source);
     }
-    Operand destination, source;
+    // With what `make` gives as the destination.
+    static std::unique_ptr<Pair> with_new(nb::handle make, nb::handle source_object, StreamHandle stream) {
+        return std::unique_ptr<Pair>(new Pair(source_object, stream, make));
+    }
+    Operand source, destination;
+
+  private:
+    Pair(nb::handle source_object, StreamHandle stream, nb::handle make)
+        : source(source_object, Role::source, stream), destination(new_array(make, source), Role::destination, stream) {
+        check_pair(destination, source);
+    }
 };
 
 // The stream to copy on.
@@ -71,44 +95,45 @@ void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::hand
     copy_between(pair.destination, pair.source, asked, session);
 }
 
-// Copies into a new array, so that the producer is asked once. `make` is called with the source's shape, its type as
-// NumPy writes it, the type's name where NumPy has none, and its dimensions from the outermost to the innermost in
-// memory, empty where they are in C order.
+// Copies into the array that `make` gives.
 nb::object copy_new(nb::handle make, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    const Operand from(source, Role::source, asked);
-    nb::list shape;
-    nb::list axes;
-    for (int i = 0; i < from.dimensions(); ++i) shape.append(from.extent(i));
-    const std::vector<int> order = from.memory_order();
-    if (!std::ranges::is_sorted(order)) {
-        for (const int axis : order) axes.append(axis);
-    }
-    const nb::object made =
-        or_sleep([&] { return make(shape, from.type().typestr(), std::string(from.type().name), axes); });
-    const Operand to(made, Role::destination, asked);
-    check_pair(to, from);
-    copy_between(to, from, asked, session);
-    return made;
+    const std::unique_ptr<Pair> pair = Pair::with_new(make, source, asked);
+    copy_between(pair->destination, pair->source, asked, session);
+    return nb::borrow(pair->destination.object());
 }
 
-Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
-    end_kept();
-    const StreamHandle asked = stream_of(stream);
-    auto pair = std::make_unique<Pair>(destination, source, asked);
+// Without a result.
+Future begin(std::unique_ptr<Pair> pair, StreamHandle asked, nb::handle session) {
     const std::shared_ptr<Session> chosen = session_for(session, pair->destination, pair->source);
-    const std::size_t bytes = pair->source.bytes();
-    if (bytes == 0) return {};
+    if (pair->source.bytes() == 0) return {};
     const std::array memories{pair->destination.memory(), pair->source.memory()};
     const ArrayView to = pair->destination.view();
     const ArrayView from = pair->source.view();
     const GilReleased release;
     const StreamHandle ordered = unwrap(stream_for(*chosen, asked, pair->destination, pair->source));
-    Future future{unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair)))), bytes};
+    std::shared_ptr<CopyHandle> begun =
+        unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair))));
     for (const auto& memory : memories) {
-        if (memory) memory->note(future.copy);
+        if (memory) memory->note(begun);
     }
+    return {std::move(begun), {}};
+}
+
+Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    return begin(std::make_unique<Pair>(destination, source, asked), asked, session);
+}
+
+Future copy_new_async(nb::handle make, nb::handle source, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    auto pair = Pair::with_new(make, source, asked);
+    nb::object made = nb::borrow(pair->destination.object());
+    Future future = begin(std::move(pair), asked, session);
+    future.result = std::move(made);
     return future;
 }
 
@@ -175,6 +200,8 @@ void bind_copies(nb::module_& module) {
                nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
     module.def("copy_new", &copy_new, ISTHMUS_DESCRIBED(copy_new), nb::arg("make"), nb::arg("src").none(),
                nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_new_async", &copy_new_async, ISTHMUS_DESCRIBED(copy_new_async), nb::arg("make"),
+               nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
     module.def("copy_async", &copy_async, ISTHMUS_DESCRIBED(copy_async), nb::arg("dst").none(), nb::arg("src").none(),
                nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
     module.def("copy_batch", &copy_batch, ISTHMUS_DESCRIBED(copy_batch), nb::arg("dsts").none(), nb::arg("srcs").none(),

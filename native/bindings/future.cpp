@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bindings/arrays/operand.hpp"
+#include "bindings/callbacks.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -69,6 +70,16 @@ void wait(const Future& self, std::optional<double> timeout) {
     if (self.copy != nullptr) check_copy(self.copy->wait(), "copy_async");
 }
 
+nb::object result(const Future& self, std::optional<double> timeout) {
+    wait(self, timeout);
+    return self.result.is_valid() ? self.result : nb::none();
+}
+
+// Compared with what comes after it has ended, finding the module takes no time.
+nb::object await(nb::handle self) {
+    return nb::module_::import_("isthmus.transfer.awaiting").attr("end_of")(self);
+}
+
 nb::object exception(const Future& self, std::optional<double> timeout) {
     check_timeout(timeout);
     try {
@@ -86,6 +97,14 @@ void bind_future(nb::module_& module) {
     nb::class_<Future>(module, "Future", described::Future.text)
         .def("done", &is_done, ISTHMUS_DESCRIBED(Future_done))
         .def("wait", &wait, ISTHMUS_DESCRIBED(Future_wait), nb::arg("timeout") = nb::none())
+        .def("result", &result, ISTHMUS_DESCRIBED(Future_result), nb::arg("timeout") = nb::none())
+        .def(
+            "add_done_callback",
+            [](nb::handle self, nb::object function) {
+                call_when_done(nb::cast<const Future&>(self).copy, nb::borrow(self), std::move(function));
+            },
+            ISTHMUS_DESCRIBED(Future_add_done_callback), nb::arg("function"))
+        .def("__await__", &await, ISTHMUS_DESCRIBED(Future_await))
         .def("exception", &exception, ISTHMUS_DESCRIBED(Future_exception), nb::arg("timeout") = nb::none())
         .def(
             "wait_on",

@@ -15,6 +15,7 @@
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/fork.hpp"
+#include "bindings/callbacks.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -82,6 +83,7 @@ void close_sessions() {
             if (failure.ok()) failure = std::move(status);
         }
     }
+    end_callbacks();
     end_kept();
     check(failure);
 }

@@ -21,7 +21,7 @@ void check_not_shut_down();
 
 struct Future {
     std::shared_ptr<CopyHandle> copy;  // null where there was nothing to copy
-    std::size_t bytes = 0;
+    nanobind::object result;           // what its caller gets when it has ended; null for None
 };
 
 // Raises what belongs to a copy that failed: CopyFailed with how much had arrived, or the class of its code.

@@ -18,7 +18,9 @@ _TRANSFER = (
     "explain",
     "explain_batch",
     "to_device",
+    "to_device_async",
     "to_host",
+    "to_host_async",
 )
 
 __all__ = ["__version__", "errors", "get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]

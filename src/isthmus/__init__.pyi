@@ -16,7 +16,9 @@ from isthmus.transfer import (
     explain,
     explain_batch,
     to_device,
+    to_device_async,
     to_host,
+    to_host_async,
 )
 
 __all__ = [
@@ -39,7 +41,9 @@ __all__ = [
     "get_library_dir",
     "get_pkgconfig_dir",
     "to_device",
+    "to_device_async",
     "to_host",
+    "to_host_async",
 ]
 
 __version__: str

@@ -5,7 +5,7 @@ callers use says the same: the build takes it from here (scripts/make_descriptio
 """
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypedDict, overload
 
 import numpy as np
@@ -702,6 +702,16 @@ class Future:
         """Whether it has ended, well or not."""
     def wait(self, timeout: float | None = None) -> None:
         """Return when it has ended. Raises what it failed with, such as CopyFailed, or TimedOut after `timeout` s."""
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait as `wait` does, and return the array of `to_device_async` and `to_host_async`, of other copies None."""
+    def add_done_callback(self, function: Callable[[Future], object]) -> None:
+        """Call `function(future)` once when the copy has ended, well or not: at once if it has, else from a thread that
+        all callbacks share.
+
+        What it raises is logged (logger ``isthmus``). All have been called before the interpreter ends.
+        """
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Wait in asyncio's running loop, and give what `result` does. The copy goes on if the task is cancelled."""
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait as `wait` does, and return what it failed with, or None. Raises TimedOut after `timeout` s."""
     def wait_on(self, stream: object) -> None:
@@ -735,6 +745,15 @@ def copy_new(
     The type is as NumPy writes it, the name empty where NumPy has the type, and the order, the dimensions from the
     outermost to the innermost in memory, where it is C's.
     """
+
+def copy_new_async(
+    make: Callable[[list[int], str, str, list[int]], object],
+    src: object,
+    *,
+    stream: object = None,
+    session: Session | None = None,
+) -> Future:
+    """As `copy_new`, without waiting: the array is the future's result, whose contents arrive with it."""
 
 def copy_async(dst: object, src: object, *, stream: object = None, session: Session | None = None) -> Future:
     """The same without waiting; what `stream` is given afterwards begins when the copy has ended.

@@ -51,6 +51,12 @@ void AsyncCopy::end(Outcome outcome) {
     keep.reset();  // without the mutex: it may wait for locks of the caller's
     done_.store(true, std::memory_order_release);
     done_.notify_all();
+    std::vector<std::shared_ptr<CopyListener>> listeners;
+    {
+        const std::lock_guard lock(mutex_);
+        listeners.swap(listeners_);
+    }
+    for (const auto& listener : listeners) listener->copy_ended();
 }
 
 bool AsyncCopy::poll() noexcept {
@@ -122,6 +128,17 @@ Status AsyncCopy::hold(std::uintptr_t stream) {
     ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
     ISTHMUS_TRY(borrowed->check_usable());
     return device_->wait(*borrowed, *event_);
+}
+
+void AsyncCopy::tell(std::shared_ptr<CopyListener> listener) {
+    if (generation_ == fork_generation()) {
+        const std::lock_guard lock(mutex_);
+        if (!done_) {
+            listeners_.push_back(std::move(listener));
+            return;
+        }
+    }
+    listener->copy_ended();
 }
 
 Status AsyncCopy::unseen_failure() {

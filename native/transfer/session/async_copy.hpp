@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "transfer/session/session.hpp"
 #include "transfer/staging/held_copy.hpp"
@@ -20,6 +21,7 @@ class AsyncCopy final : public CopyHandle {
     bool done() override;
     const Outcome& wait() override;
     Status hold(std::uintptr_t stream) override;
+    void tell(std::shared_ptr<CopyListener> listener) override;
 
     // By whoever begins it, before anybody else sees it: it has ended when the event has passed, and `held` is how.
     void ends_with(std::unique_ptr<Event> event, std::shared_ptr<HeldCopy> held) {
@@ -47,6 +49,7 @@ class AsyncCopy final : public CopyHandle {
     std::shared_ptr<const void> keep_;
     std::shared_ptr<HeldCopy> held_;  // null where commands do all of it
     Outcome outcome_;
+    std::vector<std::shared_ptr<CopyListener>> listeners_;  // empty once it is done
     std::atomic<bool> done_ = false;
     std::atomic<bool> seen_ = false;
 };

@@ -41,6 +41,14 @@ struct Explanation {
     std::string why;               // a sentence
 };
 
+// Whoever wants to hear that a copy has ended.
+class CopyListener {
+  public:
+    virtual ~CopyListener() = default;
+    // Once, on whichever thread finds out; no lock is held. Must not wait.
+    virtual void copy_ended() noexcept = 0;
+};
+
 // A copy that was begun. May outlive its session's last handle; keeps alive what it needs.
 class CopyHandle {
   public:
@@ -50,6 +58,8 @@ class CopyHandle {
     virtual const Outcome& wait() = 0;
     // What the stream is given from now on begins after it has ended. Fails with unsupported where streams cannot wait.
     virtual Status hold(std::uintptr_t stream) = 0;
+    // Tells the listener when it has ended, soon and without anybody asking; at once where that is known.
+    virtual void tell(std::shared_ptr<CopyListener> listener) = 0;
 };
 
 // Which side memory is on, where the caller knows; where not, the driver is asked.

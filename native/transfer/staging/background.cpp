@@ -93,7 +93,8 @@ void Background::run(const std::shared_ptr<Queue>& queue, Nap last_nap) {
             task = step == Step::ended ? tasks.erase(task) : std::next(task);
         }
         if (most == Step::waits) {
-            nap = std::clamp(2 * nap, first_nap, last_nap);
+            // What has ended is seen late by a fifth of the time that it took, or by the last nap.
+            nap = std::clamp(nap + nap / 4, first_nap, last_nap);
         } else {
             nap = most == Step::moves ? Nap{0} : first_nap;
         }

@@ -3,7 +3,17 @@
 from isthmus._native import Future, copy, copy_async, copy_batch, copy_batch_async
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
-from isthmus.transfer.sessions import Session, default_session, device_empty, explain, explain_batch, to_device, to_host
+from isthmus.transfer.sessions import (
+    Session,
+    default_session,
+    device_empty,
+    explain,
+    explain_batch,
+    to_device,
+    to_device_async,
+    to_host,
+    to_host_async,
+)
 
 __all__ = [
     "DeviceArray",
@@ -19,5 +29,7 @@ __all__ = [
     "explain",
     "explain_batch",
     "to_device",
+    "to_device_async",
     "to_host",
+    "to_host_async",
 ]

@@ -178,6 +178,14 @@ def copy_to_host(
     return made
 
 
+def begin_to_host(
+    array: object, out: npt.NDArray[Any] | None, stream: object, session: _native.Session | None, order: str
+) -> _native.Future:
+    """As `copy_to_host` without waiting: the array is the future's result."""
+    make = functools.partial(_host_array, array, order) if out is None else lambda *_: out
+    return _native.copy_new_async(make, array, stream=stream, session=session)
+
+
 # At the module's level, since the annotations of a function within another are worked out at each call.
 def _host_array(
     array: object, order: str, shape: list[int], typestr: str, name: str, own: list[int]

@@ -19,7 +19,7 @@ from isthmus.errors import RunFileError, UsageError, WrongType
 from isthmus.files import read_bounded
 from isthmus.machine.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
-from isthmus.transfer.arrays import DeviceArray, axes_of, copy_to_host, type_of
+from isthmus.transfer.arrays import DeviceArray, axes_of, begin_to_host, copy_to_host, type_of
 from isthmus.transfer.element_types import read_type
 from isthmus.transfer.explanation import Explanation
 
@@ -59,6 +59,12 @@ class Session(_native.Session):
         made: DeviceArray = _native.copy_new(make, array, stream=stream, session=self)
         return made
 
+    def to_device_async(self, array: object, stream: object = None, order: str = "K") -> _native.Future:
+        """As `to_device`, without waiting: the new array is the future's result."""
+        return _native.copy_new_async(
+            functools.partial(self._device_array, array, order), array, stream=stream, session=self
+        )
+
     def _device_array(
         self, array: object, order: str, shape: list[int], typestr: str, name: str, own: list[int]
     ) -> DeviceArray:
@@ -70,6 +76,12 @@ class Session(_native.Session):
     ) -> npt.NDArray[Any]:
         """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
         return copy_to_host(x, out, stream, self, order)
+
+    def to_host_async(
+        self, x: object, out: npt.NDArray[Any] | None = None, stream: object = None, order: str = "K"
+    ) -> _native.Future:
+        """As `to_host`, without waiting: the array is the future's result."""
+        return begin_to_host(x, out, stream, self, order)
 
     def empty(self, shape: int | Sequence[int], dtype: object = np.float64, order: str = "C") -> DeviceArray:
         """A new array on the session's device, whose contents are anything. Types are NumPy's or torch's."""
@@ -146,6 +158,27 @@ def to_host(
     In the array's own order of elements (K), or in that of C or Fortran (F).
     """
     return copy_to_host(x, out, stream, session, order)
+
+
+def to_device_async(
+    array: object, device: object = None, stream: object = None, session: Session | None = None, order: str = "K"
+) -> _native.Future:
+    """As `to_device`, without waiting: the new array is the future's result.
+
+    `stream` waits for the copy; others do with `future.wait_on`. The source is kept until then, and not to be changed.
+    """
+    return _session(device, session).to_device_async(array, stream, order)
+
+
+def to_host_async(
+    x: object,
+    out: npt.NDArray[Any] | None = None,
+    stream: object = None,
+    session: Session | None = None,
+    order: str = "K",
+) -> _native.Future:
+    """As `to_host`, without waiting: the array is the future's result, and has its contents when the copy has ended."""
+    return begin_to_host(x, out, stream, session, order)
 
 
 def device_empty(
@@ -240,6 +273,8 @@ def _forget() -> None:
     _lock = threading.Lock()
     _defaults.clear()
     _native.forget_sessions()
+    # What copies of the parent keep, and callbacks that wait for them, are never let go of here.
+    _native.tolerate_leaks()
 
 
 atexit.register(_close)

@@ -63,6 +63,54 @@ print(future.done())
     assert found == "False\n"
 
 
+def test_callbacks_are_called_before_the_interpreter_ends() -> None:
+    found = run(
+        f"""
+import asyncio, os
+import numpy as np
+import isthmus
+
+session = isthmus.Session("{_SLOW}")
+
+def ended(future):
+    print("called", future.result().shape)
+    try:
+        session.to_device_async(np.zeros(1, "u1"))
+    except isthmus.errors.UsageError as error:
+        print(error)
+
+session.to_device_async(np.zeros(1 << 24, "u1")).add_done_callback(ended)
+print("at the end", flush=True)
+"""
+    )
+    assert found.splitlines()[:2] == ["at the end", f"called ({1 << 24},)"]
+    assert "shutting down" in found
+
+
+def test_a_child_of_a_fork_calls_back_for_itself() -> None:
+    found = run(
+        f"""
+import os, sys, threading
+import numpy as np
+import isthmus
+
+mine = isthmus.Session("{_SLOW}")
+under_way = mine.to_device_async(np.zeros(1 << 24, "u1"))
+under_way.add_done_callback(lambda future: print("parent", future.exception(), flush=True))
+child = os.fork()
+if child == 0:
+    under_way.add_done_callback(lambda future: print("forked" in str(future.exception()), flush=True))
+    session, ended = isthmus.Session("host"), threading.Event()
+    future = session.to_device_async(np.zeros(1 << 22, "u1"))
+    future.add_done_callback(lambda _: ended.set())
+    print(ended.wait(60), flush=True)
+    sys.exit(0)
+os.waitpid(child, 0)
+"""
+    )
+    assert found == "True\nTrue\nparent None\n"
+
+
 _DAEMONS = """
 import threading, time
 import numpy as np

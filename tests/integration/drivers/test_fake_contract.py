@@ -20,6 +20,7 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
         ("overlaps", {}),
         ("borrowed", {}),
         ("copy", {}),
+        ("futures", {}),
         ("gate", {}),
         ("lifetime", {}),
         ("streams", {}),
