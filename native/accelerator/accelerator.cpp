@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,11 +53,13 @@ class NotCancelled {
 Accelerator* current() {
     using Mine = interpose::Only<Accelerator>;
     static std::atomic<bool> tried = false;
-    static std::mutex& mutex = *new std::mutex;
+    static constinit std::mutex mutex;
+    static bool outlasts_forks = false;  // guarded by it, too: memory may run out before it does, and again after
     if (!tried.load(std::memory_order_acquire)) {
         const std::lock_guard lock(mutex);
         if (!tried.load(std::memory_order_relaxed)) {
-            outlast_forks(mutex);
+            if (!outlasts_forks) outlast_forks(mutex);
+            outlasts_forks = true;
             if (auto started = Accelerator::start(options()); started.ok()) {
                 Mine::set(started.value());
                 Mine::follow_process();
@@ -70,6 +73,15 @@ Accelerator* current() {
     return Mine::get();
 }
 
+// Whether the driver's own copy is fastest for the size, in whatever direction it may be.
+bool is_small(const Copy& copy, const TransferTable& table) {
+    if (!copy.in_one_piece()) return false;
+    const auto is_ours = [&](bool to_device) {
+        return table.buffer(to_device, copy.bytes).method == BufferMethod::staged;
+    };
+    return copy.to_device ? !is_ours(*copy.to_device) : !is_ours(true) && !is_ours(false);
+}
+
 bool is_mapped(std::uintptr_t first, std::size_t bytes) {
     const std::uintptr_t begin = first / least_page * least_page;
     // It writes nothing that is not to be written, and says where pages are missing.
@@ -81,7 +93,12 @@ bool is_mapped(std::uintptr_t first, std::size_t bytes) {
 }  // namespace
 
 std::size_t least_bytes() noexcept {
-    static const std::size_t least = options().least_bytes;
+    static std::atomic<std::size_t> known = 0;
+    std::size_t least = known.load(std::memory_order_relaxed);
+    if (least != 0) return least;
+    // Without memory to read them all is the driver's.
+    least = std::numeric_limits<std::size_t>::max();
+    interpose::guarded([&] { known = least = options().least_bytes; });
     return least;
 }
 
@@ -149,6 +166,8 @@ bool Accelerator::pays(const Copy& copy) {
 }
 
 std::optional<Reason> Accelerator::why_not(Copy& copy, Session& session) {
+    // First what needs no call of the driver's, and that once more when the direction is known.
+    if (!options_.eager && is_small(copy, session.table())) return Reason::small;
     if (is_capturing(copy.stream)) return Reason::capturing;
     Device& device = session.device();
     if (!copy.to_device) {
@@ -158,6 +177,7 @@ std::optional<Reason> Accelerator::why_not(Copy& copy, Session& session) {
         const bool to_device = to.value().kind == MemoryKind::device;
         if (to_device == (from.value().kind == MemoryKind::device)) return Reason::not_pageable;
         copy.to_device = to_device;
+        if (!options_.eager && is_small(copy, session.table())) return Reason::small;
     }
     const std::uintptr_t host = *copy.to_device ? copy.source : copy.destination;
     const std::size_t span = copy.span_bytes(*copy.to_device);
@@ -168,9 +188,6 @@ std::optional<Reason> Accelerator::why_not(Copy& copy, Session& session) {
     if (!is_mapped(host, span)) return Reason::unmapped;
     const bool is_taken = copy.is_asynchronous && *copy.to_device && copy.bytes <= most_taken_bytes;
     if (is_taken && is_busy(copy.stream)) return Reason::busy;
-    if (copy.in_one_piece() && session.table().buffer(*copy.to_device, copy.bytes).method != BufferMethod::staged) {
-        return Reason::small;
-    }
     if (!pays(copy)) return Reason::early;
     if (!options_.eager && is_crowded()) return Reason::crowded;
     return std::nullopt;
@@ -204,7 +221,7 @@ cuda::ReturnCode Accelerator::copy(Copy copy, const Plain& plain) {
     if (session == nullptr) return left(Reason::other_context, copy, plain);
     if (const auto reason = why_not(copy, *session)) return left(*reason, copy, plain);
     const auto [row, turn] = learning_.next({copy.site, *copy.to_device ? Way::to_device : Way::to_host, copy.bytes});
-    if (turn == Learning::Turn::driver) return left(Reason::slower, copy, plain);
+    if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, copy, plain);
     // What the stream holds is nobody's time.
     if (!wait(copy, *session).ok()) return plain(0, copy.bytes);
     Learning::Part driver;

@@ -38,6 +38,20 @@ DevicePointer on(DevicePointer pointer, std::size_t bytes) {
     return pointer + bytes;
 }
 
+// What a program asks for, but for rows and pieces.
+Copy copy_of(std::optional<bool> to_device, std::uintptr_t destination, std::uintptr_t source, std::size_t bytes,
+             std::uintptr_t stream, bool is_asynchronous, const void* site) {
+    Copy copy;
+    copy.to_device = to_device;
+    copy.destination = destination;
+    copy.source = source;
+    copy.bytes = bytes;
+    copy.stream = stream;
+    copy.is_asynchronous = is_asynchronous;
+    copy.site = site;
+    return copy;
+}
+
 // A copy in one piece. `streams` is the stream, or nothing where the function takes none.
 template <typename To, typename From, typename... Streams>
 ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_device, const void* site,
@@ -45,14 +59,7 @@ ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_dev
     const auto driver = original<ReturnCode (*)(To, From, std::size_t, Streams...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     if (bytes < least_bytes() || Inside::here()) return driver(to, from, bytes, streams...);
-    Copy copy;
-    copy.to_device = to_device;
-    copy.destination = address(to);
-    copy.source = address(from);
-    copy.bytes = bytes;
-    copy.stream = stream;
-    copy.is_asynchronous = sizeof...(streams) != 0;
-    copy.site = site;
+    const Copy copy = copy_of(to_device, address(to), address(from), bytes, stream, sizeof...(streams) != 0, site);
     return accelerated(copy, [=](std::size_t begin, std::size_t length) {
         return driver(on(to, begin), on(from, begin), length, streams...);
     });
@@ -73,14 +80,8 @@ ReturnCode copied_structure(Function function, bool per_thread, const void* site
         return plain(0, 0);
     }
     if (!rows) return plain(0, 0);
-    Copy copy;
-    copy.to_device = rows->to_device;
-    copy.destination = rows->destination.address;
-    copy.source = rows->source.address;
-    copy.bytes = bytes;
-    copy.stream = stream;
-    copy.is_asynchronous = sizeof...(streams) != 0;
-    copy.site = site;
+    Copy copy = copy_of(rows->to_device, rows->destination.address, rows->source.address, bytes, stream,
+                        sizeof...(streams) != 0, site);
     copy.rows_to = &rows->destination;
     copy.rows_from = &rows->source;
     return accelerated(copy, plain);
@@ -114,13 +115,7 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const DevicePoi
         return std::span(reinterpret_cast<const void* const*>(addresses), count);
     };
     const Batch batch{{list(to), {}}, {list(from), {}}, std::span(bytes, count)};
-    Copy copy;
-    copy.destination = to[0];
-    copy.source = from[0];
-    copy.bytes = sum;
-    copy.stream = stream;
-    copy.is_asynchronous = true;
-    copy.site = site;
+    Copy copy = copy_of({}, to[0], from[0], sum, stream, true, site);
     copy.batch = &batch;
     return accelerated(copy, plain);
 }

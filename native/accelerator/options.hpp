@@ -18,7 +18,7 @@ struct Options {
     std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
     std::size_t threads = 0;        // as many as the table says and the process may use
     std::size_t sample_every = 32;  // of so many copies one goes partly by the driver, to see what is gained
-    bool eager = false;             // take every copy from the first on, also where that does not pay
+    bool eager = false;             // take every copy from the first on, also where the driver is faster
     bool verify = false;            // compare what arrived with what the driver copies
     std::string folder;             // none: nothing is counted for others to see
 

@@ -2,6 +2,8 @@
 #include "accelerator/staging.hpp"
 
 #include <algorithm>
+#include <array>
+#include <new>
 #include <utility>
 
 #include "accelerator/crowd.hpp"
@@ -28,7 +30,9 @@ std::uintptr_t address(const void* memory) {
 }  // namespace
 
 PinnedMemory& PinnedMemory::of_process() {
-    static PinnedMemory& known = *new PinnedMemory;
+    // Never destroyed; and without the heap, which may be exhausted when a program's memcpy first asks for it.
+    alignas(PinnedMemory) static std::array<std::byte, sizeof(PinnedMemory)> room;
+    static PinnedMemory& known = *new (room.data()) PinnedMemory;
     return known;
 }
 
@@ -63,7 +67,7 @@ bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy pla
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     const auto [row, turn] = learning_.next({site, to_pinned ? Way::into_pinned : Way::out_of_pinned, bytes});
-    if (turn == Learning::Turn::driver) return false;
+    if (turn == Learning::Turn::driver && !eager_) return false;
     Learning::Part alone;
     if (turn == Learning::Turn::sample) {
         alone.bytes = std::min(bytes / 2, most_sampled_bytes) / least_page * least_page;

@@ -35,6 +35,7 @@ unsigned fork_generation() {
 }
 
 void outlast_forks(std::mutex& mutex) {
+    Held& all = held();  // first, so that no fork has to make it
     static const int registered = pthread_atfork(
         [] {
             held().mutex.lock();
@@ -42,8 +43,8 @@ void outlast_forks(std::mutex& mutex) {
         },
         let_go, let_go);
     static_cast<void>(registered);
-    const std::lock_guard lock(held().mutex);
-    held().list.push_back(&mutex);
+    const std::lock_guard lock(all.mutex);
+    all.list.push_back(&mutex);
 }
 
 }  // namespace isthmus

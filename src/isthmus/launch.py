@@ -10,6 +10,7 @@ import signal
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,6 +26,9 @@ _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"
 _PRELOADED = "LD_PRELOAD"
 _ASAN_OPTIONS = "ASAN_OPTIONS"
+_ACCELERATE_OPTIONS = "ISTHMUS_ACCELERATE_OPTIONS"
+# Where a file system keeps the capabilities of a program (setcap).
+_CAPABILITIES = "security.capability"
 _OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
 _ACCELERATOR = "libisthmus_accelerator.so"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
@@ -93,11 +97,13 @@ def accelerated_environment(
     cannot be preloaded.
     """
     numbers = {"min": wanted.least_bytes, "budget": wanted.budget_bytes, "threads": wanted.threads}
-    options = [f"{name}={number}" for name, number in numbers.items() if number is not None]
+    # What the environment asks for already stays so where nothing else is asked for: of two words the last counts.
+    options = list(filter(None, [environment.get(_ACCELERATE_OPTIONS, "")]))
+    options += [f"{name}={number}" for name, number in numbers.items() if number is not None]
     options += ["verify"] if wanted.verify else []
     return {
         **_preloading(environment, _ACCELERATOR),
-        **({"ISTHMUS_ACCELERATE_OPTIONS": ",".join(options)} if options else {}),
+        **({_ACCELERATE_OPTIONS: ",".join(options)} if options else {}),
         **({"ISTHMUS_ACCELERATE_FOLDER": str(folder.absolute())} if folder else {}),
     }
 
@@ -112,10 +118,23 @@ def why_not_preloaded(program: str) -> str:
         head = read_begin(Path(found), _MOST_HEAD)
     except (OSError, IsthmusError):
         return ""
-    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
-        return "it runs with the rights of another user (setuid), and the linker preloads nothing into such programs"
+    if rights := _rights_of_others(Path(found), status):
+        return f"it runs with {rights}, and the linker preloads nothing into such programs"
     if head[:4] == b"\x7fELF" and head[4] == _ELF64 and _is_static(head):
         return "it is linked statically, without the linker that would load the library"
+    return ""
+
+
+def _rights_of_others(program: Path, status: os.stat_result) -> str:
+    """What a program may do that we may not, in words; empty where that is nothing."""
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
+        return "the rights of another user (setuid)"
+    if status.st_mode & stat.S_ISGID and status.st_mode & stat.S_IXGRP and status.st_gid != os.getgid():
+        return "the rights of another group (setgid)"
+    with suppress(OSError):
+        # The superuser has them all.
+        if os.getuid() != 0 and os.getxattr(program, _CAPABILITIES):
+            return "capabilities of its own (setcap)"
     return ""
 
 

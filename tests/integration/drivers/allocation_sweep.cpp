@@ -5,30 +5,24 @@
 // everything that succeeded is right, and the session goes on working once there is memory again, or was never opened.
 #include <dlfcn.h>
 #include <isthmus.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
+#include "sweep.hpp"
+
 namespace {
 
-std::atomic<bool> armed{false};
-std::atomic<long> until{0};  // allocations that still succeed
-bool sticky = false;
+using namespace sweep;
+
 bool opening = false;  // what is swept: opening a session, or what it does then
 
 void* get(std::size_t bytes) {
-    if (armed.load(std::memory_order_relaxed)) {
-        const long left = until.fetch_sub(1, std::memory_order_relaxed);
-        if (sticky ? left <= 0 : left == 0) return nullptr;
-    }
+    if (fails()) return nullptr;
     return std::malloc(bytes == 0 ? 1 : bytes);
 }
 
@@ -67,17 +61,14 @@ void operator delete[](void* memory, std::size_t /*unused*/) noexcept {
 
 namespace {
 
-enum Ending : int { well = 0, beyond = 20, wrong_code = 30, wrong_data = 31, unusable = 32 };
-
 constexpr std::size_t small_bytes = 1000, large_bytes = std::size_t{5} << 20, pieces = 40, piece_bytes = 4096;
-
-char message[2048];
 
 bool said(isthmus_code code, const isthmus_status& status) {
     if (code == ISTHMUS_OK || code == ISTHMUS_OUT_OF_MEMORY) return true;
     // Where a thread cannot be started, the limit on threads and memory look alike.
     if (code == ISTHMUS_UNSUPPORTED && std::strstr(status.message, "thread") != nullptr) return true;
-    std::snprintf(message, sizeof message, "%s: %s: %s", isthmus_code_name(code), status.operation, status.message);
+    std::snprintf(sweep::message, sizeof sweep::message, "%s: %s: %s", isthmus_code_name(code), status.operation,
+                  status.message);
     return false;
 }
 
@@ -177,57 +168,12 @@ int scenario(const char* device) {
     }
     if (both_ways(session, memory, large_bytes, 6) != well || trip(session, memory, large_bytes, 7, false) != well ||
         std::memcmp(source_of(7), memory.arrived.data(), large_bytes) != 0) {
-        std::snprintf(message, sizeof message, "%s", status.message);
+        std::snprintf(sweep::message, sizeof sweep::message, "%s", status.message);
         return unusable;
     }
     code = isthmus_close(session, &status);
     if (!said(code, status)) return wrong_code;
     return reached ? well : beyond;
-}
-
-const char* word(int state) {
-    if (WIFSIGNALED(state)) return strsignal(WTERMSIG(state));
-    switch (WEXITSTATUS(state)) {
-        case wrong_code: return "wrong code";
-        case wrong_data: return "wrong data";
-        case unusable: return "the session is unusable";
-        default: return "unexpected end";
-    }
-}
-
-// What the processes that go through the points share.
-struct Sweep {
-    std::atomic<long> next{0};
-    std::atomic<long> end{1L << 40};  // the first point that was not reached
-    std::atomic<int> bad{0};
-};
-
-void try_point(const char* device, long point, Sweep& sweep) {
-    int pipe_ends[2];
-    if (pipe(pipe_ends) != 0) _exit(2);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        until = point;
-        const int ending = scenario(device);
-        if (write(pipe_ends[1], message, std::strlen(message)) < 0) _exit(2);
-        _exit(ending);
-    }
-    close(pipe_ends[1]);
-    char said_there[1024] = {};
-    const ssize_t got = read(pipe_ends[0], said_there, sizeof said_there - 1);
-    close(pipe_ends[0]);
-    int state = 0;
-    waitpid(child, &state, 0);
-    if (WIFEXITED(state) && WEXITSTATUS(state) == beyond) {
-        long end = sweep.end;
-        while (point < end && !sweep.end.compare_exchange_weak(end, point)) {
-        }
-    } else if (!WIFEXITED(state) || WEXITSTATUS(state) != well) {
-        ++sweep.bad;
-        std::printf("%ld %s: %s\n", point, word(state), got > 0 ? said_there : "");
-        std::fflush(stdout);
-    }
 }
 
 }  // namespace
@@ -242,18 +188,5 @@ int main(int count, char** words) {
     if (std::strncmp(device, "cuda", 4) == 0 && dlopen("libcuda.so.1", RTLD_NOW) == nullptr) return 2;
     pattern.resize(large_bytes + 8 * 64);
     for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<char>((i * 2654435761U) >> 13);
-    void* const shared = mmap(nullptr, sizeof(Sweep), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return 2;
-    Sweep& sweep = *new (shared) Sweep;
-    // A process waits half of its time: more of them than processors.
-    constexpr int workers = 4;
-    for (int i = 0; i < workers; ++i) {
-        if (fork() != 0) continue;
-        for (long point = 0; (point = sweep.next.fetch_add(stride)) < sweep.end;) try_point(device, point, sweep);
-        _exit(0);
-    }
-    int ended_well = 0;
-    for (int state = 0; wait(&state) > 0;) ended_well += WIFEXITED(state) && WEXITSTATUS(state) == 0 ? 1 : 0;
-    std::printf("points %ld bad %d\n", sweep.end.load(), sweep.bad.load());
-    return ended_well == workers && sweep.bad == 0 ? 0 : 1;
+    return over_all_points([device] { return scenario(device); }, stride);
 }

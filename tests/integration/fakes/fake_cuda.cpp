@@ -7,11 +7,11 @@
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
 // with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
 // the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
-// FAKE_CUDA_NULL_STREAMS every stream is the null stream. What would hang or harm a real one, a call in the child of a
-// fork, on the default stream while a stream that waits for it records a graph, or of a kernel with memory of another
-// context, ends the process. With FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp).
-// fake_record_calls and fake_recorded_calls tell a program which functions it called. A driver that is too old for a
-// function is linked without it (conftest.py).
+// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte. What would
+// hang or harm a real one, a call in the child of a fork, on the default stream while a stream that waits for it
+// records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and
+// copies keep each other waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which
+// functions it called. A driver that is too old for a function is linked without it (conftest.py).
 #include <dlfcn.h>
 
 #include <array>
@@ -127,6 +127,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (current == nullptr) return invalid_context;
         if (!current->is_alive) return fake::context_is_destroyed;
         const bool to_device = std::string_view(function) == "cuMemcpyHtoDAsync_v2";
+        if (bytes != 0 && std::getenv("FAKE_CUDA_SHORT") != nullptr) --bytes;
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;

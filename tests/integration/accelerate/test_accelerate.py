@@ -8,50 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from isthmus import _native
-from isthmus.ledger import Counts, read_counts
+from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY, accelerated, accelerating, command_line, ran
 
-HERE = Path(__file__).resolve().parent
-LIBRARY = Path(_native.__file__).parent / "libisthmus_accelerator.so"
-# A library with a sanitizer leaves dlsym to that.
-_IS_SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
-REACHES = ("linked",) if _IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
+REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
 ROUNDS = "24"
-HANGS_SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def driver(compiled: Callable[..., Path]) -> Path:
-    return compiled("fake_cuda.cpp")
-
-
-@pytest.fixture(scope="module")
-def program(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, linked with the fake driver."""
-    built = tmp_path_factory.mktemp("accelerated") / "program"
-    source = HERE / "accelerated_program.cpp"
-    words = ["g++", "-std=c++20", "-O1", "-DLINKED", f"-I{HERE.parents[1] / 'native'}", str(source), str(driver)]
-    subprocess.run([*words, f"-Wl,-rpath,{driver.parent}", "-pthread", "-o", built], check=True)
-    return built
-
-
-def ran(command: list[str | Path], driver: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver.parent), "PYTHONPATH": os.pathsep.join(sys.path), **more}
-    return subprocess.run(command, capture_output=True, check=False, env=environment, text=True, timeout=HANGS_SECONDS)
-
-
-def accelerated(program: list[str | Path], driver: Path, folder: Path, options: str = "eager") -> tuple[str, Counts]:
-    """What it printed, which ended well, and what was counted."""
-    preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(LIBRARY)]))
-    more = {"ISTHMUS_ACCELERATE_OPTIONS": options, "ISTHMUS_ACCELERATE_FOLDER": str(folder), "LD_PRELOAD": preloaded}
-    done = ran(program, driver, **more)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, read_counts(folder)
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
@@ -71,6 +36,16 @@ def test_copies_are_as_the_driver_makes_them(
     assert counts.left["capturing"][0] == 1
 
 
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+def test_a_size_that_is_the_driver_s_costs_no_question_about_memory(
+    build: Callable[..., Path], driver: Path, tmp_path: Path
+) -> None:
+    told, counts = accelerated([build("calls_of_a_copy.cpp")], driver, tmp_path, "min=262144")
+    assert counts.left["small"] == (2, 2 * (512 << 10))
+    assert "cuMemcpyHtoDAsync_v2" in told.split()
+    assert not {"cuPointerGetAttributes", "cuStreamIsCapturing", "cuStreamQuery"} & set(told.split())
+
+
 def test_copies_are_compared_with_the_driver_s(program: Path, driver: Path, tmp_path: Path) -> None:
     _, counts = accelerated([program, REACHES[-1], ROUNDS], driver, tmp_path, "eager,verify,min=65536")
     assert counts.checked >= 10
@@ -86,16 +61,10 @@ def test_a_small_budget_is_no_failure(program: Path, driver: Path, budget: str, 
 @pytest.mark.parametrize("fails", ["cuMemHostAlloc", "cuStreamCreate", "cuEventCreate"])
 def test_where_the_library_fails_the_driver_copies(program: Path, driver: Path, fails: str, tmp_path: Path) -> None:
     """Only what the library calls: with the program's own calls the program fails alike."""
-    preloaded = {"LD_PRELOAD": str(LIBRARY), "ISTHMUS_ACCELERATE_OPTIONS": "eager"}
     command: list[str | Path] = [program, REACHES[-1], "0"]
     alone = ran(command, driver, FAKE_CUDA_FAIL=fails)
-    done = ran(command, driver, FAKE_CUDA_FAIL=fails, ISTHMUS_ACCELERATE_FOLDER=str(tmp_path), **preloaded)
+    done = ran(command, driver, FAKE_CUDA_FAIL=fails, **accelerating(tmp_path))
     assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout)
-
-
-def command_line(words: list[str], program: list[str | Path], driver: Path, **more: str) -> Mapping[str, object]:
-    done = ran([sys.executable, "-P", "-m", "isthmus", "accelerate", *words, "--", *program], driver, **more)
-    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
 
 
 def test_a_report_says_what_was_moved_and_the_program_s_output_is_its_own(
@@ -107,7 +76,7 @@ def test_a_report_says_what_was_moved_and_the_program_s_output_is_its_own(
     found = command_line(["--report", "-o", str(report)], words, driver, ISTHMUS_ACCELERATE_OPTIONS="eager")
     assert found["out"] == alone.stdout
     assert found["code"] == 0
-    assert "What Isthmus did for program" in str(found["err"])
+    assert f"What Isthmus did for {program.name}" in str(found["err"])
     data = json.loads(report.read_text("utf-8"))
     assert data["processes"] == 1
     assert data["wrong"] == 0

@@ -1,0 +1,37 @@
+"""Programs that are accelerated: the driver under them, and how they are built."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="session")
+def driver(compiled: Callable[..., Path]) -> Path:
+    return compiled("fake_cuda.cpp")
+
+
+@pytest.fixture(scope="session")
+def build(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Builds a program of this folder with these flags of the compiler; linked with the driver if that is asked for."""
+
+    def build(source: str, *flags: str, linked: bool = False) -> Path:
+        built = tmp_path_factory.mktemp("accelerated") / Path(source).stem
+        words = ["g++", "-std=c++20", "-O1", f"-I{HERE.parents[2] / 'native'}", *flags, str(HERE / source), "-pthread"]
+        if linked:
+            words += ["-DLINKED", str(driver), f"-Wl,-rpath,{driver.parent}"]
+        subprocess.run([*words, "-o", built], check=True)
+        return built
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def program(build: Callable[..., Path]) -> Path:
+    """The program that copies in all ways, linked with the fake driver."""
+    return build("accelerated_program.cpp", linked=True)
