@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/arrays/device_array.hpp"
+#include "bindings/arrays/exchange.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/released.hpp"
@@ -39,8 +40,9 @@ struct ArraysOfSide {
 
     ArraysOfSide(nb::handle pieces, const char* role) : arrays(tuple_of(pieces, role)) {}
     std::size_t count() const { return nb::len(arrays); }
-    const Operand& take(std::size_t index, Role role, StreamHandle stream) {
-        return held.emplace_back(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(index)), role, stream);
+    const Operand& take(std::size_t index, Role role, StreamHandle stream, Keep keep, CurrentStreams& current) {
+        return held.emplace_back(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(index)), role, stream, keep,
+                                 current);
     }
     // Looks whether the piece that was taken last goes with those before it, and lets go of what need not be held.
     void settle(std::size_t index, const char* role) {
@@ -78,7 +80,8 @@ struct BatchOfArrays final : Kept {
     std::vector<std::uintptr_t> ready;
     std::shared_ptr<Session> session;
 
-    BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object);
+    BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object,
+                  Keep keep);
     Sides sides() const { return {destination.side, source.side}; }
 
   private:
@@ -114,7 +117,7 @@ void BatchOfArrays::add(const Operand& to, const Operand& from) {
 }
 
 BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream,
-                             nb::handle session_object)
+                             nb::handle session_object, Keep keep)
     : destination(destinations, "destinations"), source(sources, "sources") {
     const std::size_t count = destination.count();
     if (source.count() != count) {
@@ -122,10 +125,11 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, Stream
                                            std::to_string(source.count()) + " sources; expected as many"});
     }
     pieces.reserve(count);
+    CurrentStreams current;
     for (std::size_t i = 0; i < count; ++i) {
         try {
-            const Operand& taken = destination.take(i, Role::destination, stream);
-            check_pair(taken, source.take(i, Role::source, stream));
+            const Operand& taken = destination.take(i, Role::destination, stream, keep, current);
+            check_pair(taken, source.take(i, Role::source, stream, keep, current));
             add(taken, source.held.back());
         } catch (nb::python_error& error) {
             if (!error.matches(error_class("UsageError"))) throw;
@@ -150,7 +154,7 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, Stream
 void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    const BatchOfArrays batch(destinations, sources, asked, session);
+    const BatchOfArrays batch(destinations, sources, asked, session, Keep::object);
     if (batch.pieces.empty()) return;
     Outcome outcome;
     {
@@ -164,7 +168,7 @@ void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, 
 Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    auto batch = std::make_unique<BatchOfArrays>(destinations, sources, asked, session);
+    auto batch = std::make_unique<BatchOfArrays>(destinations, sources, asked, session, Keep::memory);
     if (batch->pieces.empty()) return {};
     const std::shared_ptr<Session> chosen = batch->session;
     const BatchLists pieces = std::move(batch->pieces);
@@ -180,7 +184,7 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
 }
 
 nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {
-    const BatchOfArrays batch(destinations, sources, std::nullopt, session);
+    const BatchOfArrays batch(destinations, sources, std::nullopt, session, Keep::object);
     if (batch.session == nullptr) {
         Explanation nothing;
         nothing.method = "nothing";

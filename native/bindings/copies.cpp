@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/arrays/device_array.hpp"
+#include "bindings/arrays/exchange.hpp"
 #include "bindings/arrays/operand.hpp"
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"
@@ -40,19 +41,22 @@ nb::object new_array(nb::handle make, const Operand& from) {
 }
 
 struct Pair final : Kept {
-    Pair(nb::handle destination_object, nb::handle source_object, StreamHandle stream)
-        : source(source_object, Role::source, stream), destination(destination_object, Role::destination, stream) {
+    Pair(nb::handle destination_object, nb::handle source_object, StreamHandle stream, Keep keep)
+        : source(source_object, Role::source, stream, keep, current),
+          destination(destination_object, Role::destination, stream, keep, current) {
         check_pair(destination, source);
     }
     // With what `make` gives as the destination.
-    static std::unique_ptr<Pair> with_new(nb::handle make, nb::handle source_object, StreamHandle stream) {
-        return std::unique_ptr<Pair>(new Pair(source_object, stream, make));
+    static std::unique_ptr<Pair> with_new(nb::handle make, nb::handle source_object, StreamHandle stream, Keep keep) {
+        return std::unique_ptr<Pair>(new Pair(source_object, stream, keep, make));
     }
+    CurrentStreams current;
     Operand source, destination;
 
   private:
-    Pair(nb::handle source_object, StreamHandle stream, nb::handle make)
-        : source(source_object, Role::source, stream), destination(new_array(make, source), Role::destination, stream) {
+    Pair(nb::handle source_object, StreamHandle stream, Keep keep, nb::handle make)
+        : source(source_object, Role::source, stream, keep, current),
+          destination(new_array(make, source), Role::destination, stream, keep, current) {
         check_pair(destination, source);
     }
 };
@@ -91,7 +95,7 @@ void copy_between(const Operand& destination, const Operand& source, StreamHandl
 void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    const Pair pair(destination, source, asked);
+    const Pair pair(destination, source, asked, Keep::object);
     copy_between(pair.destination, pair.source, asked, session);
 }
 
@@ -99,7 +103,7 @@ void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::hand
 nb::object copy_new(nb::handle make, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    const std::unique_ptr<Pair> pair = Pair::with_new(make, source, asked);
+    const std::unique_ptr<Pair> pair = Pair::with_new(make, source, asked, Keep::object);
     copy_between(pair->destination, pair->source, asked, session);
     return nb::borrow(pair->destination.object());
 }
@@ -124,13 +128,13 @@ Future begin(std::unique_ptr<Pair> pair, StreamHandle asked, nb::handle session)
 Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    return begin(std::make_unique<Pair>(destination, source, asked), asked, session);
+    return begin(std::make_unique<Pair>(destination, source, asked, Keep::memory), asked, session);
 }
 
 Future copy_new_async(nb::handle make, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    auto pair = Pair::with_new(make, source, asked);
+    auto pair = Pair::with_new(make, source, asked, Keep::memory);
     nb::object made = nb::borrow(pair->destination.object());
     Future future = begin(std::move(pair), asked, session);
     future.result = std::move(made);
@@ -138,7 +142,7 @@ Future copy_new_async(nb::handle make, nb::handle source, nb::handle stream, nb:
 }
 
 nb::dict explain(nb::handle destination, nb::handle source, nb::handle session) {
-    const Pair pair(destination, source, std::nullopt);
+    const Pair pair(destination, source, std::nullopt, Keep::object);
     const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
     Result<Explanation> explained = [&] {
         const GilReleased release;

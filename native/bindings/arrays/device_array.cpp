@@ -18,6 +18,7 @@
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "bindings/arrays/exchange.hpp"
 #include "bindings/arrays/operand.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
@@ -386,7 +387,8 @@ void bind_device_array(nb::module_& module) {
     module.def(
         "describe",
         [](nb::handle array) {
-            const Operand operand(array, Role::source, std::nullopt);
+            CurrentStreams current;
+            const Operand operand(array, Role::source, std::nullopt, Keep::object, current);
             nb::list shape;
             for (int i = 0; i < operand.dimensions(); ++i) shape.append(operand.extent(i));
             return std::tuple(shape, operand.type().typestr(), std::string(operand.type().name));

@@ -115,11 +115,14 @@ std::string type_words(nb::handle object) {
     return module == "builtins" ? name : module.substr(0, module.find('.')) + "." + name;
 }
 
-Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream)
+Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current)
     : object_(nb::borrow(object)), role_(role) {
     Refusal refusal;
-    if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) && !take_dlpack(stream, refusal) &&
-        !take_cuda_interface(refusal) && !take_buffer(refusal)) {
+    Refusal in_c;
+    if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) &&
+        !take_exchange(keep, current, in_c) && !take_dlpack(stream, refusal) && !take_cuda_interface(refusal) &&
+        !take_buffer(refusal)) {
+        refusal.note(std::move(in_c.why), std::move(in_c.cause));
         if (!refusal.why.empty()) {
             raise("UsageError", who() + " cannot be shared: " + refusal.why + advice_on(object, role, refusal.why),
                   refusal.cause);

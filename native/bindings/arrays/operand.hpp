@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,8 +17,13 @@
 namespace isthmus::bindings {
 
 struct DeviceMemory;
+class CurrentStreams;
 
 enum class Role { destination, source };
+
+// What an operand keeps: its memory, whatever the caller does with the object meanwhile, or the object alone, which
+// will do for a call that the caller waits for.
+enum class Keep { memory, object };
 
 // Why an object cannot be shared: the first reason found, and the exception that its producer raised, if one did.
 struct Refusal {
@@ -32,13 +38,15 @@ struct Refusal {
 // A view of the caller's array, which it keeps alive and, of the buffer protocol, locked. It is neither copied nor
 // moved, because what producers give may point into itself. All of it needs the interpreter.
 //
-// NumPy's arrays and those of DeviceArray are asked first, then DLPack, then __cuda_array_interface__, then the buffer
-// protocol; each once. DLPack comes before __cuda_array_interface__ because it makes the stream wait for the
-// producer's.
+// NumPy's arrays and those of DeviceArray are asked first, then DLPack, by its functions in C where the type has them,
+// then __cuda_array_interface__, then the buffer protocol; each once. DLPack comes before __cuda_array_interface__
+// because it makes the stream wait for the producer's.
 class Operand {
   public:
-    // `stream` is what DLPack producers make wait. Raises UsageError, or WrongType for what is no array.
-    Operand(nanobind::handle object, Role role, std::optional<std::uintptr_t> stream);
+    // `stream` is what DLPack producers make wait; `current` what they are asked for where they have functions in C.
+    // Raises UsageError, or WrongType for what is no array.
+    Operand(nanobind::handle object, Role role, std::optional<std::uintptr_t> stream, Keep keep,
+            CurrentStreams& current);
     ~Operand();
     Operand(const Operand&) = delete;
     Operand& operator=(const Operand&) = delete;
@@ -84,8 +92,12 @@ class Operand {
     bool take_numpy(Refusal& refusal);
     bool take_device_array();
     bool take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal);
+    bool take_exchange(Keep keep, CurrentStreams& current, Refusal& refusal);
+    bool suits(const dlpack::Tensor& tensor, Refusal& refusal) const;
+    void keep_extents();
     bool take_capsule(Refusal& refusal);
-    bool check_bits(Refusal& refusal) const;
+    bool check_bits(std::optional<dlpack::DataType> type, Refusal& refusal) const;
+    bool is_detached(dlpack::DataType type, Refusal& refusal) const;
     void name_small_integers();
     bool take_cuda_interface(Refusal& refusal);
     bool take_buffer(Refusal& refusal);
@@ -102,6 +114,7 @@ class Operand {
     std::optional<Py_buffer> buffer_;
     std::shared_ptr<DeviceMemory> memory_;
     std::vector<std::int64_t> own_shape_, own_strides_;
+    std::array<std::int64_t, 8> few_lengths_{}, few_strides_{};  // of as many dimensions as nearly all arrays have
 
     ElementType type_;
     std::uintptr_t address_ = 0;
@@ -140,6 +153,24 @@ class LibraryType {
     const char *library_, *name_;
     PyTypeObject* type_ = nullptr;  // a library cannot be loaded twice
 };
+
+// Such an object other than a type.
+class LibraryObject {
+  public:
+    constexpr LibraryObject(const char* library, const char* name) : library_(library), name_(name) {}
+    bool is(nanobind::handle object);
+
+  private:
+    const char *library_, *name_;
+    PyObject* object_ = nullptr;
+};
+
+bool is_tensor_of_torch(nanobind::handle object);
+// Whether it is an array of JAX.
+bool is_immutable(nanobind::handle object);
+
+// Kept for good where it is looked for in every copy: making the text anew would take longer than finding it.
+PyObject* interned(const char* name);
 
 // The handle that `stream` names: None, an int, or a stream of a library. Raises WrongType for anything else.
 std::optional<std::uintptr_t> stream_of(nanobind::handle stream);

@@ -10,33 +10,9 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
-// Kept for good where it is looked for in every copy: making the text anew would take longer than finding it.
-PyObject* interned(const char* name) {
-    PyObject* const text = PyUnicode_InternFromString(name);
-    if (text == nullptr) throw nb::python_error();
-    return text;
-}
-
 nb::object attribute(nb::handle object, const char* name) {
     const nb::object key = nb::steal(interned(name));
     return bindings::attribute(object, key.ptr());
-}
-
-// Whether a method without arguments says yes.
-bool says(nb::handle object, PyObject* method) {
-    PyObject* const found = or_sleep([&] { return PyObject_CallMethodObjArgs(object.ptr(), method, nullptr); });
-    if (found == nullptr) throw nb::python_error();
-    return nb::steal(found).is(nb::borrow(Py_True));
-}
-
-bool is_tensor_of_torch(nb::handle object) {
-    static LibraryType tensors("torch", "Tensor");
-    return tensors.has(object);
-}
-
-bool is_immutable(nb::handle object) {
-    const std::string module = text_of(object.type().attr("__module__"));
-    return module.starts_with("jax");
 }
 
 // With what producers of DLPack before 1.0 do not know yet, else without. Nobody is asked again who refuses for any
@@ -96,6 +72,17 @@ std::int64_t whole(nb::handle value) {
 
 }  // namespace
 
+PyObject* interned(const char* name) {
+    PyObject* const text = PyUnicode_InternFromString(name);
+    if (text == nullptr) throw nb::python_error();
+    return text;
+}
+
+bool is_immutable(nb::handle object) {
+    const std::string module = text_of(object.type().attr("__module__"));
+    return module.starts_with("jax");
+}
+
 std::vector<std::int64_t> wholes(nb::handle values) {
     std::vector<std::int64_t> result;
     if (PyTuple_CheckExact(values.ptr()) != 0) {
@@ -122,42 +109,6 @@ nb::object attribute(nb::handle object, PyObject* name, Refusal* refusal) {
     return {};
 }
 
-// torch keeps in a tensor, and tells nobody by any protocol, that its memory holds the numbers with the other sign, or
-// conjugated. False where it cannot be asked.
-bool Operand::check_bits(Refusal& refusal) const {
-    static PyObject* const is_neg = interned("is_neg");
-    static PyObject* const is_conj = interned("is_conj");
-    if (!is_tensor_of_torch(object_)) return true;
-    const char* resolving = nullptr;
-    try {
-        if (says(object_, is_neg))
-            resolving = "negative bit set, so that its memory has the other sign; pass x.resolve_neg()";
-        if (says(object_, is_conj))
-            resolving = "conjugate bit set, so that its memory is conjugated; pass x.resolve_conj()";
-    } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_Exception)) throw;
-        refusal.note(text_of(error.value()), nb::borrow(error.value()));
-        return false;
-    }
-    if (resolving == nullptr) return true;
-    refuse(std::string("has torch's ") + resolving +
-           (role_ == Role::source ? "" : ", and hand what has arrived in it on by x.copy_()"));
-}
-
-// torch exports its integers of less than a byte, each of which has one of its own, as int8 and uint8.
-void Operand::name_small_integers() {
-    static PyObject* const dtype_name = interned("dtype");
-    if (type_.bytes != 1 || (type_.kind != 'i' && type_.kind != 'u') || !is_tensor_of_torch(object_)) return;
-    const nb::object dtype = attribute(object_, dtype_name);
-    if (!dtype.is_valid()) return;
-    std::string name = text_of(dtype);
-    name.erase(0, name.rfind('.') + 1);
-    if (name == "int8" || name == "uint8") return;
-    if (bytes_of_name(name) != 1)
-        refuse("has elements of torch." + name + ", which nobody else has; pass x.view(torch.uint8)");
-    type_ = type_of_name(name, 1);
-}
-
 bool Operand::take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal) {
     static PyObject* const device_name = interned("__dlpack_device__");
     static PyObject* const producer_name = interned("__dlpack__");
@@ -171,7 +122,7 @@ bool Operand::take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal
             "is an array of JAX, which nothing may change; copy into another library's array, or make a new one with "
             "jax.device_put or jax.dlpack.from_dlpack");
     }
-    if (!check_bits(refusal)) return false;
+    if (!check_bits(std::nullopt, refusal)) return false;
     try {
         const nb::object device = or_sleep([&] { return where(); });
         const auto kind = read("__dlpack_device__ gives", device, "(type, index)", refusal,

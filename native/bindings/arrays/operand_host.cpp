@@ -33,6 +33,15 @@ bool is_plain_buffer(nb::handle object) {
     return PyMemoryView_Check(found) != 0 || PyByteArray_CheckExact(found) != 0 || PyBytes_CheckExact(found) != 0;
 }
 
+// Of the library, if it has been imported; a reference that is never given back.
+PyObject* in_library(const char* library_name, const char* name) {
+    PyObject* const library = PyDict_GetItemString(PyImport_GetModuleDict(), library_name);
+    if (library == nullptr) return nullptr;
+    PyObject* const found = PyObject_GetAttrString(library, name);
+    if (found == nullptr) PyErr_Clear();  // It is being imported at this moment.
+    return found;
+}
+
 bool is_masked(nb::handle object) {
     return nb::hasattr(object, "mask") && nb::hasattr(object, "fill_value");
 }
@@ -41,14 +50,16 @@ bool is_masked(nb::handle object) {
 
 bool LibraryType::has(nb::handle object) {
     if (type_ == nullptr) {
-        PyObject* const library = PyDict_GetItemString(PyImport_GetModuleDict(), library_);
-        if (library == nullptr) return false;
-        PyObject* const found = PyObject_GetAttrString(library, name_);
-        if (found == nullptr) PyErr_Clear();  // It is being imported at this moment.
+        PyObject* const found = in_library(library_, name_);
         if (found == nullptr || PyType_Check(found) == 0) return false;
         type_ = reinterpret_cast<PyTypeObject*>(found);
     }
     return PyObject_TypeCheck(object.ptr(), type_) != 0;
+}
+
+bool LibraryObject::is(nb::handle object) {
+    if (object_ == nullptr) object_ = in_library(library_, name_);
+    return object.ptr() == object_;
 }
 
 bool Operand::take_numpy(Refusal& refusal) {

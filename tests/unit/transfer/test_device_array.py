@@ -14,7 +14,8 @@ import pytest
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from tests.unit.transfer.test_operands import Tensor, _Managed, interface
+from tests.synthetic.dlpack import ManagedStructure, Tensor
+from tests.unit.transfer.test_operands import interface
 
 _name = ctypes.pythonapi.PyCapsule_SetName
 _name.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -172,7 +173,7 @@ class TestCapsules:
         device = isthmus.to_device(data, "host")
         capsule = device.__dlpack__()
         address = _pointer(capsule, b"dltensor")
-        managed = _Managed.from_address(address)
+        managed = ManagedStructure.from_address(address)
         delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)
         if renamed:
             _name(capsule, b"used_dltensor")

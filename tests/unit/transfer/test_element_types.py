@@ -12,7 +12,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import NotShared, UsageError, WrongType
-from tests.unit.transfer.test_operands import Tensor
+from tests.synthetic.dlpack import Tensor
 
 # DLPack's code, bits and lanes of each.
 NAMED = {

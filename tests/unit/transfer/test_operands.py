@@ -7,7 +7,7 @@ import ctypes
 import struct
 import sys
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,83 +17,24 @@ from hypothesis.extra import numpy as hnp
 import isthmus
 from isthmus import _native
 from isthmus.errors import UsageError, WrongType
-
-CPU, CUDA, CUDA_HOST, OPENCL, ROCM, MANAGED = 1, 2, 3, 4, 10, 13
-INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6
-
-
-class _Tensor(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class _Managed(ctypes.Structure):
-    _fields_: ClassVar = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-class _Versioned(ctypes.Structure):
-    _fields_: ClassVar = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    ]
-
-
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-
+from tests.synthetic.dlpack import (
+    BFLOAT,
+    BOOL,
+    COMPLEX,
+    CUDA,
+    CUDA_HOST,
+    FLOAT,
+    INT,
+    MANAGED,
+    ROCM,
+    UINT,
+    OldTensor,
+    Tensor,
+    TensorStructure,
+    new_capsule,
+)
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int)
-
-
-class Tensor:
-    """A producer of DLPack: of the memory of a NumPy array, with anything said about it."""
-
-    def __init__(self, data: Any, kind: int = CPU, code: int = FLOAT, **said: Any) -> None:
-        self.data, self.kind = data, kind
-        self.said = {"bits": data.itemsize * 8, "lanes": 1, "offset": 0, "flags": 0, "device": 0} | said
-        self.streams: list[object] = []
-        count = data.ndim
-        self.shape = (ctypes.c_int64 * count)(*data.shape)
-        self.strides = (ctypes.c_int64 * count)(*(step // data.itemsize for step in data.strides))
-        address = data.__array_interface__["data"][0] - self.said["offset"]
-        strides = None if self.said.get("compact") else self.strides
-        tensor = _Tensor(
-            address, kind, self.said["device"], count, code, self.said["bits"], self.said["lanes"], self.shape, strides,
-            self.said["offset"],
-        )  # fmt: skip
-        self.old = _Managed(tensor, None, None)
-        self.new = _Versioned(self.said.get("major", 1), 0, None, None, self.said["flags"], tensor)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.kind, self.said["device"]
-
-    def __dlpack__(self, *, stream: object = "none given", max_version: tuple[int, int] | None = None) -> object:
-        self.streams.append(stream)
-        if max_version is None:
-            return _new_capsule(ctypes.addressof(self.old), b"dltensor", None)
-        return _new_capsule(ctypes.addressof(self.new), b"dltensor_versioned", None)
-
-
-class OldTensor(Tensor):
-    """One from before DLPack 1.0."""
-
-    def __dlpack__(self, *, stream: object = "none given") -> object:  # type: ignore[override]
-        return super().__dlpack__(stream=stream)
 
 
 def interface(**said: Any) -> SimpleNamespace:
@@ -130,7 +71,7 @@ class TestBufferProtocol:
 
     @pytest.mark.parametrize(
         "type_",
-        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes.POINTER(ctypes.c_int), _Tensor, _FUNCTION],
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes.POINTER(ctypes.c_int), TensorStructure, _FUNCTION],
         ids=lambda found: found.__name__,
     )
     def test_addresses_of_the_process_are_not_data(self, type_: Any) -> None:
@@ -245,7 +186,7 @@ class TestDLPack:
             _native.describe(tensor)
 
     def test_a_tensor_that_somebody_took_already(self) -> None:
-        spent = type("Spent", (Tensor,), {"__dlpack__": lambda _self, **_: _new_capsule(1, b"used_dltensor", None)})
+        spent = type("Spent", (Tensor,), {"__dlpack__": lambda _self, **_: new_capsule(1, b"used_dltensor", None)})
         with pytest.raises(UsageError, match=r"used_dltensor.*expected a capsule with a new tensor"):
             _native.describe(spent(np.zeros(2)))
 
