@@ -1,0 +1,54 @@
+"""benchmarks/batches.py checks every contender, finds what is wrong, and runs where there is no GPU."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import isthmus
+
+pytestmark = pytest.mark.thorough
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+SMALL = ["--device", "host", "--pieces", "16", "--bytes", "1KiB", "--time", "0"]
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The script, whose other modules are found as Python finds what lies beside a script."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield import_module("batches")
+    for name in set(sys.modules) - before:
+        if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_every_case_is_measured_or_says_why_not(module: ModuleType, tmp_path: Path) -> None:
+    assert module.main([*SMALL, "-o", str(tmp_path)]) == 0
+    findings = json.loads(gzip.decompress((tmp_path / "batches.json.gz").read_bytes()))["findings"]
+    assert len(findings) == 4
+    for finding in findings:
+        assert finding["met"] is None
+        assert finding["why_not"]
+        assert not finding["turns"]["wrong"]
+        assert f"| {finding['case']} | {finding['bar']} |" in (tmp_path / "batches.md").read_text("utf-8")
+    assert all(seconds > 0 for finding in findings[2:] for seconds in finding["turns"]["samples"]["isthmus"])
+
+
+def test_a_row_that_goes_astray_is_found(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def astray(self: isthmus.Session, dsts: list[object], srcs: list[object]) -> None:
+        isthmus.copy_batch(dsts, srcs[::-1])
+
+    monkeypatch.setattr(isthmus.Session, "copy_batch", astray)
+    assert module.main(SMALL) == 1
+    assert "differ, the first at" in capsys.readouterr().out
