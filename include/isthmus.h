@@ -58,6 +58,7 @@ typedef struct isthmus_options {
     size_t pinned_budget_bytes; /* of page-locked memory; default 64 MiB */
     size_t threads;             /* the most that pack; default as calibrated */
     const char* table;          /* a file that `isthmus calibrate` wrote; default this machine's, if there is one */
+    size_t kernel_blocks;       /* the most, of 1,024 threads, of a kernel that copies; default what fills the link */
 } isthmus_options;
 
 typedef enum isthmus_side ISTHMUS_OF_INT {
@@ -104,6 +105,7 @@ typedef struct isthmus_explanation {
     isthmus_stores stores;
     double seconds; /* expected; 0 where nobody knows */
     char why[256];
+    size_t kernel_blocks; /* of kernels that copy, the most at once; 0 without, and where they may fill the device */
 } isthmus_explanation;
 
 /* "0.1.0" */

@@ -52,6 +52,7 @@ class Explanation(ctypes.Structure):
         ("stores", c_int),
         ("seconds", c_double),
         ("why", c_char * 256),
+        ("kernel_blocks", c_size_t),
     )
 
 

@@ -15,8 +15,9 @@ typedef u32 u32x4 __attribute__((vector_size(16)));
 inline thread_local u64 global_id = 0;
 inline thread_local u64 global_size = 1;
 
-#define KERNEL inline void
-#define DEVICE inline
+#define KERNEL      inline void
+#define COPY_KERNEL inline void
+#define DEVICE      inline
 #define GLOBAL
 #define GLOBAL_ID   device::global_id
 #define GLOBAL_SIZE device::global_size
@@ -29,10 +30,12 @@ inline thread_local u64 global_size = 1;
 #define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
 #define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
 #define STEP         ((u64)1)
+#define LANES        ((u64)1)
 #else
 #define FIRST(count) GLOBAL_ID
 #define END(count)   (count)
 #define STEP         GLOBAL_SIZE
+#define LANES        ((u64)(GLOBAL_SIZE % 32 == 0 ? 32 : 1))
 #endif
 #define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
 #define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "backend/kernel_blocks.hpp"
 #include "backend/launch.hpp"
 #include "base/pages.hpp"
 
@@ -36,13 +37,15 @@ Status synchronized(Status enqueued, Stream& stream) {
 }
 
 Status Device::copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                           const Units& units, Region table) {
+                           const Units& units, Region table, const KernelBlocks& blocks) {
     const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-    return isthmus::launch(*this, stream, kernel::copy_pieces, {destination.allocation, destination.offset, 0},
-                           destination.pitch_bytes, destination.slice_pitch_bytes,
-                           {source.allocation, source.offset, 0}, source.pitch_bytes, source.slice_pitch_bytes,
-                           scattered != 0 ? table : Region(), scattered, static_cast<std::uint32_t>(units.bytes),
-                           extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count);
+    const std::uint32_t most =
+        blocks.of(is_on_device(source.allocation->kind()), is_on_device(destination.allocation->kind()), units.bytes);
+    return launch_few(*this, stream, most, kernel::copy_pieces, {destination.allocation, destination.offset, 0},
+                      destination.pitch_bytes, destination.slice_pitch_bytes, {source.allocation, source.offset, 0},
+                      source.pitch_bytes, source.slice_pitch_bytes, scattered != 0 ? table : Region(), scattered,
+                      static_cast<std::uint32_t>(units.bytes), extent.width_bytes, extent.rows, extent.pieces(),
+                      units.first, units.count);
 }
 
 Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {

@@ -22,6 +22,7 @@ namespace isthmus {
 struct DeviceInfo;  // backend/device_info.hpp
 struct LinkReading;
 struct KernelArgument;              // backend/launch.hpp
+struct KernelBlocks;                // backend/kernel_blocks.hpp
 enum class KernelId : std::size_t;  // kernels/table.hpp
 
 // What the driver knows of the memory at an address of the process.
@@ -150,13 +151,16 @@ class Device {
     // Starts a kernel of kernels/table.hpp; launch() of backend/launch.hpp holds callers to its parameters. Regions are
     // of device memory and of kinds that kernels reach, and keep the kernel's rules; one without an allocation is a
     // null pointer. Fails with unsupported for memory that kernels cannot reach, and for a kernel that needs 64-bit
-    // floats where why_no_doubles() objects.
-    virtual Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) = 0;
+    // floats where why_no_doubles() objects. Kernels that copy get at most `most_blocks` blocks of copy_threads, if
+    // that is not 0; the host backend, which has one thread, takes no notice.
+    virtual Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
+                          std::uint32_t most_blocks) = 0;
     // A kernel moves the units. `table` is device memory with the offsets of scattered layouts, those of the
     // destination first; without such, empty. A layout may count from before its allocation as long as the units lie
-    // within: then its offset is the difference modulo 2^64.
+    // within: then its offset is the difference modulo 2^64. It gets no more than `blocks`, as these suit 16 bytes a
+    // unit.
     Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                       const Units& units, Region table);
+                       const Units& units, Region table, const KernelBlocks& blocks);
     // Why there is no call that takes many copies at once, and why copies cannot be recorded as a graph; nothing when
     // there is, and they can.
     virtual std::optional<std::string> why_no_batch() const = 0;

@@ -70,7 +70,15 @@ template <typename... Parameters>
 Status launch(Device& device, Stream& stream, Kernel<void(Parameters...)> kernel,
               std::type_identity_t<Parameters>... arguments) {
     const std::array<KernelArgument, sizeof...(Parameters)> list{KernelArgument(arguments)...};
-    return device.launch(stream, kernel.id, list);
+    return device.launch(stream, kernel.id, list, 0);
+}
+
+// The same by at most so many blocks, if that is not 0: of kernels that copy.
+template <typename... Parameters>
+Status launch_few(Device& device, Stream& stream, std::uint32_t most_blocks, Kernel<void(Parameters...)> kernel,
+                  std::type_identity_t<Parameters>... arguments) {
+    const std::array<KernelArgument, sizeof...(Parameters)> list{KernelArgument(arguments)...};
+    return device.launch(stream, kernel.id, list, most_blocks);
 }
 
 // Enqueues the launches of fill that write the pattern of base/pattern.hpp into a region of any size.
@@ -80,7 +88,8 @@ struct Grid {
     std::uint32_t blocks, threads;  // threads of each block
 };
 
-// `multiprocessors` is the number of SMs (OpenCL: compute units).
-Grid grid_of(KernelId kernel, std::span<const KernelArgument> arguments, std::uint32_t multiprocessors);
+// `multiprocessors` is the number of SMs (OpenCL: compute units). `most_blocks` as Device::launch.
+Grid grid_of(KernelId kernel, std::span<const KernelArgument> arguments, std::uint32_t multiprocessors,
+             std::uint32_t most_blocks);
 
 }  // namespace isthmus

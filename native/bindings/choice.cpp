@@ -123,6 +123,7 @@ nb::dict dict_of(const Explanation& explanation) {
     dict["width_bytes"] = explanation.width_bytes;
     dict["chunk_bytes"] = explanation.chunk_bytes;
     dict["threads"] = explanation.threads;
+    dict["kernel_blocks"] = explanation.kernel_blocks;
     dict["stores"] = std::string(explanation.stores ? name_of(*explanation.stores) : "");
     dict["seconds"] = explanation.seconds;
     dict["why"] = explanation.why;

@@ -91,10 +91,13 @@ void bind_pieces(nb::module_& module) {
     nb::class_<Staging>(module, "Staging").def_prop_ro("threads", &Staging::threads);
     module.def(
         "create_staging",
-        [](const std::shared_ptr<OpenDevice>& device, std::size_t bytes, std::size_t threads, std::size_t pieces) {
-            return unwrap(Staging::create(device->device_handle(), bytes, threads, pieces));
+        [](const std::shared_ptr<OpenDevice>& device, std::size_t bytes, std::size_t threads, std::size_t pieces,
+           std::uint32_t blocks) {
+            const KernelBlocks each{blocks, blocks, KernelBlocks::gathering(blocks), 0};
+            return unwrap(Staging::create(device->device_handle(), bytes, threads, pieces, each));
         },
-        nb::arg("device"), nb::arg("bytes"), nb::arg("threads"), nb::arg("pieces"), ReleaseGil());
+        nb::arg("device"), nb::arg("bytes"), nb::arg("threads"), nb::arg("pieces"), nb::arg("blocks") = 0,
+        ReleaseGil());
 
     nb::class_<PieceTransfer>(module, "PieceTransfer")
         .def(

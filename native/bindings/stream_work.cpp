@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backend/kernel_blocks.hpp"
 #include "backend/launch.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -75,7 +76,7 @@ void copy_section_by_kernel(PyStream& self, Buffer& to, std::size_t to_offset, s
         self, to, to_offset, to_pitch, from, from_offset, from_pitch, width_bytes, rows,
         [](Device& device, Stream& stream, const Layout& destination, const Layout& source, const Extent& extent) {
             const std::size_t unit = common_unit_bytes(destination, source, extent);
-            return device.copy_pieces(stream, destination, source, extent, {unit, 0, extent.bytes() / unit}, {});
+            return device.copy_pieces(stream, destination, source, extent, {unit, 0, extent.bytes() / unit}, {}, {});
         });
 }
 

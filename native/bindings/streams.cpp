@@ -105,12 +105,12 @@ void bind_streams(nb::module_& module) {
         .def(
             "copy_by_kernel",
             [](PyStream& self, Buffer& to, std::size_t to_offset, Buffer& from, std::size_t from_offset,
-               std::size_t bytes) {
+               std::size_t bytes, std::uint32_t blocks) {
                 const Regions r = regions(to, to_offset, from, from_offset, bytes);
-                check(launch(bound(self.session), *self.handle, kernel::copy, r.to, r.from, bytes));
+                check(launch_few(bound(self.session), *self.handle, blocks, kernel::copy, r.to, r.from, bytes));
             },
             nb::arg("to"), nb::arg("to_offset"), nb::arg("from_"), nb::arg("from_offset"), nb::arg("bytes"),
-            ReleaseGil())
+            nb::arg("blocks") = 0, ReleaseGil())
         .def(
             "record",
             [](PyStream& self, PyEvent& event) { check(bound(self.session).record(*event.handle, *self.handle)); },

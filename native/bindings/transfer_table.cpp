@@ -53,6 +53,13 @@ nb::dict dict_of(const DirectTime& time) {
     return dict;
 }
 
+nb::dict dict_of(const KernelRule& rule) {
+    nb::dict dict;
+    dict["direction"] = direction_of(rule.to_device);
+    dict["blocks"] = rule.blocks;
+    return dict;
+}
+
 nb::dict dict_of(const PieceRule& rule) {
     const std::string_view method = name_of(rule.method);
     nb::dict dict;
@@ -130,6 +137,7 @@ void bind_transfer_table(nb::module_& module) {
                 return self.direct_seconds(is_to_device(direction), bytes);
             },
             nb::arg("direction"), nb::arg("bytes"))
+        .def_prop_ro("kernels", [](const TransferTable& self) { return list_of(self.kernels); })
         .def_prop_ro("pieces", [](const TransferTable& self) { return list_of(self.pieces); })
         .def("text", &TransferTable::text)
         .def("buffer", &buffer, nb::arg("direction"), nb::arg("bytes"))

@@ -90,6 +90,11 @@ Result<SessionOptions> options_of(const isthmus_options* options) {
     std::memcpy(&known, options, std::min(options->struct_bytes, sizeof known));
     if (known.pinned_budget_bytes != 0) chosen.pinned_budget_bytes = known.pinned_budget_bytes;
     chosen.threads = known.threads;
+    if (known.kernel_blocks > UINT32_MAX) {
+        return invalid("isthmus_options->kernel_blocks is " + std::to_string(known.kernel_blocks) +
+                       "; expected less than 2^32, or 0 for as many as fill the link");
+    }
+    chosen.kernel_blocks = static_cast<std::uint32_t>(known.kernel_blocks);
     if (known.table != nullptr) {
         ISTHMUS_TRY_ASSIGN(table, read_table(known.table));
         chosen.table = std::move(table);
@@ -128,6 +133,7 @@ Status write_explanation(const Explanation& explanation, isthmus_explanation* ou
     known.stores = stores_of(explanation);
     known.seconds = explanation.seconds;
     copy_text(known.why, explanation.why);
+    known.kernel_blocks = explanation.kernel_blocks;
     std::memcpy(out, &known, std::min(out->struct_bytes, sizeof known));
     return {};
 }

@@ -67,38 +67,41 @@ KERNEL isthmus_verify(const GLOBAL u8* region, u64 region_offset, u64 bytes, u64
     }
 }
 
-// A load from host memory takes a microsecond or two. Four that do not wait for one another, on every thread of a
-// launch, are far more than the link needs to stay full. The pointers must be congruent modulo the size of `unit`; what
-// lies before the first aligned unit and after the last is copied by bytes.
-#define DEFINE_COPY(name, unit)                                                              \
-    DEVICE void name(GLOBAL u8* to_bytes, const GLOBAL u8* from_bytes, u64 bytes) {          \
-        const u64 to_aligned = (0 - (u64)(address)to_bytes) % sizeof(unit);                  \
-        const u64 head = to_aligned < bytes ? to_aligned : bytes;                            \
-        const u64 count = (bytes - head) / sizeof(unit);                                     \
-        const u64 step = STEP;                                                               \
-        const u64 end = END(count);                                                          \
-        GLOBAL unit* const to = (GLOBAL unit*)(to_bytes + head);                             \
-        const GLOBAL unit* const from = (const GLOBAL unit*)(from_bytes + head);             \
-        u64 i = FIRST(count);                                                                \
-        for (; i + 3 * step < end; i += 4 * step) {                                          \
-            const unit a = from[i];                                                          \
-            const unit b = from[i + step];                                                   \
-            const unit c = from[i + 2 * step];                                               \
-            const unit d = from[i + 3 * step];                                               \
-            to[i] = a;                                                                       \
-            to[i + step] = b;                                                                \
-            to[i + 2 * step] = c;                                                            \
-            to[i + 3 * step] = d;                                                            \
-        }                                                                                    \
-        for (; i < end; i += step) {                                                         \
-            to[i] = from[i];                                                                 \
-        }                                                                                    \
-        for (u64 j = GLOBAL_ID; j < head; j += GLOBAL_SIZE) {                                \
-            to_bytes[j] = from_bytes[j];                                                     \
-        }                                                                                    \
-        for (u64 j = head + count * sizeof(unit) + GLOBAL_ID; j < bytes; j += GLOBAL_SIZE) { \
-            to_bytes[j] = from_bytes[j];                                                     \
-        }                                                                                    \
+// A load from host memory takes a microsecond or two. Threads that work side by side (LANES) take a tile of four units
+// each at a time, all of whose loads are sent before one is waited for, and which is 2 KiB long where units are the
+// widest: few blocks keep the link full. The pointers must be congruent modulo the size of `unit`; what lies before the
+// first aligned unit and after the last is copied by bytes.
+#define DEFINE_COPY(name, unit)                                                                    \
+    DEVICE void name(GLOBAL u8* to_bytes, const GLOBAL u8* from_bytes, u64 bytes) {                \
+        const u64 to_aligned = (0 - (u64)(address)to_bytes) % sizeof(unit);                        \
+        const u64 head = to_aligned < bytes ? to_aligned : bytes;                                  \
+        const u64 count = (bytes - head) / sizeof(unit);                                           \
+        const u32 lanes = (u32)LANES;                                                              \
+        const u64 tiles = count / (4 * lanes) + (count % (4 * lanes) != 0);                        \
+        const u64 end = 4 * lanes * END(tiles) < count ? 4 * lanes * END(tiles) : count;           \
+        const u64 step = 4 * lanes * (STEP / lanes);                                               \
+        GLOBAL unit* const to = (GLOBAL unit*)(to_bytes + head);                                   \
+        const GLOBAL unit* const from = (const GLOBAL unit*)(from_bytes + head);                   \
+        for (u64 i = 4 * lanes * (FIRST(tiles) / lanes) + GLOBAL_ID % lanes; i < end; i += step) { \
+            if (i + 3 * lanes < count) {                                                           \
+                const unit a = from[i];                                                            \
+                const unit b = from[i + lanes];                                                    \
+                const unit c = from[i + 2 * lanes];                                                \
+                const unit d = from[i + 3 * lanes];                                                \
+                to[i] = a;                                                                         \
+                to[i + lanes] = b;                                                                 \
+                to[i + 2 * lanes] = c;                                                             \
+                to[i + 3 * lanes] = d;                                                             \
+            } else {                                                                               \
+                for (u64 j = i; j < count; j += lanes) to[j] = from[j];                            \
+            }                                                                                      \
+        }                                                                                          \
+        for (u64 j = GLOBAL_ID; j < head; j += GLOBAL_SIZE) {                                      \
+            to_bytes[j] = from_bytes[j];                                                           \
+        }                                                                                          \
+        for (u64 j = head + count * sizeof(unit) + GLOBAL_ID; j < bytes; j += GLOBAL_SIZE) {       \
+            to_bytes[j] = from_bytes[j];                                                           \
+        }                                                                                          \
     }
 
 DEFINE_COPY(copy_by_1, u8)
@@ -106,8 +109,8 @@ DEFINE_COPY(copy_by_4, u32)
 DEFINE_COPY(copy_by_8, u64)
 DEFINE_COPY(copy_by_16, u32x4)
 
-KERNEL isthmus_copy(GLOBAL u8* destination, u64 destination_offset, const GLOBAL u8* source, u64 source_offset,
-                    u64 bytes) {
+COPY_KERNEL isthmus_copy(GLOBAL u8* destination, u64 destination_offset, const GLOBAL u8* source, u64 source_offset,
+                         u64 bytes) {
     GLOBAL u8* const to = destination + destination_offset;
     const GLOBAL u8* const from = source + source_offset;
     const address apart = (address)to ^ (address)from;
@@ -123,57 +126,70 @@ KERNEL isthmus_copy(GLOBAL u8* destination, u64 destination_offset, const GLOBAL
 }
 
 // Where a piece begins on one side: from a table of offsets, or from the pitches.
-DEVICE u64 piece_at(const GLOBAL u64* table, bool scattered, u64 piece, u64 rows, u64 pitch, u64 slice_pitch) {
-    if (scattered) return table[piece];
-    if (piece < rows) return piece * pitch;
-    return piece / rows * slice_pitch + piece % rows * pitch;
+DEVICE u64 piece_at(const GLOBAL u64* table, bool scattered, u64 piece, u64 slice, u64 rows, u64 pitch,
+                    u64 slice_pitch) {
+    return scattered ? table[piece] : slice * slice_pitch + (piece - slice * rows) * pitch;
 }
 
-// Neighbouring threads move neighbouring units of a piece, so that accesses join on either side as far as pieces allow.
-// Loads in flight come from the number of threads here: the division for each unit hides behind the link.
-#define DEFINE_COPY_PIECES(name, unit)                                                                                \
-    DEVICE void name(GLOBAL u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice,    \
-                     const GLOBAL u8* source, u64 source_offset, u64 source_pitch, u64 source_slice,                  \
-                     const GLOBAL u64* table, u32 scattered, u64 width, u64 rows, u64 pieces, u64 first, u64 count) { \
-        const u64 in_piece = width / sizeof(unit);                                                                    \
-        const bool to_table = (scattered & 1) != 0;                                                                   \
-        const bool from_table = (scattered & 2) != 0;                                                                 \
-        const GLOBAL u64* const sources = table + (to_table ? pieces : 0);                                            \
-        for (u64 i = FIRST(count); i < END(count); i += STEP) {                                                       \
-            const u64 piece = (first + i) / in_piece;                                                                 \
-            const u64 within = (first + i - piece * in_piece) * sizeof(unit);                                         \
-            const u64 to = piece_at(table, to_table, piece, rows, destination_pitch, destination_slice);              \
-            const u64 from = piece_at(sources, from_table, piece, rows, source_pitch, source_slice);                  \
-            *(GLOBAL unit*)(destination + (destination_offset + to + within)) =                                       \
-                *(const GLOBAL unit*)(source + (source_offset + from + within));                                      \
-        }                                                                                                             \
+// Four units, all of which are read before one is written, or the first few of them.
+#define MOVE_UNIT(unit, k) *(GLOBAL unit*)(destination + to[k]) = *(const GLOBAL unit*)(source + from[k])
+#define MOVE_UNITS(unit)                                        \
+    if (there == 4) {                                           \
+        const unit a = *(const GLOBAL unit*)(source + from[0]); \
+        const unit b = *(const GLOBAL unit*)(source + from[1]); \
+        const unit c = *(const GLOBAL unit*)(source + from[2]); \
+        const unit d = *(const GLOBAL unit*)(source + from[3]); \
+        *(GLOBAL unit*)(destination + to[0]) = a;               \
+        *(GLOBAL unit*)(destination + to[1]) = b;               \
+        *(GLOBAL unit*)(destination + to[2]) = c;               \
+        *(GLOBAL unit*)(destination + to[3]) = d;               \
+    } else {                                                    \
+        MOVE_UNIT(unit, 0);                                     \
+        if (there > 1) MOVE_UNIT(unit, 1);                      \
+        if (there > 2) MOVE_UNIT(unit, 2);                      \
     }
 
-DEFINE_COPY_PIECES(copy_pieces_by_1, u8)
-DEFINE_COPY_PIECES(copy_pieces_by_2, u16)
-DEFINE_COPY_PIECES(copy_pieces_by_4, u32)
-DEFINE_COPY_PIECES(copy_pieces_by_8, u64)
-DEFINE_COPY_PIECES(copy_pieces_by_16, u32x4)
-
-#define COPY_PIECES(name)                                                                                            \
-    name(destination, destination_offset, destination_pitch, destination_slice, source, source_offset, source_pitch, \
-         source_slice, (const GLOBAL u64*)((const GLOBAL u8*)table + table_offset), scattered, width, rows, pieces,  \
-         first, count)
-
-KERNEL isthmus_copy_pieces(GLOBAL u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice,
-                           const GLOBAL u8* source, u64 source_offset, u64 source_pitch, u64 source_slice,
-                           const GLOBAL u64* table, u64 table_offset, u32 scattered, u32 unit, u64 width, u64 rows,
-                           u64 pieces, u64 first, u64 count) {
-    if (unit == 16) {
-        COPY_PIECES(copy_pieces_by_16);
-    } else if (unit == 8) {
-        COPY_PIECES(copy_pieces_by_8);
-    } else if (unit == 4) {
-        COPY_PIECES(copy_pieces_by_4);
-    } else if (unit == 2) {
-        COPY_PIECES(copy_pieces_by_2);
-    } else {
-        COPY_PIECES(copy_pieces_by_1);
+// Neighbouring threads move neighbouring units of a piece, so that accesses join on either side as far as pieces allow.
+// Tiles are those of copy. The divisions for each unit hide behind the link.
+COPY_KERNEL isthmus_copy_pieces(GLOBAL u8* destination, u64 destination_offset, u64 destination_pitch,
+                                u64 destination_slice, const GLOBAL u8* source, u64 source_offset, u64 source_pitch,
+                                u64 source_slice, const GLOBAL u64* table, u64 table_offset, u32 scattered, u32 unit,
+                                u64 width, u64 rows, u64 pieces, u64 first, u64 count) {
+    const u64 in_piece = width / unit;
+    const bool to_table = (scattered & 1) != 0;
+    const bool from_table = (scattered & 2) != 0;
+    const GLOBAL u64* const offsets = (const GLOBAL u64*)((const GLOBAL u8*)table + table_offset);
+    const GLOBAL u64* const sources = offsets + (to_table ? pieces : 0);
+    const u32 lanes = (u32)LANES;
+    const u64 tiles = count / (4 * lanes) + (count % (4 * lanes) != 0);
+    const u64 end = 4 * lanes * END(tiles) < count ? 4 * lanes * END(tiles) : count;
+    const u64 step = 4 * lanes * (STEP / lanes);
+    for (u64 i = 4 * lanes * (FIRST(tiles) / lanes) + GLOBAL_ID % lanes; i < end; i += step) {
+        const u32 there = 1 + (i + lanes < count) + (i + 2 * lanes < count) + (i + 3 * lanes < count);
+        u64 from[4], to[4];
+        for (u32 k = 0; k < 4; ++k) {
+            // Beyond the last unit the first one again, which is not moved twice.
+            const u64 at = first + i + (k < there ? k : 0) * lanes;
+            const u64 piece = at / in_piece;
+            const u64 within = (at - piece * in_piece) * unit;
+            // A division costs as much as all else here, and most pieces lie in one slice.
+            const u64 slice = piece < rows ? 0 : piece / rows;
+            from[k] =
+                source_offset + within + piece_at(sources, from_table, piece, slice, rows, source_pitch, source_slice);
+            to[k] = destination_offset + within +
+                    piece_at(offsets, to_table, piece, slice, rows, destination_pitch, destination_slice);
+        }
+        if (unit == 16) {
+            MOVE_UNITS(u32x4)
+        } else if (unit == 8) {
+            MOVE_UNITS(u64)
+        } else if (unit == 4) {
+            MOVE_UNITS(u32)
+        } else if (unit == 2) {
+            MOVE_UNITS(u16)
+        } else {
+            MOVE_UNITS(u8)
+        }
     }
 }
 

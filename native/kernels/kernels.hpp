@@ -31,9 +31,23 @@ inline constexpr std::uint64_t max_region_bytes = std::uint64_t{1} << 34;
 // Threads per block (OpenCL: work-group size; where a device allows less, its maximum does as well).
 inline constexpr std::uint32_t block_threads = 256;
 
-// Blocks of a launch over `bytes`: enough that each thread has 64 bytes to move, the four 16-byte loads that copy keeps
-// in flight, and at most what fills the device, as a thread that strides is cheaper than a block that has to be
-// started. `multiprocessors` is the number of SMs (OpenCL: compute units).
+// Threads of a block that copies.
+inline constexpr std::uint32_t copy_threads = 1024;
+
+// Blocks of a launch that copies `units` of any size, four for each thread: at most what fills the device, or `most`,
+// if that is not 0.
+constexpr std::uint32_t copy_blocks(std::uint64_t units, std::uint32_t multiprocessors, std::uint32_t most) {
+    constexpr std::uint64_t block_units = std::uint64_t{copy_threads} * 4;
+    const std::uint64_t wanted = units / block_units + (units % block_units != 0);
+    const std::uint64_t whole = std::uint64_t{multiprocessors} * 2;  // 2 x 1024 threads fill an SM
+    const std::uint64_t allowed = most == 0 || most > whole ? whole : most;
+    const std::uint64_t blocks = wanted < allowed ? wanted : allowed;
+    return blocks == 0 ? 1 : static_cast<std::uint32_t>(blocks);
+}
+
+// Blocks of a launch over `bytes`: enough that each thread has 64 bytes to move, as much as hides what starting one
+// costs, and at most what fills the device, as a thread that strides is cheaper than a block that has to be started.
+// `multiprocessors` is the number of SMs (OpenCL: compute units).
 constexpr std::uint32_t block_count(std::uint64_t bytes, std::uint32_t multiprocessors) {
     constexpr std::uint64_t block_bytes = std::uint64_t{block_threads} * 64;
     const std::uint64_t wanted = bytes / block_bytes + (bytes % block_bytes != 0);

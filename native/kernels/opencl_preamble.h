@@ -9,6 +9,7 @@ typedef uint4 u32x4;
 typedef uintptr_t address;
 
 #define KERNEL       __kernel void
+#define COPY_KERNEL  __kernel void
 #define DEVICE       static inline
 #define GLOBAL       __global
 #define GLOBAL_ID    ((u64)get_global_id(0))
@@ -26,10 +27,12 @@ typedef uintptr_t address;
 #define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
 #define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
 #define STEP         ((u64)1)
+#define LANES        ((u64)1)
 #else
 #define FIRST(count) GLOBAL_ID
 #define END(count)   (count)
 #define STEP         GLOBAL_SIZE
+#define LANES        ((u64)(GLOBAL_SIZE % 32 == 0 ? 32 : 1))
 #endif
 #define ATOMIC_ADD(pointer, value) ((void)atomic_add((pointer), (value)))
 #define ATOMIC_MIN(pointer, value) ((void)atomic_min((pointer), (value)))

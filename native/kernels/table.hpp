@@ -14,6 +14,8 @@ namespace isthmus {
 enum class Threads {
     one,
     per_64_bytes,  // the counted argument is bytes
+    per_4_words,   // the same, of kernels that copy: blocks of copy_threads, of which callers may want few
+    per_4_units,   // likewise of what is counted
     per_16_words,  // the counted argument is 32-bit words
     per_unit,      // one for each that is counted
     per_point,     // one for each point: the counted argument times the one after it
@@ -72,8 +74,8 @@ enum class Threads {
     ROW(nothing, "launch", one, 0, false, ())                                                                          \
     ROW(fill, "fill", per_64_bytes, 1, false, (Region region, u64 bytes, u64 seed, u64 first_word))                    \
     ROW(verify, "verify", per_64_bytes, 1, false, (Region region, u64 bytes, u64 seed, u64 first_word, Region result)) \
-    ROW(copy, "kernel", per_64_bytes, 2, false, (Region destination, Region source, u64 bytes))                        \
-    ROW(copy_pieces, "pieces", per_unit, 13, false,                                                                    \
+    ROW(copy, "kernel", per_4_words, 2, false, (Region destination, Region source, u64 bytes))                         \
+    ROW(copy_pieces, "pieces", per_4_units, 13, false,                                                                 \
         (Region destination, u64 destination_pitch, u64 destination_slice, Region source, u64 source_pitch,            \
          u64 source_slice, Region table, u32 scattered, u32 unit, u64 width, u64 rows, u64 pieces, u64 first,          \
          u64 count))                                                                                                   \

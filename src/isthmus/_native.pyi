@@ -58,6 +58,7 @@ class ExplanationDict(TypedDict):
     width_bytes: int
     chunk_bytes: int
     threads: int
+    kernel_blocks: int
     stores: str
     seconds: float
     why: str
@@ -188,7 +189,10 @@ class Stream:
     def handle(self) -> int: ...
     def synchronize(self) -> None: ...
     def copy(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
-    def copy_by_kernel(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
+    def copy_by_kernel(
+        self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int, blocks: int = 0
+    ) -> None:
+        """By at most so many blocks of 1,024 threads, or as many as fill the device."""
     def copy_section(
         self,
         to: Buffer,
@@ -360,8 +364,11 @@ def count_migrations(libraries: list[str]) -> MigrationCounter:
     not allowed, or it does not suit the driver.
     """
 
-def create_staging(device: Device, bytes: int, threads: int, pieces: int) -> Staging:
-    """For transfers of up to so many bytes and pieces; raises Unsupported when the system grants fewer threads."""
+def create_staging(device: Device, bytes: int, threads: int, pieces: int, blocks: int = 0) -> Staging:
+    """For transfers of up to so many bytes and pieces, whose kernels get at most so many blocks.
+
+    Raises Unsupported when the system grants fewer threads.
+    """
 
 def create_pieces(
     method: str,
@@ -427,6 +434,10 @@ class DirectTimeDict(TypedDict):
     bytes: int
     seconds: float
 
+class KernelRuleDict(TypedDict):
+    direction: str
+    blocks: int
+
 class PieceRuleDict(TypedDict):
     """The fastest method for pieces of one shape, and what it took."""
 
@@ -453,6 +464,9 @@ class TransferTable:
     def buffers(self) -> list[BufferRuleDict]: ...
     @property
     def direct(self) -> list[DirectTimeDict]: ...
+    @property
+    def kernels(self) -> list[KernelRuleDict]:
+        """How many blocks of a kernel fill the link; directions without one have what suits the kind of link."""
     def direct_seconds(self, direction: str, bytes: int) -> float:
         """What such a copy is expected to take; 0 where the table does not say."""
     @property
@@ -594,8 +608,13 @@ def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:
 class Session:
     """What copies for one device share; `isthmus.Session` derives from it. For its copies see the functions."""
 
-    def __init__(self, device: Device, pinned_budget: int, threads: int, table: str | None = None) -> None:
-        """`threads` is 0 for as many as pay; `table` is the text of one. Raises UsageError for one that is wrong."""
+    def __init__(
+        self, device: Device, pinned_budget: int, threads: int, table: str | None = None, kernel_blocks: int = 0
+    ) -> None:
+        """`threads` and `kernel_blocks` are 0 for as many as pay; `table` is the text of one.
+
+        Raises UsageError for one that is wrong.
+        """
     @property
     def device(self) -> str:
         """``cuda:0``, ``opencl:0`` or ``host``."""

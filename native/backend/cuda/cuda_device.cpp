@@ -198,7 +198,8 @@ class CudaDevice final : public isthmus::Device {
         return cuda::copy_section(*context_, raw(stream), destination, source, extent);
     }
 
-    Status launch(isthmus::Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+    Status launch(isthmus::Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
+                  std::uint32_t most_blocks) override {
         ISTHMUS_TRY_ASSIGN(function, context_->kernel(kernel));
         std::array<std::uint64_t, most_kernel_parameters> parameters{};
         std::size_t count = 0;
@@ -211,7 +212,8 @@ class CudaDevice final : public isthmus::Device {
                 parameters[count++] = argument.bits;
             }
         }
-        const Grid grid = grid_of(kernel, arguments, static_cast<std::uint32_t>(features_.multiprocessors));
+        const Grid grid =
+            grid_of(kernel, arguments, static_cast<std::uint32_t>(features_.multiprocessors), most_blocks);
         return start(function, grid, raw(stream), std::span(parameters).first(count));
     }
 

@@ -130,7 +130,8 @@ class HostDevice final : public Device {
         ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
         return copy_each(stream, section.destination, section.source, section.extent, "section");
     }
-    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
+                  std::uint32_t /*most_blocks*/) override {
         const KernelRow& row = row_of(kernel);
         const bool moves = kernel == KernelId::copy || kernel == KernelId::copy_pieces;
         std::size_t bytes = arguments.empty() ? 0 : arguments.front().region.bytes;

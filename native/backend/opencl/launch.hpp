@@ -1,6 +1,7 @@
 // One launch of a kernel: its arguments in order, then the start.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,11 +41,12 @@ class Launch {
         return {};
     }
 
-    // A GPU wants many work-items a group; a CPU one for each core.
-    Status start(Queue queue, Grid grid, std::uint32_t compute_units) const {
+    // A GPU wants many work-items a group, though none of more than block_threads need be possible; a CPU one for each
+    // of `cores`.
+    Status start(Queue queue, Grid grid, std::uint32_t cores) const {
         const bool on_cpu = context_->entry().is_cpu && grid.threads > 1;
-        const std::size_t local = on_cpu ? 1 : grid.threads;
-        const std::size_t global = on_cpu ? compute_units : std::size_t{grid.blocks} * grid.threads;
+        const std::size_t local = on_cpu ? 1 : std::min(grid.threads, block_threads);
+        const std::size_t global = on_cpu ? cores : std::size_t{grid.blocks} * grid.threads;
         const Api& cl = context_->api();
         return cl.call(cl.clEnqueueNDRangeKernel, queue, kernel_, 1U, static_cast<const std::size_t*>(nullptr), &global,
                        &local, 0U, static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr));

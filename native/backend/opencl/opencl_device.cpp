@@ -208,14 +208,16 @@ class ClDevice final : public isthmus::Device {
         return flush(stream_of(stream).get());
     }
 
-    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
+                  std::uint32_t most_blocks) override {
         if (auto reason = why_no_doubles(); reason && row_of(kernel).needs_doubles) {
             return {Code::unsupported, *reason};
         }
         const Queue queue = stream_of(stream).get();
         ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, row_of(kernel).name));
         for (const KernelArgument& argument : arguments) ISTHMUS_TRY(launch.add(argument));
-        ISTHMUS_TRY(launch.start(queue, grid_of(kernel, arguments, compute_units_), compute_units_));
+        const std::uint32_t cores = most_blocks == 0 ? compute_units_ : std::min(most_blocks, compute_units_);
+        ISTHMUS_TRY(launch.start(queue, grid_of(kernel, arguments, compute_units_, most_blocks), cores));
         return flush(queue);
     }
 

@@ -20,7 +20,7 @@ Status KernelCopy::check(Device& device, MemoryKind host_kind) {
 Status KernelCopy::start() {
     Stream& stream = staging_->stream();
     ISTHMUS_TRY_ASSIGN(table, staging_->send_offsets(stream, destination_, source_));
-    return device().copy_pieces(stream, destination_, source_, extent_, units_, table);
+    return device().copy_pieces(stream, destination_, source_, extent_, units_, table, staging_->kernel_blocks());
 }
 
 DevicePack::DevicePack(const Layout& destination, const Layout& source, const Extent& extent,
@@ -45,10 +45,10 @@ Status DevicePack::start() {
     if (to_device()) {
         ISTHMUS_TRY(device().copy(stream, packed, memory));
         ISTHMUS_TRY_ASSIGN(table, staging_->send_offsets(stream, destination_, {}));
-        return device().copy_pieces(stream, destination_, packed_, extent_, units_, table);
+        return device().copy_pieces(stream, destination_, packed_, extent_, units_, table, staging_->kernel_blocks());
     }
     ISTHMUS_TRY_ASSIGN(table, staging_->send_offsets(stream, {}, source_));
-    ISTHMUS_TRY(device().copy_pieces(stream, packed_, source_, extent_, units_, table));
+    ISTHMUS_TRY(device().copy_pieces(stream, packed_, source_, extent_, units_, table, staging_->kernel_blocks()));
     return device().copy(stream, memory, packed);
 }
 

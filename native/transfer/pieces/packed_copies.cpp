@@ -60,24 +60,24 @@ Status PackedPieces::enqueue_copy(Device& device, const Route& route, const Part
     if (to_device()) {
         ISTHMUS_TRY(device.copy(route.copies, on_device, host));
         ISTHMUS_TRY(pass_on(device, route.copies, route.kernels, route.halfway));
-        return move_pieces(device, route.kernels, part, *into.on_device, into.table);
+        return move_pieces(device, route.kernels, part, into, *into.on_device);
     }
-    ISTHMUS_TRY(move_pieces(device, route.kernels, part, *into.on_device, into.table));
+    ISTHMUS_TRY(move_pieces(device, route.kernels, part, into, *into.on_device));
     ISTHMUS_TRY(pass_on(device, route.kernels, route.copies, route.halfway));
     return device.copy(route.copies, host, on_device);
 }
 
 Status PackedPieces::enqueue_kernel(Device& device, Stream& stream, const Part& part, const PackedInto& into) const {
-    return move_pieces(device, stream, part, *into.host, into.table);
+    return move_pieces(device, stream, part, into, *into.host);
 }
 
-Status PackedPieces::move_pieces(Device& device, Stream& stream, const Part& part, Allocation& packed,
-                                 Region table) const {
+Status PackedPieces::move_pieces(Device& device, Stream& stream, const Part& part, const PackedInto& into,
+                                 Allocation& packed) const {
     // Counted as if all pieces lay side by side from before where this part is staged: modulo 2^64.
     const Layout staged = contiguous(packed, part.staged_at - part.begin, extent_);
     const Units units{unit_bytes_, part.begin / unit_bytes_, part.bytes() / unit_bytes_};
-    return to_device() ? device.copy_pieces(stream, destination_, staged, extent_, units, table)
-                       : device.copy_pieces(stream, staged, source_, extent_, units, table);
+    return to_device() ? device.copy_pieces(stream, destination_, staged, extent_, units, into.table, into.blocks)
+                       : device.copy_pieces(stream, staged, source_, extent_, units, into.table, into.blocks);
 }
 
 Status PackedCopy::check(const Layout& host_side, const Extent& extent) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "backend/kernel_blocks.hpp"
 #include "base/fault_ahead.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/pieces/piece_copy.hpp"
@@ -25,6 +26,7 @@ struct PackedInto {
     Allocation* on_device =
         nullptr;   // as large; for pieces that lie apart there and that no kernel moves over the link
     Region table;  // that copy_pieces is given
+    KernelBlocks blocks;
 };
 
 // The two halves of their way: the host's, and the device's, which is enqueued.
@@ -55,7 +57,8 @@ class PackedPieces {
 
   private:
     // By a kernel, from or to where they lie side by side.
-    Status move_pieces(Device& device, Stream& stream, const Part& part, Allocation& packed, Region table) const;
+    Status move_pieces(Device& device, Stream& stream, const Part& part, const PackedInto& into,
+                       Allocation& packed) const;
 
     Layout destination_, source_;
     Extent extent_;
@@ -88,7 +91,7 @@ class PackedCopy : public PieceCopy {
     }
 
   private:
-    PackedInto into() { return {&staging_->host(), staging_->on_device(), table_}; }
+    PackedInto into() { return {&staging_->host(), staging_->on_device(), table_, staging_->kernel_blocks()}; }
 
     const PackedPieces pieces_;
     Region table_;

@@ -4,6 +4,7 @@
 
 #include "backend/device.hpp"
 #include "base/demoting_copy.hpp"
+#include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/method_names.hpp"
 #include "transfer/session/session_impl.hpp"
 
@@ -33,6 +34,24 @@ Packing SessionImpl::packing(bool to_device, std::size_t threads) const {
     packing.turns = &lanes_[to_device ? 0 : 1].turns();
     packing.waits_forever = true;  // callers get their memory back
     return packing;
+}
+
+KernelBlocks SessionImpl::blocks_between(const Layout& destination, const Layout& source) const {
+    const bool within = is_on_device(destination.allocation->kind()) && is_on_device(source.allocation->kind());
+    return within ? blocks_.within_device() : blocks_;
+}
+
+std::uint32_t SessionImpl::explained_blocks(const CopyJob& job, const Choice& choice) const {
+    const bool from_device = is_on_device(job.source.allocation->kind());
+    if (choice.way == Choice::Way::device) return job.is_contiguous() ? 0 : blocks_.at_most(0);
+    if (choice.way != Choice::Way::pieces) return 0;
+    // What crosses the link by itself, and what is gathered or spread on the device beside it.
+    const bool by_kernel = choice.method == PieceMethod::kernel || choice.method == PieceMethod::pack_kernel;
+    const bool gathers = choice.method == PieceMethod::device_pack || choice.method == PieceMethod::pack ||
+                         choice.method == PieceMethod::pack_threads;
+    const std::size_t unit = units_of(job.destination, job.source, job.extent).bytes;
+    if (by_kernel) return blocks_.of(from_device, !from_device, unit);
+    return gathers && !job.device_side().is_contiguous(job.extent) ? blocks_.of(true, true, unit) : 0;
 }
 
 Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
@@ -208,6 +227,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
         explanation.stores = choice.packing.stores.value_or(
             suitable_stores(job.to_device(), choice.method == PieceMethod::pack_kernel, explanation.bytes));
     }
+    explanation.kernel_blocks = explained_blocks(job, choice);
     if (job.ends.partly_locked && !choice.no_room) {
         explanation.why =
             "the host's memory is page-locked in part, which the driver does not copy: threads copy between it and "

@@ -112,6 +112,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         meets = meets || share == Share::packed || share == Share::host;
     }
     HeldCopy::Plan plan;
+    plan.blocks = blocks_;
     std::optional<RingPool::Loan> ring;
     const std::size_t table_bytes = in_pages(needs.table_bytes);
     if (needs.ring.bytes + table_bytes != 0) {
@@ -156,7 +157,8 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
                 const Region table = tables->add(*held, job->destination, job->source);
                 held->add_commands([this, job, table](Stream& stream) {
                     return device_->copy_pieces(stream, job->destination, job->source, job->extent,
-                                                units_of(job->destination, job->source, job->extent), table);
+                                                units_of(job->destination, job->source, job->extent), table,
+                                                blocks_between(job->destination, job->source));
                 });
                 break;
             }

@@ -128,7 +128,8 @@ Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& p
     const Extent& extent = part.extent;
     if (method == PieceMethod::kernel) {
         return device_->copy_pieces(stream, part.destination, part.source, extent,
-                                    units_of(part.destination, part.source, extent), {});
+                                    units_of(part.destination, part.source, extent), {},
+                                    blocks_between(part.destination, part.source));
     }
     if (method == PieceMethod::section) return device_->copy_section(stream, part.destination, part.source, extent);
     const std::size_t width = extent.width_bytes;
@@ -165,10 +166,10 @@ Status SessionImpl::move_scattered(Staging& staging, const JobPart& part) {
     ISTHMUS_TRY(staging.check_offsets(part.destination, part.source));
     Stream& stream = staging.stream();
     auto table = staging.send_offsets(stream, part.destination, part.source);
-    Status status = table.ok()
-                        ? device_->copy_pieces(stream, part.destination, part.source, part.extent,
-                                               units_of(part.destination, part.source, part.extent), table.value())
-                        : table.take_status();
+    Status status = table.ok() ? device_->copy_pieces(stream, part.destination, part.source, part.extent,
+                                                      units_of(part.destination, part.source, part.extent),
+                                                      table.value(), blocks_.within_device())
+                               : table.take_status();
     return synchronized(std::move(status), stream);
 }
 

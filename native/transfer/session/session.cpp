@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/fork.hpp"
 #include "base/processors.hpp"
 #include "transfer/session/session_impl.hpp"
@@ -37,6 +38,12 @@ std::optional<LanePlan> lane_plan(std::size_t budget_bytes, bool to_device, cons
         if (rule.to_device == to_device) uses.pieces = std::max(uses.pieces, rule.pieces);
     }
     return LanePlan::of(budget_bytes, to_device, uses);
+}
+
+KernelBlocks blocks_for(const TransferTable& table, const LinkReading& link, std::uint32_t limit) {
+    KernelBlocks blocks = table.kernel_blocks(link);
+    blocks.limit = limit;
+    return blocks;
 }
 
 std::shared_ptr<RingPool> ring_pool(const std::shared_ptr<Device>& device, std::size_t budget_bytes, bool to_device) {
@@ -81,12 +88,13 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
     : device_(std::move(device)),
       options_(std::move(options)),
       table_(std::move(table)),
+      blocks_(blocks_for(table_, device_->info().link, options_.kernel_blocks)),
       threads_(threads),
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads),
-             StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads)},
+      lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads, blocks_),
+             StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads, blocks_)},
       rings_{ring_pool(device_, options_.pinned_budget_bytes, true),
              ring_pool(device_, options_.pinned_budget_bytes, false)} {
     first_staged_.fill(most_unasked_bytes);

@@ -20,6 +20,7 @@ struct SessionOptions {
     // The most page-locked memory for all that this session does; it is got when it is first needed, and kept.
     std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
     std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
+    std::uint32_t kernel_blocks = 0;     // the most of a kernel that copies; 0 for as many as the table says
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
 };
 
@@ -36,6 +37,9 @@ struct Explanation {
     std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;
     std::size_t chunk_bytes = 0, threads = 0;
+    // Of 1,024 threads, of kernels that copy: the most of one launch. 0 without kernels, and where they may fill the
+    // device.
+    std::uint32_t kernel_blocks = 0;
     std::optional<Stores> stores;  // of threads that pack
     double seconds = 0;            // expected; 0 where the table cannot say
     std::string why;               // a sentence

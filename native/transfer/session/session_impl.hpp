@@ -94,6 +94,9 @@ class SessionImpl final : public Session {
     };
     Nearest nearest(const PieceRule& asked);
     Packing packing(bool to_device, std::size_t threads) const;
+    // For kernels that move pieces from one layout to the other: copies within the device may fill it.
+    KernelBlocks blocks_between(const Layout& destination, const Layout& source) const;
+    std::uint32_t explained_blocks(const CopyJob& job, const Choice& choice) const;
     Explanation explain(const CopyJob& job);
     static Explanation nothing(const char* why);
     // Null where there is nothing to copy.
@@ -176,6 +179,7 @@ class SessionImpl final : public Session {
     const std::shared_ptr<Device> device_;
     const SessionOptions options_;
     const TransferTable table_;
+    const KernelBlocks blocks_;
     const std::size_t threads_;
     const bool has_addresses_;
     const unsigned generation_;                  // of the process: forks so far

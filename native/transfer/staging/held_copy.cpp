@@ -35,7 +35,7 @@ void HeldCopy::add_packed(const PackedPieces& pieces, Region table, bool by_kern
     runs_.push_back(run);
     Stage stage;
     stage.run = runs_.size() - 1;
-    stage.into = {ring_->host(), ring_->on_device(), table};
+    stage.into = {ring_->host(), ring_->on_device(), table, plan_.blocks};
     stage.by_kernel = by_kernel;
     stages_.push_back(std::move(stage));
 }

@@ -29,6 +29,7 @@ class HeldCopy {
     struct Plan {
         std::size_t chunk_bytes = 0, slots = 1, threads = 1;
         Stores stores = Stores::ordinary;
+        KernelBlocks blocks;
     };
     // Without a host's part `rendezvous` may be null.
     HeldCopy(Device& device, std::unique_ptr<Rendezvous> rendezvous, const Plan& plan)

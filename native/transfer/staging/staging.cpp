@@ -35,9 +35,9 @@ Result<std::unique_ptr<Allocation>> memory_on_device(Device& device, std::size_t
 }
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
-                                                 std::size_t pieces) {
+                                                 std::size_t pieces, const KernelBlocks& blocks) {
     ISTHMUS_TRY(device->bind_thread());
-    ISTHMUS_TRY_ASSIGN(staging, create(std::move(device), {std::max(bytes, least_bytes), pieces, threads, {}}));
+    ISTHMUS_TRY_ASSIGN(staging, create(std::move(device), {std::max(bytes, least_bytes), pieces, threads, blocks, {}}));
     ISTHMUS_TRY(staging->need_device_memory());
     ISTHMUS_TRY(staging->need_offsets_on_device());
     ISTHMUS_TRY(staging->need_threads());

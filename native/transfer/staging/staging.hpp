@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/kernel_blocks.hpp"
 #include "backend/layout.hpp"
 #include "backend/region.hpp"
 #include "backend/stream.hpp"
@@ -26,11 +27,13 @@ class Staging {
     // Holds transfers of `bytes`, with `threads` to pack them, and offsets for `pieces`. The device is bound to the
     // calling thread.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
-                                                   std::size_t threads, std::size_t pieces);
+                                                   std::size_t threads, std::size_t pieces,
+                                                   const KernelBlocks& blocks = {});
     struct Options {
         std::size_t bytes = 0;   // of the ring
         std::size_t pieces = 0;  // that there are offsets for
         std::size_t threads = 1;
+        KernelBlocks blocks;
         WorkerGroup::Options group;
     };
     // Page-locked memory and streams alone: memory on the device and threads are got by whoever first needs them.
@@ -43,6 +46,7 @@ class Staging {
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t pinned_bytes() const { return host_->bytes() + offsets_->bytes(); }
     std::size_t threads() const { return options_.threads; }
+    const KernelBlocks& kernel_blocks() const { return options_.blocks; }
     // Get what is not there yet; fail with out_of_memory, or unsupported where there is room for no thread.
     Status need_device_memory();
     Status need_offsets_on_device();

@@ -12,23 +12,26 @@ namespace {
 // For so long after a job, the next one finds threads awake.
 constexpr double awake_seconds = 150e-6;
 
-std::optional<Staging::Options> options_of(const std::optional<LanePlan>& plan, std::size_t threads) {
+std::optional<Staging::Options> options_of(const std::optional<LanePlan>& plan, std::size_t threads,
+                                           const KernelBlocks& blocks) {
     if (!plan) return std::nullopt;
     Staging::Options options;
     options.bytes = plan->ring.bytes;
     options.pieces = plan->pieces;
     options.threads = threads;
+    options.blocks = blocks;
     options.group.awake_seconds = awake_seconds;
     return options;
 }
 
 }  // namespace
 
-StagingLane::StagingLane(std::shared_ptr<Device> device, const std::optional<LanePlan>& plan, std::size_t threads)
+StagingLane::StagingLane(std::shared_ptr<Device> device, const std::optional<LanePlan>& plan, std::size_t threads,
+                         const KernelBlocks& blocks)
     : device_(std::move(device)),
       node_(node_of_pci_device(device_->info().pci_address)),
       ring_(plan ? plan->ring : Ring{}),
-      options_(options_of(plan, threads)) {
+      options_(options_of(plan, threads, blocks)) {
     if (!options_ || !node_) return;
     // Where a container forbids it, threads run anywhere.
     options_->group.begin = [node = *node_] { (void)bind_to_node(node.index, node.processors); };

@@ -16,7 +16,8 @@ namespace isthmus {
 class StagingLane {
   public:
     // Holds no page-locked memory until it is first needed. Without a plan there is no room for a ring.
-    StagingLane(std::shared_ptr<Device> device, const std::optional<LanePlan>& plan, std::size_t threads);
+    StagingLane(std::shared_ptr<Device> device, const std::optional<LanePlan>& plan, std::size_t threads,
+                const KernelBlocks& blocks);
     StagingLane(const StagingLane&) = delete;
     StagingLane& operator=(const StagingLane&) = delete;
 

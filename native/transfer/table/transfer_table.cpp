@@ -88,6 +88,13 @@ const PieceRule* TransferTable::piece(const PieceRule& asked) const {
     return nearest;
 }
 
+KernelBlocks TransferTable::kernel_blocks(const LinkReading& link) const {
+    KernelBlocks blocks = KernelBlocks::for_link(link);
+    for (const KernelRule& rule : kernels) (rule.to_device ? blocks.to_device : blocks.to_host) = rule.blocks;
+    blocks.on_device = KernelBlocks::gathering(std::max(blocks.to_device, blocks.to_host));
+    return blocks;
+}
+
 double TransferTable::seconds(const BufferRule& rule, std::size_t bytes) const {
     const BufferRule* next = nullptr;
     for (const BufferRule& other : buffers) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backend/kernel_blocks.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
@@ -46,12 +48,19 @@ struct PieceRule {
     double seconds = 0;
 };
 
+// How many blocks of a kernel, at the least, fill the link.
+struct KernelRule {
+    bool to_device = true;
+    std::uint32_t blocks = 0;
+};
+
 struct TransferTable {
     // Who measured it where: "built in: NVIDIA H200, PCIe 5.0 x16" or the machine's fingerprint.
     std::string origin;  // one line
     bool built_in = true;
     std::vector<BufferRule> buffers;  // by direction, then ascending in size; the first of each begins at 0
     std::vector<DirectTime> direct;   // by direction, then ascending in size; there may be none
+    std::vector<KernelRule> kernels;  // at most one for each direction
     std::vector<PieceRule> pieces;
 
     // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name;
@@ -68,6 +77,8 @@ struct TransferTable {
     // whose method such pieces can be moved by: of those alike in all else, or if there are none, in where they are
     // apart, or of any. None where there is none of these either.
     const PieceRule* piece(const PieceRule& asked) const;
+    // With what suits the link for directions that have no rule.
+    KernelBlocks kernel_blocks(const LinkReading& link) const;
     // What a copy by one of this table's rules is expected to take: rough figures, for explain(). For buffers in
     // proportion between this rule's measured time and the next one's, beyond the last in proportion to the bytes.
     double seconds(const BufferRule& rule, std::size_t bytes) const;

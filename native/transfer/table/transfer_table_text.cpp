@@ -24,6 +24,7 @@ constexpr std::string_view last_line = "end";
 constexpr std::size_t most_threads = 4096;
 constexpr std::size_t most_bytes = std::size_t{1} << 50;
 constexpr std::size_t most_bytes_of_chunk = std::size_t{1} << 30;
+constexpr std::size_t most_kernel_blocks = 65536;
 constexpr double most_seconds = 1e6;
 
 constexpr std::array<std::string_view, 2> directions{"d2h", "h2d"};
@@ -155,6 +156,20 @@ Result<DirectTime> direct_time(Line line, const DirectTime* last) {
     return DirectTime{direction == 1, bytes, seconds};
 }
 
+Result<KernelRule> kernel_rule(Line line, const std::vector<KernelRule>& before) {
+    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
+    const bool to_device = direction == 1;
+    for (const KernelRule& rule : before) {
+        if (rule.to_device == to_device) {
+            return line.wrong("a second line for kernels with direction=" + std::string(directions[direction]),
+                              "one for each direction");
+        }
+    }
+    ISTHMUS_TRY_ASSIGN(blocks, line.count("blocks", 1, most_kernel_blocks));
+    ISTHMUS_TRY(line.end());
+    return KernelRule{to_device, static_cast<std::uint32_t>(blocks)};
+}
+
 Result<PieceRule> piece_rule(Line line) {
     PieceRule rule;
     ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
@@ -211,13 +226,16 @@ Status read_line(TransferTable& table, std::size_t number, std::string_view line
     } else if (begins(line, "direct")) {
         ISTHMUS_TRY_ASSIGN(time, direct_time({number, line}, table.direct.empty() ? nullptr : &table.direct.back()));
         table.direct.push_back(time);
+    } else if (begins(line, "kernel")) {
+        ISTHMUS_TRY_ASSIGN(rule, kernel_rule({number, line}, table.kernels));
+        table.kernels.push_back(rule);
     } else if (begins(line, "pieces")) {
         ISTHMUS_TRY_ASSIGN(rule, piece_rule({number, line}));
         table.pieces.push_back(rule);
     } else {
         return Line(number, line)
             .wrong("'" + std::string(whole.substr(0, 60)) + "'",
-                   "a line that begins with origin, buffer, direct, pieces or end");
+                   "a line that begins with origin, buffer, direct, kernel, pieces or end");
     }
     return {};
 }
@@ -244,6 +262,11 @@ std::string line_of(const BufferRule& rule) {
 std::string line_of(const DirectTime& time) {
     return "direct direction=" + std::string(directions[time.to_device]) + " bytes=" + std::to_string(time.bytes) +
            " seconds=" + digits(time.seconds) + "\n";
+}
+
+std::string line_of(const KernelRule& rule) {
+    return "kernel direction=" + std::string(directions[rule.to_device]) + " blocks=" + std::to_string(rule.blocks) +
+           "\n";
 }
 
 std::string line_of(const PieceRule& rule) {
@@ -294,6 +317,7 @@ std::string TransferTable::text() const {
     text += '\n';
     for (const BufferRule& rule : buffers) text += line_of(rule);
     for (const DirectTime& time : direct) text += line_of(time);
+    for (const KernelRule& rule : kernels) text += line_of(rule);
     for (const PieceRule& rule : pieces) text += line_of(rule);
     return text + std::string(last_line) + "\n";
 }

@@ -109,6 +109,7 @@ def _print_json(table: "TransferTable", path: Path | None, measured: "Calibratio
         "built_in": table.built_in,
         "buffers": table.buffers,
         "direct": table.direct,
+        "kernels": table.kernels,
         "pieces": table.pieces,
     }
     if measured:
@@ -129,6 +130,9 @@ def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibr
         console.print(printable(table.origin), highlight=False, markup=False, soft_wrap=True)
         console.print(_buffers_table(table, measured))
         console.print(_pieces_table(table))
+        if table.kernels:
+            found = ", ".join(f"{rule['direction']} {rule['blocks']}" for rule in table.kernels)
+            console.print(f"Blocks of 1,024 threads that kernels fill the link with: {found}", highlight=False)
         if measured:
             console.print(_gains_table(measured))
             console.print(_verdict(table, measured), highlight=False, markup=False, soft_wrap=True)

@@ -14,8 +14,9 @@ class Explanation:
     meanwhile), ``device`` (within one device), ``host`` (both sides are the host's, the calling thread copies),
     ``nothing`` (there is no byte to copy), or the name of a way to move pieces. `host_memory` is ``pageable``,
     ``pinned`` or ``managed``, and empty but between the host and a device. A contiguous copy is one piece.
-    `chunk_bytes` and `threads` are 0 where the method has none, `stores` (``ordinary``, ``streaming`` or ``demoted``)
-    is empty where no threads pack, `seconds` is 0 where the table cannot say.
+    `chunk_bytes` and `threads` are 0 where the method has none; `kernel_blocks` are the blocks, of 1,024 threads each,
+    that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores` (``ordinary``,
+    ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot say.
     """
 
     method: str
@@ -26,6 +27,7 @@ class Explanation:
     width_bytes: int
     chunk_bytes: int
     threads: int
+    kernel_blocks: int
     stores: str
     seconds: float
     why: str
@@ -42,6 +44,8 @@ class Explanation:
             how += f", chunks of {format_bytes(self.chunk_bytes)}"
         if self.threads:
             how += f", {self.threads} thread{'s' if self.threads > 1 else ''}"
+        if self.kernel_blocks:
+            how += f", kernel of {self.kernel_blocks} block{'s' if self.kernel_blocks > 1 else ''}"
         if self.stores:
             how += f", {self.stores} stores"
         if self.seconds > 0:

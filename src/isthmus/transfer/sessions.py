@@ -29,9 +29,10 @@ class Session(_native.Session):
 
     `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``, an index, or a torch.device; None for the best that
     is present. `pinned_budget` bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``),
-    `threads` the threads that pack. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is
-    one, else the built-in one. Neither memory nor threads are got before a copy needs them. Any number of threads may
-    use it.
+    `threads` the threads that pack, and `kernel_blocks` the blocks, of 1,024 threads, of a kernel that copies: without
+    it as many as fill the link, so that others have the rest of the device. `table` is a file that `isthmus calibrate`
+    wrote, else this machine's, if there is one, else the built-in one. Neither memory nor threads are got before a copy
+    needs them. Any number of threads may use it.
 
     Raises DeviceAbsent without such a device, and UsageError for what makes no sense.
     """
@@ -42,13 +43,18 @@ class Session(_native.Session):
         pinned_budget: str | int = "64MiB",
         threads: int | None = None,
         table: str | os.PathLike[str] | None = None,
+        kernel_blocks: int | None = None,
     ) -> None:
         budget = parse_bytes(pinned_budget) if isinstance(pinned_budget, str) else pinned_budget
         budget = _whole("pinned_budget", budget, 0, "bytes as an int, or a text such as '64MiB'")
         if threads is not None:
             threads = _whole("threads", threads, 1, "an int of at least 1, or None for as many as pay")
+        if kernel_blocks is not None:
+            expected = "an int of at least 1, or None for as many as fill the link"
+            kernel_blocks = _whole("kernel_blocks", kernel_blocks, 1, expected, 1 << 32)
         native = device if isinstance(device, _native.Device) else open_device(_name(device)).native
-        super().__init__(native, budget, threads or 0, None if table is None else _read_table(table))
+        text = None if table is None else _read_table(table)
+        super().__init__(native, budget, threads or 0, text, kernel_blocks or 0)
 
     def to_device(self, array: object, stream: object = None, order: str = "K") -> DeviceArray:
         """Copy an array of any library into a new one on the session's device.
@@ -227,11 +233,11 @@ def _name(device: object) -> str | None:
     raise _wrong("device", device, expected)
 
 
-def _whole(name: str, value: int, least: int, expected: str) -> int:
+def _whole(name: str, value: int, least: int, expected: str, beyond: int = 1 << 63) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _wrong(name, value, expected)
-    if not least <= (whole := operator.index(value)) < 1 << 63:
-        raise UsageError(f"{name} is {whole}; expected {least} or more, and less than 2**63")
+    if not least <= (whole := operator.index(value)) < beyond:
+        raise UsageError(f"{name} is {whole}; expected {least} or more, and less than 2**{beyond.bit_length() - 1}")
     return whole
 
 

@@ -58,6 +58,7 @@ def test_a_machine_has_its_table_afterwards(isthmus: Isthmus, tmp_path: Path) ->
         "built_in": False,
         "buffers": table.buffers,
         "direct": table.direct,
+        "kernels": table.kernels,
         "pieces": table.pieces,
     }
 
@@ -85,6 +86,8 @@ def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compil
     assert done.returncode == 0, done.stderr
     (kept,) = tables(tmp_path)
     assert kept.name.startswith("cuda-GPU-")
+    blocks = {rule["direction"]: rule["blocks"] for rule in _native.read_transfer_table(str(kept)).kernels}
+    assert set(blocks) == {"h2d", "d2h"}
     methods = {rule["method"] for rule in _native.read_transfer_table(str(kept)).pieces}
     assert methods <= {"copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel"}
 

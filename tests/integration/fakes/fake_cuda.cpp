@@ -413,6 +413,9 @@ int cuModuleLoadData(void** module, const void*) {
     ENTER_CONTEXT();
     return *module = current, success;
 }
+// What the latest launch was given.
+unsigned fake_launched_blocks = 0, fake_launched_threads = 0;
+
 int cuModuleUnload(void*) {
     fake::refuse_forked(__func__);
     return success;
@@ -423,9 +426,11 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
     static auto& kernels = *new std::set<std::string>;
     return *function = const_cast<std::string*>(&*kernels.emplace(name).first), success;
 }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
-                   void** arguments, void**) {
+int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+                   void* stream, void** arguments, void**) {
     ENTER_CONTEXT();
+    fake_launched_blocks = blocks;
+    fake_launched_threads = threads;
     const std::string& name = *static_cast<std::string*>(function);
     if (!fake::is_aligned(name, arguments)) return misaligned_address;
     for (const Address address : fake::addresses_of(name, arguments)) check_own(__func__, address);

@@ -38,12 +38,14 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
     return *bytes = fake::limit("FAKE_CUDA_MEMORY"), success;
 }
 // Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers; 88: it
-// reaches ordinary memory if FAKE_CUDA_HMM is set; 11: its 2-D copies take pitches of FAKE_CUDA_PITCH at most.
+// reaches ordinary memory if FAKE_CUDA_HMM is set; 11: its 2-D copies take pitches of FAKE_CUDA_PITCH at most; 16: it
+// has as many multiprocessors as an H100.
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     fake::refuse_forked(__func__);
     return *value = attribute == 75                      ? 6
                     : attribute == 18 || attribute == 76 ? 0
                     : attribute == 88                    ? std::getenv("FAKE_CUDA_HMM") != nullptr
+                    : attribute == 16                    ? 132
                     : attribute == 11                    ? static_cast<int>(fake::most_pitch())
                     : attribute == 22 || attribute == 23 ? 65536
                                                          : 1,

@@ -30,6 +30,7 @@ AT(isthmus_options, struct_bytes, 0);
 AT(isthmus_options, pinned_budget_bytes, 8);
 AT(isthmus_options, threads, 16);
 AT(isthmus_options, table, 24);
+AT(isthmus_options, kernel_blocks, 32);
 
 FROZEN(explanation, sizeof(isthmus_explanation) >= 376);
 AT(isthmus_explanation, struct_bytes, 0);
@@ -44,6 +45,7 @@ AT(isthmus_explanation, threads, 96);
 AT(isthmus_explanation, stores, 104);
 AT(isthmus_explanation, seconds, 112);
 AT(isthmus_explanation, why, 120);
+AT(isthmus_explanation, kernel_blocks, 376);
 
 FROZEN(codes, ISTHMUS_OK == 0 && ISTHMUS_LIBRARY_ABSENT == 1 && ISTHMUS_FUNCTION_ABSENT == 2 &&
                   ISTHMUS_DEVICE_ABSENT == 3 && ISTHMUS_CALL_FAILED == 4 && ISTHMUS_TIMED_OUT == 5 &&

@@ -32,6 +32,7 @@ class TestOptions:
             ({"pinned_budget": True}, "pinned_budget is of type bool, True"),
             ({"threads": 2.5}, r"threads is of type float, 2\.5; expected an int of at least 1, or None"),
             ({"threads": "4"}, "threads is of type str, '4'"),
+            ({"kernel_blocks": 1.0}, r"kernel_blocks is of type float, 1\.0; expected an int of at least 1, or None"),
             ({"device": True}, "device is of type bool, True; expected a name such as 'cuda:0'"),
             ({"table": 3}, "table is of type int, 3; expected a path"),
         ],
@@ -40,7 +41,16 @@ class TestOptions:
         with pytest.raises(WrongType, match=message):
             isthmus.Session(**{"device": "host"} | options)
 
-    @pytest.mark.parametrize("options", [{"pinned_budget": 1 << 70}, {"pinned_budget": -1}, {"threads": 1 << 70}])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"pinned_budget": 1 << 70},
+            {"pinned_budget": -1},
+            {"threads": 1 << 70},
+            {"kernel_blocks": 0},
+            {"kernel_blocks": 1 << 32},
+        ],
+    )
     def test_that_no_machine_has(self, options: dict[str, Any]) -> None:
         with pytest.raises(UsageError, match=r"is -?\d+; expected [01] or more"):
             isthmus.Session("host", **options)

@@ -102,6 +102,8 @@ def tables(draw: st.DrawFn) -> str:
     characters = st.characters(min_codepoint=32, codec="utf-8", exclude_characters="\x85\u2028\u2029")
     origin = draw(st.text(characters, max_size=40))
     lines = draw(buffer_lines("h2d")) + draw(buffer_lines("d2h")) + draw(st.lists(piece_lines, max_size=8))
+    for direction in draw(st.sets(st.sampled_from(["h2d", "d2h"]))):
+        lines.append(f"kernel direction={direction} blocks={draw(st.integers(1, 65536))}")
     return "\n".join([TITLE, f"origin {origin}", *lines, "end", ""])
 
 
@@ -112,7 +114,10 @@ def test_a_table_is_the_same_after_it_was_written_and_read(text: str) -> None:
     again = _native.parse_transfer_table(parsed.text())
     assert again.text() == parsed.text()
     assert (again.origin, again.buffers, again.pieces) == (parsed.origin, parsed.buffers, parsed.pieces)
-    said = [float(line.split("seconds=")[1]) for line in text.splitlines()[2:-1]]
+    assert again.kernels == parsed.kernels
+    kernels = [f"kernel direction={rule['direction']} blocks={rule['blocks']}" for rule in parsed.kernels]
+    assert kernels == [line for line in text.splitlines() if line.startswith("kernel ")]
+    said = [float(line.split("seconds=")[1]) for line in text.splitlines()[2:-1] if line not in kernels]
     assert [rule["seconds"] for rule in (*parsed.buffers, *parsed.pieces)] == said
     assert not parsed.built_in
 
@@ -162,6 +167,10 @@ def test_comments_and_empty_lines_say_nothing() -> None:
         ([H2D, D2H, PIECES.replace("pageable", "paged")], "line 5: found 'memory=paged'"),
         ([H2D, D2H, PIECES.replace("copies", "pack_threads")], "line 5: found 'seconds=1e-05'; expected threads"),
         ([H2D, D2H, "buffers"], "line 5: found 'buffers'; expected a line that begins with origin, buffer, direct"),
+        ([H2D, D2H, "kernel direction=up blocks=2"], "line 5: found 'direction=up'"),
+        ([H2D, D2H, "kernel direction=h2d blocks=0"], "line 5: found 'blocks=0'; expected blocks=NUMBER from 1 to"),
+        ([H2D, D2H, "kernel direction=h2d"], "line 5: found the end of the line; expected blocks=NUMBER"),
+        ([H2D, D2H, *["kernel direction=d2h blocks=2"] * 2], "line 6: found a second line for kernels with direction"),
         ([H2D, D2H, "end", H2D], "line 6: found more; expected nothing after 'end'"),
     ],
 )
@@ -297,6 +306,7 @@ def test_a_device_with_a_table_of_its_own_has_it(name: str) -> None:
     shared = _native.default_transfer_table("cuda")
     assert own.buffers != shared.buffers
     assert own.buffer("h2d", 1 << 20)["method"] == "staged"
+    assert own.kernels == [{"direction": "h2d", "blocks": 2}, {"direction": "d2h", "blocks": 2}]
     # Only CUDA's devices: elsewhere the name says nothing of the way that copies take.
     assert _native.default_transfer_table("opencl", name).text() == _native.default_transfer_table("opencl").text()
 

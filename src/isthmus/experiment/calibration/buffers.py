@@ -66,10 +66,12 @@ def chunk_sizes(direction: Direction) -> list[int]:
     return [chunk for chunk in _CHUNKS if _native.ring_plan(direction, chunk)["chunk_bytes"] == chunk]
 
 
-def session_staging(device: _native.Device, direction: Direction, threads: int) -> _native.Staging:
+def session_staging(
+    device: _native.Device, direction: Direction, threads: int, kernel_blocks: int = 0
+) -> _native.Staging:
     """A ring and offsets as the direction's lane of a session of the usual budget has them."""
     plan = _native.ring_plan(direction)
-    return _native.create_staging(device, plan["ring_bytes"], threads, plan["pieces"])
+    return _native.create_staging(device, plan["ring_bytes"], threads, plan["pieces"], kernel_blocks)
 
 
 def stores_of(direction: Direction) -> tuple[str, ...]:

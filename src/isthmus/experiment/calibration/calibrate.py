@@ -5,7 +5,7 @@ the driver's own copy from some size on, and which method is best for many piece
 layout; both differ from machine to machine. The table that comes of it is text, which native/transfer/ reads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from isthmus.experiment.calibration.buffers import (
     stores_of,
     thread_counts,
 )
+from isthmus.experiment.calibration.kernels import kernel_blocks
 from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, settings
 from isthmus.experiment.calibration.turns import (
     BUILT_IN,
@@ -59,6 +60,7 @@ class Calibration(NamedTuple):
     table: TransferTable
     buffers: list[Choice]
     direct: list[Choice]
+    kernels: dict[Direction, int]
     pieces: list[PieceChoice]
     gains: list[Gain]
 
@@ -99,6 +101,10 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             timer = BufferTimer(native, direction, _DIRECT_SIZES[-1], staging[direction], seed, "pinned")
             times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
             direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
+    kernels = kernel_blocks(device, seed)
+    # Pieces as sessions will move them.
+    for direction in _DIRECTIONS:
+        staging[direction] = session_staging(native, direction, most_threads, kernels.get(direction, 0))
     pieces: list[PieceChoice] = []
     piece_timer = PieceTimer(native, kinds, staging, {way: _threads(buffers, way) for way in _DIRECTIONS}, seed)
     for setting, cell in grid:
@@ -107,8 +113,8 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             pieces.append(choice)
         ended += 1
         progress(ended, total)
-    text = table_text(_origin(device), buffers, direct, pieces, built_in)
-    return Calibration(_native.parse_transfer_table(text), buffers, direct, pieces, gains)
+    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels)
+    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains)
 
 
 def _certain(
@@ -172,6 +178,7 @@ def table_text(
     direct: Sequence[Choice],
     pieces: Sequence[PieceChoice],
     built_in: TransferTable | None = None,
+    kernels: Mapping[Direction, int] | None = None,
 ) -> str:
     """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending.
 
@@ -187,6 +194,7 @@ def table_text(
             f"buffer direction={choice.direction} from={choice.bytes} method={method} seconds={choice.seconds:.4g}"
         )
     lines += [f"direct direction={each.direction} bytes={each.bytes} seconds={each.seconds:.4g}" for each in direct]
+    lines += [f"kernel direction={direction} blocks={blocks}" for direction, blocks in (kernels or {}).items()]
     rules = [line for line in built_in.text().splitlines() if line.startswith("pieces ")] if built_in else []
     by_shape = {line.partition(" method=")[0]: line for line in [*rules, *map(_piece_line, pieces)]}
     lines += by_shape.values()

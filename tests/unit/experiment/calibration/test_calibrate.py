@@ -26,6 +26,7 @@ from isthmus.experiment.calibration.buffers import (
     thread_counts,
 )
 from isthmus.experiment.calibration.calibrate import calibrate, table_text
+from isthmus.experiment.calibration.kernels import fewest, kernel_blocks
 from isthmus.experiment.calibration.pieces import METHODS, PieceChoice, PieceTimer, simplest
 from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB, Direction
@@ -194,7 +195,7 @@ def test_calibration_goes_through_rings_as_sessions_have_them(
 ) -> None:
     made = []
 
-    def create(_device: object, ring_bytes: int, threads: int, pieces: int) -> str:
+    def create(_device: object, ring_bytes: int, threads: int, pieces: int, _blocks: int) -> str:
         made.append((ring_bytes, pieces))
         return f"{ring_bytes} bytes"
 
@@ -206,6 +207,33 @@ def test_calibration_goes_through_rings_as_sessions_have_them(
     from_device, to_device = (f"{plan['ring_bytes'] / MIB:g} MiB" for plan in plans)
     page = (repository / "docs" / "transferring.md").read_text("utf-8")
     assert f"{to_device} to the device and {from_device} from it" in page
+
+
+@pytest.mark.parametrize(
+    ("rates", "blocks"),
+    [
+        ({1: 29.8, 2: 49.6, 4: 50.6, 8: 49.9, 0: 50.8}, 2),
+        ({1: 36.9, 2: 52.2, 4: 52.1, 8: 52.1, 0: 51.9}, 2),
+        ({1: 30.0, 2: 30.1, 0: 30.0}, 1),
+        ({1: 30.0, 2: 60.0, 32: 200.0, 0: 400.0}, 32),
+    ],
+    ids=["H100 to the device", "H100 from it", "a narrow link", "a link that only all fill"],
+)
+def test_the_fewest_blocks_that_fill_the_link_are_taken(rates: dict[int, float], blocks: int) -> None:
+    assert fewest(rates) == blocks
+
+
+def test_where_kernels_share_memory_with_the_host_no_blocks_are_looked_for() -> None:
+    assert kernel_blocks(open_device("host"), 0) == {}
+
+
+def test_a_table_says_how_many_blocks_fill_the_link() -> None:
+    drivers = [Choice(direction, 0, DRIVER, 1e-6, 1e-6) for direction in DIRECTIONS]
+    text = table_text("test", drivers, [], [], None, {"h2d": 3, "d2h": 2})
+    assert {rule["direction"]: rule["blocks"] for rule in _native.parse_transfer_table(text).kernels} == {
+        "h2d": 3,
+        "d2h": 2,
+    }
 
 
 @pytest.mark.parametrize("direction", ["h2d", "d2h"])
