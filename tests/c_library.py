@@ -17,7 +17,13 @@ class Status(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = (("struct_bytes", c_size_t), ("budget", c_size_t), ("threads", c_size_t), ("table", c_char_p))
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("budget", c_size_t),
+        ("threads", c_size_t),
+        ("table", c_char_p),
+        ("kernel_blocks", c_size_t),
+    )
 
 
 class LaterOptions(ctypes.Structure):

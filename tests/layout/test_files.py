@@ -15,7 +15,7 @@ from tests.layout.every import every
 REPOSITORY = Path(__file__).resolve().parents[2]
 MOST_LINES = 500
 # Describes one extension module, which type checkers look for in one file.
-LONGER = {"src/isthmus/_native.pyi": 800}
+LONGER = {"src/isthmus/_native.pyi": 900}
 
 COMMENTS = {
     **dict.fromkeys((".c", ".cpp", ".hpp", ".h", ".cu", ".cl"), "// "),
