@@ -34,6 +34,7 @@ void bind_transfer_table(nanobind::module_& module);
 void bind_migrations(nanobind::module_& module);
 void bind_sessions(nanobind::module_& module);
 void bind_copies(nanobind::module_& module);
+void bind_file_copies(nanobind::module_& module);
 void bind_device_array(nanobind::module_& module);
 void bind_future(nanobind::module_& module);
 

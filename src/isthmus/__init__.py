@@ -13,6 +13,7 @@ _TRANSFER = (
     "copy_async",
     "copy_batch",
     "copy_batch_async",
+    "copy_from_file",
     "default_session",
     "device_empty",
     "explain",

@@ -790,6 +790,14 @@ def copy_batch_async(
 ) -> Future:
     """The same without waiting, as `copy_async`."""
 
+def copy_from_file(
+    dst: object, descriptor: int, offset: int, *, stream: object = None, session: Session | None = None
+) -> None:
+    """Fill a contiguous array with the bytes of an open file from an offset on, and return when they have arrived.
+
+    Raises CopyFailed where the file ends before or cannot be read, else as `copy` does.
+    """
+
 def explain(dst: object, src: object, *, session: Session | None = None) -> ExplanationDict:
     """How `copy` would copy, and why. Moves nothing."""
 

@@ -32,6 +32,10 @@ class WrongType(UsageError, TypeError):
     """What was passed is no array, no stream or no session; the message names what is expected."""
 
 
+class WeightsFileError(UsageError):
+    """A file of weights, or an index of such files, is not as its format says; the message names the file and why."""
+
+
 class NotShared(UsageError, BufferError):
     """An array that Isthmus made cannot be handed to another library as it is; the message names its type."""
 

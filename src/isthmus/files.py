@@ -59,7 +59,7 @@ def read_bounded(path: Path) -> bytes:
 def read_begin(path: Path, most: int) -> bytes:
     """So many bytes from the begin of a file, fewer where it is shorter. Raises RunFileError as `read_bounded` does."""
     try:
-        with _opened(path) as file:
+        with open_plain(path) as file:
             return file.read(most)
     except OSError as error:
         raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -74,11 +74,27 @@ def read_ends(path: Path, most: int) -> tuple[bytes, bytes]:
     try:
         if begin[:2] == b"\x1f\x8b":
             return zlib.decompressobj(31).decompress(begin, most), b""
-        with _opened(path) as file:
+        with open_plain(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - most))
             return begin, file.read(most)
     except (OSError, zlib.error) as error:
         raise RunFileError(f"{path}: cannot be read: {error}") from error
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """A plain file to read from, or a pipe that is open already: one that nobody writes to would be waited for.
+
+    Raises OSError where it cannot be opened, and RunFileError for anything else.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    mode = os.fstat(file.fileno()).st_mode
+    is_pipe = stat.S_ISFIFO(mode) and path.parts[:2] in (("/", "dev"), ("/", "proc"))
+    if not stat.S_ISREG(mode) and not is_pipe:
+        file.close()
+        names = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+        raise RunFileError(f"{path}: {names.get(stat.S_IFMT(mode), 'a device')}; expected a plain file")
+    os.set_blocking(file.fileno(), True)
+    return file
 
 
 @contextmanager
@@ -168,7 +184,7 @@ def is_stream(path: Path) -> bool:
 def _read_whole(path: Path) -> bytes:
     """All bytes as they are at one moment, also of a run that is still being measured: its file only ever grows."""
     for _ in range(_TRIES):
-        with _opened(path) as file:
+        with open_plain(path) as file:
             status = os.fstat(file.fileno())
             if status.st_size > MOST_BYTES:
                 raise RunFileError(_too_large(path, f"{status.st_size} bytes", MOST_BYTES))
@@ -176,19 +192,6 @@ def _read_whole(path: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode) or len(data) == status.st_size:
             break
     return data
-
-
-def _opened(path: Path) -> BinaryIO:
-    """A plain file, or a pipe that is open already: one that nobody writes to would be waited for."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    mode = os.fstat(file.fileno()).st_mode
-    is_pipe = stat.S_ISFIFO(mode) and path.parts[:2] in (("/", "dev"), ("/", "proc"))
-    if not stat.S_ISREG(mode) and not is_pipe:
-        file.close()
-        names = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-        raise RunFileError(f"{path}: {names.get(stat.S_IFMT(mode), 'a device')}; expected a plain file")
-    os.set_blocking(file.fileno(), True)
-    return file
 
 
 def _all_of(file: BinaryIO | gzip.GzipFile, path: Path, what: str, most: int | None = None) -> bytes:

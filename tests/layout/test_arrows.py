@@ -63,6 +63,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "plan": {"errors", "language", "record", "analysis"},
     "compare": {"errors", "files", "language", "record", "analysis"},
     "transfer": {"isthmus", "errors", "files", "record", "machine", "_native"},
+    "weights": {"errors", "files"},
+    # Imported by who has torch alone.
+    "torch": {"isthmus", "errors", "files", "weights", "transfer"},
     "trace": {"errors", "files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.

@@ -25,7 +25,7 @@ WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
                              std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
-    : PackedCopy(destination, source, extent, std::move(staging)),
+    : PackedCopy(destination, source, extent, std::move(staging), packing.file),
       by_kernel_(by_kernel),
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
@@ -51,8 +51,7 @@ Status PackOnThreads::start() {
     Status status = staging_->run(
         [this, caller, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) -> Status {
             if (worker == caller) return send_chunks(stop);
-            move_parts(stop);
-            return {};
+            return move_parts(stop);
         },
         limit_, threads_);
     // Threads that were left behind may still be at work.
@@ -63,20 +62,23 @@ Status PackOnThreads::start() {
     return status;
 }
 
-void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
+Status PackOnThreads::move_parts(const std::atomic<bool>& stop) {
     while (const auto taken = packer_.take()) {
         while (open_chunks_.load(std::memory_order_acquire) <= taken->chunk) {
-            if (stop || taken->chunk >= end_) return;
+            if (stop || taken->chunk >= end_) return {};
             if (!packer_.fault_ahead(*taken)) std::this_thread::yield();
         }
         while (packer_.fault_ahead(*taken)) {
         }
-        packer_.move(*taken);
+        ISTHMUS_TRY_ASSIGN(was_last, packer_.move(*taken));
+        static_cast<void>(was_last);
     }
+    return {};
 }
 
-bool PackOnThreads::move_one_part() {
-    return packer_.move_one(open_chunks_, SIZE_MAX) != RingPacker::Moved::nothing;
+Result<bool> PackOnThreads::move_one_part() {
+    ISTHMUS_TRY_ASSIGN(moved, packer_.move_one(open_chunks_, SIZE_MAX));
+    return moved != RingPacker::Moved::nothing;
 }
 
 Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
@@ -103,10 +105,11 @@ Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
             status = send(sent_);
             continue;
         }
-        auto received = receive();
-        if (!received.ok()) {
-            status = received.take_status();
-        } else if (!received.value() && !move_one_part()) {
+        auto went_on = receive();
+        if (went_on.ok() && !went_on.value()) went_on = move_one_part();
+        if (!went_on.ok()) {
+            status = went_on.take_status();
+        } else if (!went_on.value()) {
             if (seconds_between(begin, now()) > limit_.seconds) {
                 // Nor may anything free what it may still use.
                 outlive_all();
@@ -120,7 +123,10 @@ Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
             std::this_thread::yield();
         }
     }
-    while (status.ok() && !stop && move_one_part()) {
+    while (status.ok() && !stop) {
+        auto moved = move_one_part();
+        if (!moved.ok()) status = moved.take_status();
+        if (!status.ok() || !moved.value()) break;
     }
     return status;
 }

@@ -28,10 +28,10 @@ class PackOnThreads final : public PackedCopy {
 
   private:
     // Until there are no more parts: each thread waits for the chunk of the one that it has taken.
-    void move_parts(const std::atomic<bool>& stop);
+    Status move_parts(const std::atomic<bool>& stop);
     // What the caller does while it has nothing to send, as when the threads are still waking up: one part, if threads
-    // may take one.
-    bool move_one_part();
+    // may take one. False where there was none.
+    Result<bool> move_one_part();
     Status send_chunks(const std::atomic<bool>& stop);
     Status send_until_all_arrived(const std::atomic<bool>& stop);
     // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before

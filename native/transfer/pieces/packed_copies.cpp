@@ -24,20 +24,23 @@ Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
     return may_stay ? Stores::ordinary : Stores::streaming;
 }
 
-PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent)
+PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent, const FileBytes* file)
     : destination_(destination),
       source_(source),
       extent_(extent),
+      file_(file),
       unit_bytes_(common_unit_bytes(device_side(),
                                     {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
 
-void PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores stores) const {
+Status PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores stores) const {
     std::byte* const staged = packed.host() + part.staged_at;
+    if (file_ != nullptr) return file_->read(staged, part.begin, part.bytes(), stores);
     if (to_device()) {
         pack(staged, source_, extent_, part.begin, part.end, stores);
     } else {
         unpack(destination_, staged, extent_, part.begin, part.end, stores);
     }
+    return {};
 }
 
 void PackedPieces::fault_ahead(FaultAhead& faults) const {
@@ -104,11 +107,10 @@ Status PackOnce::start() {
     Stream& stream = staging_->stream();
     const Part all{0, extent_.bytes(), 0};
     ISTHMUS_TRY(send_offsets(stream));
-    if (to_device()) move_on_host(all, Stores::ordinary);
+    if (to_device()) ISTHMUS_TRY(move_on_host(all, Stores::ordinary));
     ISTHMUS_TRY(enqueue_copy({stream, stream}, all));
     ISTHMUS_TRY(stream.synchronize());
-    if (!to_device()) move_on_host(all, Stores::ordinary);
-    return {};
+    return to_device() ? Status() : move_on_host(all, Stores::ordinary);
 }
 
 }  // namespace isthmus

@@ -7,6 +7,7 @@
 
 #include "backend/kernel_blocks.hpp"
 #include "base/fault_ahead.hpp"
+#include "transfer/pieces/file_bytes.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
@@ -32,10 +33,12 @@ struct PackedInto {
 // The two halves of their way: the host's, and the device's, which is enqueued.
 class PackedPieces {
   public:
-    PackedPieces(const Layout& destination, const Layout& source, const Extent& extent);
+    // With a file the source is its bytes, side by side, and what `source` lies in is `file`.
+    PackedPieces(const Layout& destination, const Layout& source, const Extent& extent,
+                 const FileBytes* file = nullptr);
 
-    // Packs, or unpacks; `packed` is page-locked.
-    void move_on_host(const Part& part, Allocation& packed, Stores stores) const;
+    // Packs, or unpacks; `packed` is page-locked. Only reading a file can fail.
+    Status move_on_host(const Part& part, Allocation& packed, Stores stores) const;
     // Begins where the host's side is written from its beginning to its end, and may never have been touched.
     void fault_ahead(FaultAhead& faults) const;
     // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
@@ -62,6 +65,7 @@ class PackedPieces {
 
     Layout destination_, source_;
     Extent extent_;
+    const FileBytes* file_;
     std::size_t unit_bytes_;
 };
 
@@ -74,14 +78,17 @@ class PackedCopy : public PieceCopy {
     static Status check(const Layout& host_side, const Extent& extent);
 
   protected:
-    PackedCopy(const Layout& destination, const Layout& source, const Extent& extent, std::shared_ptr<Staging> staging)
-        : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent) {}
+    PackedCopy(const Layout& destination, const Layout& source, const Extent& extent, std::shared_ptr<Staging> staging,
+               const FileBytes* file = nullptr)
+        : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent, file) {}
 
     Status send_offsets(Stream& stream);
     const PackedPieces& pieces() const { return pieces_; }
     using Route = PackedPieces::Route;
     // By threads, too, while the caller sends the offsets.
-    void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, staging_->host(), stores); }
+    Status move_on_host(const Part& part, Stores stores) {
+        return pieces_.move_on_host(part, staging_->host(), stores);
+    }
     Status enqueue_copy(const Route& route, const Part& part) {
         return pieces_.enqueue_copy(device(), route, part, into());
     }

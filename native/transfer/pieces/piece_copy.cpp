@@ -15,10 +15,13 @@ namespace {
 
 // What stands against the method with layouts that are right in themselves.
 Status check_method(PieceMethod method, const Layout& destination, const Layout& source, const Extent& extent,
-                    Staging& staging) {
+                    Staging& staging, const FileBytes* file) {
     const bool to_device = is_on_device(destination.allocation->kind());
     const Layout& host_side = to_device ? source : destination;
     const Layout& device_side = to_device ? destination : source;
+    if (file != nullptr && method != PieceMethod::pack_threads) {
+        return {Code::unsupported, "files are read by threads that pack, and by nothing else"};
+    }
     switch (method) {
         case PieceMethod::whole: return WholeCopy::check(destination, source, extent);
         case PieceMethod::kernel:
@@ -36,7 +39,7 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
             return staging.need_threads();
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
-            ISTHMUS_TRY(PackedCopy::check(host_side, extent));
+            if (file == nullptr) ISTHMUS_TRY(PackedCopy::check(host_side, extent));
             ISTHMUS_TRY(staging.check_offsets({}, device_side));
             if (!device_side.is_contiguous(extent)) ISTHMUS_TRY(staging.need_device_memory());
             return method == PieceMethod::pack ? staging.check_bytes(extent) : staging.need_threads();
@@ -93,7 +96,7 @@ Result<std::shared_ptr<PieceCopy>> PieceCopy::create(PieceMethod method, const L
         ISTHMUS_TRY(check_destination(destination, extent));
         ISTHMUS_TRY(check(source, extent));
     }
-    ISTHMUS_TRY(check_method(method, destination, source, extent, *staging));
+    ISTHMUS_TRY(check_method(method, destination, source, extent, *staging, packing.file));
     ISTHMUS_TRY(staging->device().bind_thread());
     ISTHMUS_TRY_ASSIGN(copy, make(method, destination, source, extent, std::move(staging), packing));
     copy->owner_ = std::move(owner);

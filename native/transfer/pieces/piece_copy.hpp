@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/turns.hpp"
+#include "transfer/pieces/file_bytes.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/staging/staging.hpp"
 
@@ -44,6 +45,9 @@ struct Packing {
     // Asked, if there is one, before anything is changed where pieces are written to; a failure is that of run(). By
     // those that pack on threads alone, which are waking up meanwhile.
     std::function<Status()> condition;
+    // Of a copy to the device by `pack_threads`: what is read in place of the host's memory; the allocation that its
+    // side lies in. Outlives the copy.
+    const FileBytes* file = nullptr;
 };
 
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().

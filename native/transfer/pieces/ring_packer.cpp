@@ -34,19 +34,21 @@ std::optional<RingPacker::Taken> RingPacker::take() {
     return at(part);
 }
 
-RingPacker::Moved RingPacker::move_one(std::size_t open_chunks, std::size_t end) {
+Result<RingPacker::Moved> RingPacker::move_one(std::size_t open_chunks, std::size_t end) {
     std::size_t next = next_part_;
     if (next >= std::min(end, parts_)) return Moved::nothing;
     const Taken taken = at(next);
     if (taken.chunk >= open_chunks) return Moved::nothing;
     const bool is_mine = next_part_.compare_exchange_strong(next, next + 1);
-    return is_mine && move(taken) ? Moved::chunk : Moved::part;
+    if (!is_mine) return Moved::part;
+    ISTHMUS_TRY_ASSIGN(was_last, move(taken));
+    return was_last ? Moved::chunk : Moved::part;
 }
 
-bool RingPacker::move(const Taken& taken) {
+Result<bool> RingPacker::move(const Taken& taken) {
     const PackedRun& run = *taken.run;
     const Part part = staged(run, taken.chunk - run.first_chunk, run.chunks.part(taken.part));
-    run.pieces->move_on_host(part, *slots_.memory, stores_);
+    ISTHMUS_TRY(run.pieces->move_on_host(part, *slots_.memory, stores_));
     return counts_[taken.chunk % counts_.size()].left.fetch_sub(1) == 1;
 }
 

@@ -68,12 +68,14 @@ class RingPacker {
 
     // For threads. The next part, for which its taker may have to wait; none when all were taken.
     std::optional<Taken> take();
-    // Whether it was the last one of its chunk.
-    bool move(const Taken& taken);
+    // Whether it was the last one of its chunk. Fails where it is read from a file and cannot be: its chunk is never
+    // moved then.
+    Result<bool> move(const Taken& taken);
     // `part`: moved one that was not the last of its chunk, or another thread got it.
     enum class Moved { nothing, part, chunk };
-    // Takes and moves the next part, if its chunk is before `open_chunks` and itself before `end`. Never waits.
-    Moved move_one(std::size_t open_chunks, std::size_t end);
+    // Takes and moves the next part, if its chunk is before `open_chunks` and itself before `end`. Never waits, but for
+    // a file. Fails as move() does.
+    Result<Moved> move_one(std::size_t open_chunks, std::size_t end);
     // Puts pages in place ahead of a part, or of the next one; whether there were any.
     bool fault_ahead(const Taken& taken) { return faults_.take(end_of(taken)); }
     bool fault_ahead() { return faults_.take(end_of(at(std::min<std::size_t>(next_part_, parts_ - 1)))); }

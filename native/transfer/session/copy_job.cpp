@@ -124,6 +124,27 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
     return job;
 }
 
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const FileRange& file) {
+    const std::size_t bytes = destination.bytes();
+    if (bytes == 0) return std::shared_ptr<CopyJob>();
+    ArrayPieces::Placement all;
+    all.span_bytes = all.pitch_bytes = all.slice_pitch_bytes = bytes;
+    // Bytes of a file come by way of the host's memory.
+    const std::byte read{};
+    ISTHMUS_TRY_ASSIGN(
+        ends, ends_of(device, end_of(destination, all), {reinterpret_cast<std::uintptr_t>(&read), Side::host}, true));
+    ends.source = MemoryKind::pageable;
+    ISTHMUS_TRY_ASSIGN(to, borrow(device, ends.destination, destination, all, ends.destination_for_kernels));
+    auto job = std::make_shared<CopyJob>();
+    job->ends = ends;
+    job->extent = {bytes, 1, 1};
+    job->destination = layout_of(to, all, {});
+    job->destination_memory = std::move(to.memory);
+    job->file = std::make_unique<FileBytes>(file, bytes);
+    job->source = contiguous(*job->file, 0, job->extent);
+    return job;
+}
+
 bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t source) {
     const Extent& extent = job.extent;
     const auto begin_of = [&](const Layout& layout, std::uintptr_t lowest, std::size_t piece) {

@@ -17,6 +17,7 @@ namespace isthmus {
 struct CopyJob {
     Ends ends;
     std::unique_ptr<Allocation> destination_memory, source_memory;
+    std::unique_ptr<FileBytes> file;  // in place of the source's memory
     std::vector<std::uint64_t> destination_offsets, source_offsets;
     std::vector<Steps> source_steps;  // of a source that is repeated
     Layout destination, source;
@@ -73,6 +74,9 @@ const char* name_of(Choice::Way way);
 // Fails with invalid_argument for what cannot be copied, and for a source that overlaps with the destination. Null
 // where there is nothing to copy.
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source);
+
+// The same of a destination without gaps and what is read from a file.
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const FileRange& file);
 
 // Whether bytes of one are bytes of the other, given the addresses that their offsets count from.
 bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t source);

@@ -53,6 +53,7 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
 
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     StagingLane& lane = this->lane(job->to_device());
+    packing.file = job->file.get();
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.

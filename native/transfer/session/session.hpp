@@ -15,6 +15,7 @@
 namespace isthmus {
 
 class Device;
+struct FileRange;
 
 struct SessionOptions {
     // The most page-locked memory for all that this session does; it is got when it is first needed, and kept.
@@ -87,8 +88,13 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) = 0;
     // All pieces go one way; `sides` are those of all of them.
     virtual Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) = 0;
-    // The same without waiting; never waits for the device. What `stream` is given afterwards begins when the copy has
-    // ended. `keep` is let go when it has, on any thread.
+    // Bytes of a file to an array without gaps, as many as it has. Reads with the calling thread where the destination
+    // is on the host. The file is kept open by the caller. Fails with call_failed where it ends before, and where the
+    // system cannot read it.
+    virtual Outcome copy_from_file(const ArrayView& destination, const FileRange& file,
+                                   std::optional<std::uintptr_t> stream) = 0;
+    // The same of arrays without waiting; never waits for the device. What `stream` is given afterwards begins when the
+    // copy has ended. `keep` is let go when it has, on any thread.
     virtual Result<std::shared_ptr<CopyHandle>> copy_async(const ArrayView& destination, const ArrayView& source,
                                                            std::optional<std::uintptr_t> stream,
                                                            std::shared_ptr<const void> keep) = 0;

@@ -30,6 +30,8 @@ class SessionImpl final : public Session {
     Outcome copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) override;
     Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) override;
     Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) override;
+    Outcome copy_from_file(const ArrayView& destination, const FileRange& file,
+                           std::optional<std::uintptr_t> stream) override;
     Result<std::shared_ptr<CopyHandle>> copy_async(const ArrayView& destination, const ArrayView& source,
                                                    std::optional<std::uintptr_t> stream,
                                                    std::shared_ptr<const void> keep) override;
@@ -164,6 +166,10 @@ class SessionImpl final : public Session {
     Outcome by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order);
     Outcome in_parts(const Region& destination, const Region& source);
     Outcome on_host(CopyJob& job);
+    // What is read from a file: by threads into the ring, by the calling thread to the host, or by that and the driver.
+    Outcome read_through_lane(const std::shared_ptr<CopyJob>& job);
+    Outcome read_on_host(const CopyJob& job);
+    Outcome read_in_parts(const CopyJob& job, const Order& order);
     Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome in_device(CopyJob& job, const Order& order);

@@ -143,7 +143,8 @@ std::size_t HeldCopy::open_chunks() {
 void HeldCopy::move_parts(const std::atomic<bool>& stop) {
     TimePoint last = now();
     while (!stop && !stop_ && packer_->next_part() < end_of_turn_) {
-        const RingPacker::Moved moved = packer_->move_one(open_chunks(), end_of_turn_);
+        // Nothing of it is read from a file, which alone can fail.
+        const RingPacker::Moved moved = packer_->move_one(open_chunks(), end_of_turn_).value();
         if (moved == RingPacker::Moved::chunk) publish();
         if (moved != RingPacker::Moved::nothing) {
             last = now();

@@ -3,6 +3,7 @@
 from isthmus._native import Future, copy, copy_async, copy_batch, copy_batch_async
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
+from isthmus.transfer.file_copies import copy_from_file
 from isthmus.transfer.sessions import (
     Session,
     default_session,
@@ -24,6 +25,7 @@ __all__ = [
     "copy_async",
     "copy_batch",
     "copy_batch_async",
+    "copy_from_file",
     "default_session",
     "device_empty",
     "explain",

@@ -21,6 +21,7 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
         ("borrowed", {}),
         ("copy", {}),
         ("futures", {}),
+        ("file_copies", {}),
         ("gate", {}),
         ("lifetime", {}),
         ("streams", {}),

@@ -1,0 +1,86 @@
+// Copies from files: read by threads into page-locked chunks that cross the link meanwhile.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "backend/device.hpp"
+#include "transfer/session/outcome.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Less than this is read sooner than threads wake.
+constexpr std::size_t least_threaded_bytes = std::size_t{256} << 10;
+constexpr std::size_t read_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
+Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRange& file,
+                                    std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto resolved = job_of(*device_, destination, file);
+    if (!resolved.ok()) return {resolved.take_status()};
+    const std::shared_ptr<CopyJob>& job = resolved.value();
+    if (job == nullptr) return {};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    if (Status status = order.value().wait(); !status.ok()) return {std::move(status)};
+    const std::size_t bytes = job->extent.bytes();
+    if (job->ends.route == Route::h2h) return with_progress(read_on_host(*job), Route::h2h, bytes);
+    if (bytes >= least_threaded_bytes && lane(true).has_room()) {
+        Outcome outcome = read_through_lane(job);
+        if (!leaves_to_others(outcome)) return with_progress(std::move(outcome), Route::h2d, bytes);
+    }
+    return with_progress(read_in_parts(*job, order.value()), Route::h2d, bytes);
+}
+
+Outcome SessionImpl::read_through_lane(const std::shared_ptr<CopyJob>& job) {
+    // As from pageable memory; where the driver's own copy would be faster, there is nothing that it could read.
+    const Choice choice = choose_buffer(job->ends, job->extent.bytes());
+    const bool staged = choice.way == Choice::Way::staged;
+    return through_lane(job, PieceMethod::pack_threads, staged ? choice.packing : packing(true, 0));
+}
+
+Outcome SessionImpl::read_on_host(const CopyJob& job) {
+    Allocation& memory = *job.destination.allocation;
+    if (Status status = device_->begin_host_access(memory); !status.ok()) return {std::move(status)};
+    const std::size_t bytes = job.extent.bytes();
+    std::size_t at = 0;
+    Status status;
+    while (status.ok() && at < bytes) {
+        const std::size_t some = std::min(read_bytes, bytes - at);
+        status = job.file->read(memory.host() + job.destination.offset + at, at, some, Stores::ordinary);
+        if (status.ok()) at += some;
+    }
+    Status closed = device_->end_host_access(memory);
+    if (status.ok()) status = std::move(closed);
+    return {std::move(status), at};
+}
+
+Outcome SessionImpl::read_in_parts(const CopyJob& job, const Order& order) {
+    const std::size_t bytes = job.extent.bytes();
+    const std::size_t most = std::min(read_bytes, bytes);
+    // Not touched before it is read into.
+    const std::unique_ptr<std::byte[]> read(new std::byte[most]);  // NOLINT(cppcoreguidelines-avoid-c-arrays)
+    auto borrowed = device_->borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(read.get()), most);
+    if (!borrowed.ok()) return {borrowed.take_status()};
+    const Layout& to = job.destination;
+    std::size_t at = 0;
+    while (at < bytes) {
+        const std::size_t some = std::min(most, bytes - at);
+        if (Status status = job.file->read(read.get(), at, some, Stores::ordinary); !status.ok()) {
+            return {std::move(status), at};
+        }
+        Outcome outcome =
+            by_driver({to.allocation, to.offset + at, some}, {borrowed.value().get(), 0, some}, false, order);
+        if (!outcome.status.ok()) return {std::move(outcome.status), at};
+        at += some;
+    }
+    return {Status(), bytes};
+}
+
+}  // namespace isthmus

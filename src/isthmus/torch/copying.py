@@ -1,0 +1,67 @@
+"""Copies of many pairs of tensors of any kind, each pair by what is fastest for it."""
+
+from collections.abc import Iterable
+
+import torch
+
+import isthmus
+from isthmus.torch.areas import extent_of
+from isthmus.torch.tensors import LARGE_BYTES, is_plain
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def copy_all(pairs: Iterable[Pair], session: isthmus.Session | None) -> None:
+    """Copy to the first of each pair from the second, on any devices. All have arrived at the return.
+
+    Each begins after what the current stream of its device holds.
+    """
+    pageable: dict[tuple[torch.device, torch.device], list[Pair]] = {}
+    waited_for: set[torch.device] = set()
+    for to, source in pairs:
+        if to.device.type == source.device.type:
+            to.copy_(source)
+            waited_for |= {to.device, source.device} if to.device.type == "cuda" else set()
+            continue
+        host, device = (to, source.device) if to.device.type == "cpu" else (source, to.device)
+        if is_plain(to) and is_plain(source) and not host.is_pinned():
+            pageable.setdefault((to.device, source.device), []).append((to, source))
+        else:
+            to.copy_(source, non_blocking=True)
+            if device.type == "cuda":
+                waited_for.add(device)
+    for (to_device, source_device), some in pageable.items():
+        device = to_device if to_device.type != "cpu" else source_device
+        stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
+        copy_pageable(some, stream, session)
+    for device in waited_for:
+        torch.cuda.current_stream(device).synchronize()
+
+
+def copy_pageable(pairs: Iterable[Pair], stream: object, session: isthmus.Session | None) -> None:
+    """The same of pairs that all go one way between pageable memory and one device."""
+    small: list[Pair] = []
+    for to, source in pairs:
+        if source.nbytes >= LARGE_BYTES:
+            isthmus.copy(to, source, stream=stream, session=session)
+        elif source.numel():
+            small.append((to, source))
+    batch, others = _apart(small)
+    for to, source in others:
+        isthmus.copy(to, source, stream=stream, session=session)
+    if batch:
+        isthmus.copy_batch([to for to, _ in batch], [source for _, source in batch], stream=stream, session=session)
+
+
+def _apart(pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Pairs whose destinations do not overlap, as those of a batch must not, and the others."""
+    ordered = sorted(((to.untyped_storage().data_ptr(), *extent_of(to)), at) for at, (to, _) in enumerate(pairs))
+    apart: list[Pair] = []
+    others: list[Pair] = []
+    reached = (0, 0)
+    for (storage, begin, end), at in ordered:
+        overlaps = reached[0] == storage and begin < reached[1]
+        (others if overlaps else apart).append(pairs[at])
+        if not overlaps:
+            reached = (storage, end)
+    return apart, others

@@ -1,0 +1,132 @@
+"""Batches on a device while the next ones are on their way there, in place of threads that pin memory."""
+
+import operator
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, NamedTuple
+
+import torch
+
+import isthmus
+from isthmus.errors import UsageError, WrongType
+from isthmus.torch.copying import copy_pageable
+from isthmus.torch.nested import mapped
+from isthmus.torch.tensors import is_plain, torch_device
+from isthmus.transfer.ahead import Ahead
+
+
+class _Moved(NamedTuple):
+    """A batch on its device, the tensors that were made there, and the event after their copies."""
+
+    batch: Any
+    tensors: list[torch.Tensor]
+    event: "torch.cuda.Event"
+
+
+class Prefetched(Iterable[Any]):
+    """What `prefetch` gives: the loader's batches, each time it is iterated."""
+
+    def __init__(
+        self, loader: Iterable[Any], device: torch.device, depth: int, session: isthmus.Session | None
+    ) -> None:
+        self._loader = loader
+        self._device = device
+        self._depth = depth
+        self._session = session
+        self._stream: torch.cuda.Stream | None = None
+
+    def __len__(self) -> int:
+        if not isinstance(self._loader, Sized):
+            raise WrongType(f"a loader of type {type(self._loader).__name__} has no length")
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._device.type == "cuda":
+            return self._on_cuda()
+        return self._on_host()
+
+    def _on_host(self) -> Iterator[Any]:
+        ahead = Ahead(iter(self._loader), lambda batch: batch, self._depth)
+        try:
+            while True:
+                try:
+                    batch = ahead.take()
+                except StopIteration:
+                    return
+                yield batch
+                del batch
+        finally:
+            ahead.close()
+
+    def _on_cuda(self) -> Iterator[Any]:
+        device = self._device
+        if device.index is None:
+            device = torch.device("cuda", torch.cuda.current_device())
+        # One for all epochs: the allocator keeps memory by streams.
+        if self._stream is None or self._stream.device != device:
+            self._stream = torch.cuda.Stream(device)
+        stream, session = self._stream, self._session
+        # Asked for by this thread, which workers of the loader are forked from.
+        ahead = Ahead(iter(self._loader), lambda batch: _move(batch, device, stream, session), self._depth)
+        try:
+            while True:
+                try:
+                    moved = ahead.take()
+                except StopIteration:
+                    return
+                consumer = torch.cuda.current_stream(device)
+                consumer.wait_event(moved.event)
+                for tensor in moved.tensors:
+                    # Its memory is the copies' stream's, and is used anew only after what the consumer does with it.
+                    tensor.record_stream(consumer)
+                batch = moved.batch
+                del moved
+                yield batch
+                del batch
+        finally:
+            ahead.close()
+
+
+def prefetch(
+    loader: Iterable[Any], device: object = "cuda", depth: int = 2, *, session: isthmus.Session | None = None
+) -> Prefetched:
+    """The loader's batches with their tensors on a device, moved there by a thread while earlier ones are used.
+
+    `loader` is a DataLoader, best with ``pin_memory=False``, or anything that can be iterated. Tensors are found in
+    dicts, lists, tuples, named tuples and dataclasses, one within another; those on a device already and other objects
+    are passed on. Up to `depth` batches wait on the device beside the one in use. Pageable tensors cross the link
+    through the page-locked memory of `session` (that of the device by default), pinned ones by themselves; all on a
+    stream of its own, which the stream that is current where the loader is iterated waits for. What is done with a
+    batch on other streams has to be waited for, as with any tensor of torch.
+
+    What the loader or a copy raises is raised where this is iterated, after the batches before it. The thread begins
+    with the first batch of an epoch, and ends with the last one, when the iterator is closed or dropped, and with the
+    process. On ``cpu`` the batches are as the loader gives them, still made ahead.
+    """
+    if isinstance(depth, bool) or not hasattr(depth, "__index__"):
+        raise WrongType(f"depth is {depth!r}; expected how many batches wait on the device, as an int")
+    if (ahead := operator.index(depth)) < 1:
+        raise UsageError(f"depth is {ahead}; expected 1 or more batches")
+    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+        raise WrongType(f"the loader is of type {type(loader).__name__}, which cannot be iterated")
+    return Prefetched(loader, torch_device(device), ahead, session)
+
+
+def _move(batch: Any, device: torch.device, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
+    made: dict[int, torch.Tensor] = {}
+    pageable: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.device.type != "cpu":
+            return tensor
+        if id(tensor) not in made:
+            if is_plain(tensor) and not tensor.is_pinned():
+                made[id(tensor)] = there = torch.empty_like(tensor, device=device)
+                pageable.append((there, tensor))
+            else:
+                made[id(tensor)] = tensor.to(device, non_blocking=True)
+        return made[id(tensor)]
+
+    with torch.no_grad(), torch.cuda.device(device), torch.cuda.stream(stream):
+        result = mapped(batch, moved)
+        copy_pageable(pageable, stream, session)
+        return _Moved(result, list(made.values()), stream.record_event())

@@ -1,0 +1,103 @@
+"""A thread that makes the next items while their consumer uses the last one: a few ahead, and no more."""
+
+import atexit
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from isthmus.errors import UsageError
+
+Item = TypeVar("Item")
+
+# A source that gives nothing for so long does not keep its consumer from leaving: the thread ends when it does.
+_PATIENCE_SECONDS = 10.0
+
+_running: "set[Ahead[Any]]" = set()
+
+
+class Ahead(Generic[Item]):
+    """What `make` gives of each thing of a source, in order, of which up to `depth` wait to be taken.
+
+    `source` is asked and let go of by the thread alone. What either raises is raised by `take`, after the items before
+    it. `close` ends the thread; so does the end of the process.
+    """
+
+    def __init__(self, source: Iterator[object], make: Callable[[object], Item], depth: int) -> None:
+        self._process = os.getpid()
+        self._depth = depth
+        # May be entered again by the thread that holds it: collecting garbage may close another one, or this.
+        self._condition = threading.Condition(threading.RLock())
+        self._ready: deque[Item] = deque()
+        self._failure: BaseException | None = None
+        self._ended = self._stopped = False
+        # A daemon: nobody but close() waits for it, which the end of the process calls before threads are cut off.
+        self._thread = threading.Thread(target=self._run, args=(source, make), name="isthmus prefetch", daemon=True)
+        _running.add(self)
+        self._thread.start()
+
+    def take(self) -> Item:
+        """The next item, waited for. Raises StopIteration after the last one, and what source or `make` raised."""
+        if os.getpid() != self._process:
+            raise UsageError("what was begun before a fork does not go on in the child; iterate anew there")
+        with self._condition:
+            self._condition.wait_for(lambda: self._ready or self._ended)
+            if self._ready:
+                item = self._ready.popleft()
+                self._condition.notify_all()
+                return item
+            failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the thread, after the item that it is making, and let go of all that were not taken."""
+        if os.getpid() != self._process:
+            return
+        with self._condition:
+            self._stopped = True
+            self._ready.clear()
+            self._condition.notify_all()
+        _running.discard(self)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(_PATIENCE_SECONDS)
+
+    def _run(self, source: Iterator[object], make: Callable[[object], Item]) -> None:
+        try:
+            while self._has_room():
+                try:
+                    thing = next(source)
+                except StopIteration:
+                    break
+                item = make(thing)
+                with self._condition:
+                    if not self._stopped:
+                        self._ready.append(item)
+                        self._condition.notify_all()
+                # The consumer's alone from here on.
+                del thing, item
+        except BaseException as error:
+            self._failure = error  # raised where items are taken
+        finally:
+            # Before its end is told: workers of a loader end with its iterator.
+            del source
+            with self._condition:
+                self._ended = True
+                self._condition.notify_all()
+
+    def _has_room(self) -> bool:
+        with self._condition:
+            self._condition.wait_for(lambda: self._stopped or len(self._ready) < self._depth)
+            return not self._stopped
+
+
+def _close_all() -> None:
+    for each in list(_running):
+        each.close()
+
+
+# Later than those of torch and Isthmus were registered, so run before them: workers and sessions are still there.
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_running.clear)

@@ -1,0 +1,181 @@
+"""The header of a safetensors file: 8 bytes of length, JSON, then the tensors side by side.
+
+Files of weights come from strangers, so that each number is checked before anything is done by it. The format:
+https://github.com/huggingface/safetensors#format
+"""
+
+import os
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from isthmus.errors import WeightsFileError
+from isthmus.weights.strict_json import parse_object
+
+MOST_HEADER_BYTES = 100_000_000
+_LENGTH_BYTES = 8
+_MOST_BYTES = (1 << 63) - 1
+_METADATA = "__metadata__"
+
+# Bits of one element by the names of the format.
+BITS = {
+    "BOOL": 8,
+    "F4": 4,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8,
+    "F8_E5M2FNUZ": 8,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "C64": 64,
+    "F64": 64,
+    "I64": 64,
+    "U64": 64,
+}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor: the name of its type, its shape, and where its bytes are, counted from the end of the header."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file holds: tensors in the order of their bytes, and where in the file these begin."""
+
+    tensors: tuple[Tensor, ...]
+    metadata: dict[str, str]
+    data_begin: int
+
+
+def read_header(file: BinaryIO, name: str) -> Header:
+    """The header of an open file, which is called `name` in messages.
+
+    Raises WeightsFileError unless it is all that the format asks for: tensors that fill the rest of the file without
+    gaps, each as long as its shape and type say. Raises OSError where it cannot be read.
+    """
+    size = os.fstat(file.fileno()).st_size
+    length_bytes = os.pread(file.fileno(), _LENGTH_BYTES, 0)
+    if len(length_bytes) < _LENGTH_BYTES:
+        raise WeightsFileError(f"{name}: {size} bytes, and a safetensors file begins with {_LENGTH_BYTES} of length")
+    length = int.from_bytes(length_bytes, "little")
+    if length > MOST_HEADER_BYTES:
+        raise WeightsFileError(
+            f"{name}: the header is said to have {length} bytes, and the format allows {MOST_HEADER_BYTES}; is it a "
+            "safetensors file?"
+        )
+    if length > size - _LENGTH_BYTES:
+        raise WeightsFileError(
+            f"{name}: the header is said to have {length} bytes, and {size - _LENGTH_BYTES} are left of the file: it "
+            "was cut off; get it again"
+        )
+    text = _read(file, length)
+    if len(text) < length:
+        raise WeightsFileError(f"{name}: the file was cut off while its header was read; get it again")
+    return _checked(text, size - _LENGTH_BYTES - length, name)
+
+
+def _read(file: BinaryIO, length: int) -> bytes:
+    pieces = []
+    at = 0
+    while at < length and (piece := os.pread(file.fileno(), length - at, _LENGTH_BYTES + at)):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)
+
+
+def _checked(text: bytes, data_bytes: int, name: str) -> Header:
+    if not text.startswith(b"{"):
+        raise WeightsFileError(f"{name}: the header begins with {text[:8]!r}; expected '{{' of a JSON object")
+    entries = parse_object(text, f"{name}: the header")
+    metadata = _metadata(entries.pop(_METADATA, {}), name)
+    tensors = sorted(
+        (_tensor(key, value, name) for key, value in entries.items()), key=lambda one: (one.begin, one.end)
+    )
+    at = 0
+    for tensor in tensors:
+        if tensor.begin != at:
+            what = "a gap before" if tensor.begin > at else "an overlap with"
+            raise WeightsFileError(
+                f"{name}: {what} {_short(tensor.name)}, whose bytes begin at {tensor.begin}; expected {at}, the end of "
+                "those before it"
+            )
+        at = tensor.end
+    if at != data_bytes:
+        advice = "it was cut off; get it again" if at > data_bytes else "what follows is none of the tensors'"
+        raise WeightsFileError(
+            f"{name}: the tensors have {at} bytes, and the file has {data_bytes} after the header: {advice}"
+        )
+    return Header(tuple(tensors), metadata, _LENGTH_BYTES + len(text))
+
+
+def _metadata(found: object, name: str) -> dict[str, str]:
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise WeightsFileError(f"{name}: {_METADATA} is {_short(found)}; expected an object of texts")
+    return found
+
+
+def _tensor(key: str, value: object, name: str) -> Tensor:
+    what = f"{name}: the tensor {_short(key)}"
+    if not isinstance(value, dict) or not {"dtype", "shape", "data_offsets"} <= value.keys():
+        raise WeightsFileError(f"{what} is {_short(value)}; expected an object with dtype, shape and data_offsets")
+    dtype = value["dtype"]
+    if not isinstance(dtype, str) or dtype not in BITS:
+        raise WeightsFileError(f"{what} is of the type {_short(dtype)}; known are {', '.join(BITS)}")
+    shape = _wholes(value["shape"])
+    if shape is None:
+        raise WeightsFileError(f"{what} has the shape {_short(value['shape'])}; expected a list of whole numbers")
+    offsets = _wholes(value["data_offsets"])
+    if offsets is None or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise WeightsFileError(
+            f"{what} has the data_offsets {_short(value['data_offsets'])}; expected where its bytes begin and end"
+        )
+    bits = _product(shape) * BITS[dtype]
+    if bits // 8 > _MOST_BYTES:
+        raise WeightsFileError(f"{what} of shape {_short(list(shape))} is larger than any memory")
+    if bits % 8 != 0 or bits // 8 != offsets[1] - offsets[0]:
+        raise WeightsFileError(
+            f"{what}, {dtype} of shape {_short(list(shape))}, takes {bits / 8:.16g} bytes, and the file gives it "
+            f"{offsets[1] - offsets[0]}"
+        )
+    return Tensor(key, dtype, shape, *offsets)
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    """How many elements; of hostile shapes no more than shows that they are too many."""
+    if 0 in shape:
+        return 0
+    elements = 1
+    for length in shape:
+        elements *= length
+        if elements > _MOST_BYTES:
+            break
+    return elements
+
+
+def _wholes(found: object) -> tuple[int, ...] | None:
+    """Whole numbers of at least 0, or None for anything else."""
+    if not isinstance(found, list) or not all(type(one) is int and one >= 0 for one in found):
+        return None
+    return tuple(found)
+
+
+def _short(found: object) -> str:
+    """What was found, not longer than a line."""
+    text = repr(found)
+    return text if len(text) <= 80 else f"{text[:77]}..."

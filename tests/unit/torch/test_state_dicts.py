@@ -1,0 +1,197 @@
+"""States of models and optimizers to the host and back: equal, apart from the state, shared as before, kept buffers."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
+from isthmus.errors import UsageError, WrongType  # noqa: E402 - torch may be absent
+from isthmus.torch import state_dict_to_device, state_dict_to_host  # noqa: E402
+from isthmus.torch.nested import tensors  # noqa: E402
+
+CUDA = pytest.param(
+    "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device here")
+)
+everywhere = pytest.mark.parametrize("device", ["cpu", CUDA])
+on_cuda = pytest.mark.parametrize("device", [CUDA])
+
+
+def trained(device: str) -> tuple[Any, Any]:
+    model = torch.nn.Sequential(torch.nn.Linear(40, 50), torch.nn.BatchNorm1d(50), torch.nn.Linear(50, 50)).to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.randn(8, 40, device=device)).sum().backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def state_on(device: str) -> dict[str, Any]:
+    """Tensors of many kinds: large, small, tied, views of one buffer, with gaps, transposed, empty, of no dimension."""
+    model, optimizer = trained(device)
+    weight = torch.randn(3000, 1000, device=device)
+    flat = torch.arange(1000, dtype=torch.float32, device=device)
+    lone = torch.arange(24, dtype=torch.int16, device=device).reshape(4, 6)
+    return {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "tied": [weight, weight, weight.t(), weight[5:7]],
+        "flat": {"a": flat[:100].view(10, 10), "b": flat[100:], "bytes": flat.view(torch.uint8)[3:17]},
+        "gaps": torch.randn(50, 60, device=device)[:, ::3],
+        "transposed": lone.t(),
+        "picture": torch.randn(2, 3, 8, 8, device=device).to(memory_format=torch.channels_last),
+        "none": (torch.empty(0, 4, device=device), torch.tensor(3.5, device=device), torch.tensor(True, device=device)),
+        "half": torch.randn(33, device=device).bfloat16(),
+        "conjugate": torch.randn(5, dtype=torch.complex64, device=device).conj(),
+        "step": 17,
+        "note": "kept",
+    }
+
+
+def check_equal(one: Any, other: Any) -> None:
+    before, after = dict(tensors(one)), dict(tensors(other))
+    assert before.keys() == after.keys()
+    for path, tensor in before.items():
+        found = after[path]
+        assert (found.shape, found.dtype) == (tensor.shape, tensor.dtype), path
+        assert torch.equal(found.cpu(), tensor.cpu()), path
+        assert not found.requires_grad
+
+
+def storages(value: Any) -> list[int]:
+    return [tensor.untyped_storage().data_ptr() for _, tensor in tensors(value)]
+
+
+@everywhere
+def test_a_state_comes_whole_to_the_host(device: str) -> None:
+    state = state_on(device)
+    host = state_dict_to_host(state)
+    check_equal(state, host)
+    assert all(tensor.device.type == "cpu" for _, tensor in tensors(host))
+    assert (host["step"], host["note"]) == (17, "kept")
+    assert host["model"]._metadata == state["model"]._metadata
+    used = set(storages(state)) - {0}
+    assert not used & set(storages(host)), "the copy shares memory with the state"
+
+
+@everywhere
+def test_what_shared_memory_shares_it(device: str) -> None:
+    host = state_dict_to_host(state_on(device))
+    assert host["tied"][0] is host["tied"][1]
+    host["tied"][0][5, 3] = 77
+    assert host["tied"][2][3, 5] == host["tied"][3][0, 3] == 77
+    host["flat"]["bytes"].zero_()
+    assert host["flat"]["a"][0, 1:4].tolist() == [0, 0, 0]
+    assert host["picture"].is_contiguous(memory_format=torch.channels_last)
+
+
+@everywhere
+def test_the_way_back_gives_the_same(device: str) -> None:
+    state = state_on(device)
+    host = state_dict_to_host(state)
+    back = state_dict_to_device(host, device)
+    check_equal(state, back)
+    assert all(tensor.device.type == device for _, tensor in tensors(back))
+    assert back["tied"][0] is back["tied"][1]
+    model, optimizer = trained(device)
+    model.load_state_dict(back["model"])
+    optimizer.load_state_dict(back["optimizer"])
+    check_equal(model.state_dict(), state["model"])
+
+
+@everywhere
+def test_a_state_is_taken_in_place(device: str) -> None:
+    model, optimizer = trained(device)
+    kept = state_dict_to_host({"model": model.state_dict(), "optimizer": optimizer.state_dict()})
+    other, others = trained(device)
+    before = storages(other.state_dict())
+    live = {"model": other.state_dict(), "optimizer": others.state_dict()}
+    devices = [tensor.device for _, tensor in tensors(live)]
+    filled = state_dict_to_device(kept, out=live)
+    assert storages(other.state_dict()) == before
+    assert [tensor.device for _, tensor in tensors(filled)] == devices
+    check_equal(other.state_dict(), model.state_dict())
+    check_equal(others.state_dict(), kept["optimizer"])
+
+
+@everywhere
+@pytest.mark.parametrize("pinned", [False, True])
+def test_kept_buffers_are_filled_anew(device: str, pinned: bool) -> None:
+    if pinned and device == "cpu":
+        pytest.skip("nothing is pinned without a GPU")
+    state = state_on(device)
+    host = state_dict_to_host(state)
+    if pinned:
+        host = copy.copy(host) | {"half": host["half"].pin_memory(), "gaps": host["gaps"].pin_memory()}
+    before = storages(host)
+    with torch.no_grad():
+        for name in ("tied", "half", "gaps", "transposed", "flat", "none", "picture"):
+            for _, tensor in tensors(state[name]):
+                if tensor.dtype.is_floating_point:
+                    tensor.mul_(2)
+    state["step"] = 18
+    filled = state_dict_to_host(state, out=host)
+    check_equal(state, filled)
+    assert storages(filled) == before
+    assert filled["step"] == 18
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "message"),
+    [
+        (
+            {},
+            UsageError,
+            r"out has no tensor at \['a'\]\[0\]; expected one like that of the state, torch.float32 of shape",
+        ),
+        (
+            {"a": [torch.ones(3)]},
+            UsageError,
+            r"out has torch.float32 of shape \(3,\) at \['a'\]\[0\], and the state has",
+        ),
+        ({"a": [torch.ones(2).double()]}, UsageError, "out has torch.float64"),
+        ({"a": [torch.ones(2, device="meta")]}, WrongType, "a tensor on meta .* expected one on the host"),
+    ],
+)
+def test_buffers_that_do_not_fit_are_refused(out: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        state_dict_to_host({"a": [torch.ones(2)]}, out=out)
+
+
+@pytest.mark.parametrize("state", [None, 5, {}, {"a": [1, "b"]}], ids=repr)
+def test_a_state_without_tensors_is_what_it_was(state: Any) -> None:
+    assert state_dict_to_host(state) == state
+    assert state_dict_to_device(state, "cpu") == state
+
+
+def test_tensors_that_are_more_than_their_elements_come_too() -> None:
+    parameter = torch.nn.Parameter(torch.ones(3))
+    tracked = torch.ones(3, requires_grad=True)
+    sparse = torch.eye(3).to_sparse()
+    host = state_dict_to_host({"p": parameter, "t": tracked, "s": sparse})
+    assert torch.equal(host["p"], torch.ones(3))
+    assert torch.equal(host["t"], torch.ones(3))
+    assert torch.equal(host["s"].to_dense(), torch.eye(3))
+    assert host["p"].data_ptr() != parameter.data_ptr()
+
+
+@on_cuda
+def test_copies_begin_after_what_the_current_stream_holds(device: str) -> None:
+    weights = [torch.zeros(1 << 20, device=device) for _ in range(5)]
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(50_000_000)
+        for weight in weights:
+            weight.fill_(5)
+        host = state_dict_to_host(weights)
+    assert all(bool((tensor == 5).all()) for tensor in host)
+
+
+@on_cuda
+def test_what_fits_no_block_on_the_device_is_copied_by_itself(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: Any) -> Any:
+        raise torch.OutOfMemoryError("none left")
+
+    monkeypatch.setattr(torch, "cat", full)
+    state = [torch.full((1000,), float(number), device=device) for number in range(9)]
+    check_equal(state, state_dict_to_host(state))

@@ -1,0 +1,137 @@
+"""Weights by `load_file`: every type, empty and odd tensors, several files, and files that are wrong."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
+from isthmus.errors import CopyFailed, UsageError, WeightsFileError, WrongType  # noqa: E402 - torch may be absent
+from isthmus.torch import load_file  # noqa: E402
+from isthmus.torch.weights import _DTYPES  # noqa: E402
+from isthmus.weights import BITS  # noqa: E402
+
+CUDA = pytest.param(
+    "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device here")
+)
+everywhere = pytest.mark.parametrize("device", ["cpu", CUDA])
+
+
+def write(path: Path, tensors: dict[str, tuple[str, list[int]]], seed: int = 0) -> dict[str, bytes]:
+    """A file with random bytes as tensors, and these."""
+    random = np.random.default_rng(seed)
+    header: dict[str, Any] = {}
+    data: dict[str, bytes] = {}
+    at = 0
+    for name, (dtype, shape) in tensors.items():
+        size = int(np.prod(shape)) * BITS[dtype] // 8
+        data[name] = bytes(random.integers(0, 2, size, np.uint8)) if dtype == "BOOL" else random.bytes(size)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data.values()))
+    return data
+
+
+def bytes_of(tensor: Any) -> bytes:
+    return bytes(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy()) if tensor.numel() else b""
+
+
+@everywhere
+def test_every_type_arrives_aligned(tmp_path: Path, device: str) -> None:
+    known = {name: own for name, own in _DTYPES.items() if hasattr(torch, own)}
+    tensors = {name: (name, [3, 7]) for name in known} | {"scalar": ("F32", []), "empty": ("F16", [0, 5])}
+    data = write(tmp_path / "x", tensors)
+    loaded = load_file(tmp_path / "x", device)
+    assert list(loaded) == list(tensors)
+    for name, tensor in loaded.items():
+        dtype, shape = tensors[name]
+        assert tensor.dtype == getattr(torch, known[dtype])
+        assert list(tensor.shape) == shape
+        assert tensor.device.type == device
+        assert tensor.data_ptr() % 16 == 0
+        assert bytes_of(tensor) == data[name]
+
+
+@everywhere
+def test_large_tensors_are_slices_of_one_block(tmp_path: Path, device: str) -> None:
+    data = write(tmp_path / "x", {str(number): ("BF16", [500, 1024]) for number in range(12)})
+    loaded = load_file(str(tmp_path / "x"), device)
+    assert {name: bytes_of(tensor) for name, tensor in loaded.items()} == data
+    assert len({tensor.untyped_storage().data_ptr() for tensor in loaded.values()}) == 1
+
+
+def test_parts_of_a_read_fit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isthmus.torch.weights._READ_BYTES", 1000)
+    data = write(tmp_path / "x", {"a": ("U8", [12_345]), "b": ("F32", [77])})
+    assert {name: bytes_of(tensor) for name, tensor in load_file(tmp_path / "x", "cpu").items()} == data
+
+
+@everywhere
+def test_an_index_gives_the_tensors_of_all_files(tmp_path: Path, device: str) -> None:
+    first = write(tmp_path / "1.safetensors", {"a": ("F32", [50, 3]), "unnamed": ("U8", [5]), "b": ("I64", [9])})
+    second = write(tmp_path / "2.safetensors", {"c": ("BF16", [999])}, 1)
+    index = tmp_path / "model.safetensors.index.json"
+    names = {"a": "1.safetensors", "c": "2.safetensors", "b": "1.safetensors"}
+    index.write_text(json.dumps({"weight_map": names}))
+    loaded = load_file(index, device)
+    del first["unnamed"]
+    assert {name: bytes_of(tensor) for name, tensor in loaded.items()} == first | second
+    index.write_text(json.dumps({"weight_map": names | {"d": "2.safetensors"}}))
+    with pytest.raises(WeightsFileError, match=r"2\.safetensors: has no tensor 'd', which the index says is there"):
+        load_file(index, device)
+    index.write_text(json.dumps({"weight_map": {"a": "../1.safetensors"}}))
+    with pytest.raises(WeightsFileError, match="beside the index"):
+        load_file(index, device)
+
+
+@everywhere
+def test_a_file_cut_off_while_it_is_read_is_an_error(
+    tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    write(path, {"a": ("F32", [1_000_000])})
+    empty = torch.empty
+
+    def cut(*arguments: Any, **options: Any) -> Any:
+        """What happens between the check of the header and the first read."""
+        path.write_bytes(path.read_bytes()[:1_000_000])
+        return empty(*arguments, **options)
+
+    monkeypatch.setattr(torch, "empty", cut)
+    with pytest.raises(CopyFailed, match="the file ends before byte 1000000"):
+        load_file(path, device)
+
+
+def test_types_that_torch_has_not_are_named(tmp_path: Path) -> None:
+    write(tmp_path / "x", {"a": ("F6_E2M3", [8])})
+    with pytest.raises(WeightsFileError, match=r"'a' is of the type F6_E2M3, which torch .* has no type for"):
+        load_file(tmp_path / "x", "cpu")
+
+
+def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_file(tmp_path / "absent", "cpu")
+    with pytest.raises(FileNotFoundError):
+        load_file(tmp_path / "absent.index.json", "cpu")
+    with pytest.raises(UsageError, match="expected a plain file"):
+        load_file("/dev/null", "cpu")
+    with pytest.raises(WrongType, match="the path is of type int"):
+        load_file(5, "cpu")  # type: ignore[arg-type]
+    (tmp_path / "x").write_bytes(b"{}")
+    with pytest.raises(WeightsFileError, match="2 bytes, and a safetensors file begins with 8"):
+        load_file(tmp_path / "x", "cpu")
+
+
+def test_files_of_the_library_itself_are_read(tmp_path: Path) -> None:
+    library = pytest.importorskip("safetensors.torch", reason="needs safetensors: pip install safetensors")
+    tensors = {"w": torch.randn(33, 5).bfloat16(), "b": torch.randn(7), "one": torch.tensor(3)}
+    library.save_file(tensors, tmp_path / "x", metadata={"format": "pt"})
+    loaded = load_file(tmp_path / "x", "cpu")
+    assert loaded.keys() == tensors.keys()
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in tensors.items())

@@ -1,0 +1,183 @@
+"""Items made ahead by a thread: in order, so many and no more, failures in their places, and an end at any moment."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from isthmus.transfer.ahead import Ahead
+
+
+def all_of(ahead: Ahead[Any]) -> list[Any]:
+    found = []
+    while True:
+        try:
+            found.append(ahead.take())
+        except StopIteration:
+            return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begin < 30
+        time.sleep(0.001)
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "isthmus prefetch"]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    until(lambda: not threads())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 7])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_all_items_come_in_order(depth: int, count: int) -> None:
+    ahead = Ahead(iter(range(count)), lambda number: number * 2, depth)  # type: ignore[operator]
+    assert all_of(ahead) == list(range(0, 2 * count, 2))
+    with pytest.raises(StopIteration):
+        ahead.take()
+    ahead.close()
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_no_more_than_depth_are_made_ahead(depth: int) -> None:
+    made: list[object] = []
+    ahead = Ahead(iter(range(100)), made.append, depth)
+    until(lambda: len(made) == depth)
+    time.sleep(0.05)
+    assert len(made) == depth
+    ahead.take()
+    until(lambda: len(made) == depth + 1)
+    ahead.close()
+    assert len(made) == depth + 1
+
+
+def test_a_failure_of_the_source_comes_after_what_was_before_it() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ZeroDivisionError("in the source")
+
+    ahead = Ahead(source(), lambda number: number, 5)
+    assert [ahead.take(), ahead.take()] == [1, 2]
+    with pytest.raises(ZeroDivisionError, match="in the source"):
+        ahead.take()
+    with pytest.raises(StopIteration):
+        ahead.take()
+    ahead.close()
+
+
+def test_a_failure_to_make_an_item_is_raised_in_its_place() -> None:
+    ahead = Ahead(iter([2, 1, 0, 4]), lambda number: 4 // number, 2)  # type: ignore[operator]
+    assert [ahead.take(), ahead.take()] == [2, 4]
+    with pytest.raises(ZeroDivisionError):
+        ahead.take()
+    ahead.close()
+
+
+def test_closing_ends_the_thread_and_lets_the_source_go() -> None:
+    closed = threading.Event()
+
+    def source() -> Iterator[int]:
+        try:
+            while True:
+                yield 0
+        finally:
+            closed.set()
+
+    ahead = Ahead(source(), lambda number: number, 2)
+    ahead.take()
+    ahead.close()
+    assert closed.is_set()
+    assert not threads()
+    ahead.close()
+
+
+def test_a_source_that_gives_nothing_does_not_keep_the_consumer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isthmus.transfer.ahead._PATIENCE_SECONDS", 0.05)
+    gives = threading.Event()
+
+    def source() -> Iterator[bool]:
+        yield gives.wait()
+
+    ahead = Ahead(source(), lambda item: item, 1)
+    ahead.close()
+    assert threads()
+    gives.set()
+
+
+def test_the_child_of_a_fork_is_refused_and_ends() -> None:
+    ran = in_process("""
+    ahead = Ahead(iter(range(100)), lambda number: number, 2)
+    ahead.take()
+    child = os.fork()
+    if child == 0:
+        try:
+            ahead.take()
+        except UsageError as error:
+            print(error)
+        ahead.close()
+        sys.exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ahead.take())
+    """)
+    assert ran.stdout == "what was begun before a fork does not go on in the child; iterate anew there\n7 1\n"
+
+
+@pytest.mark.parametrize("ending", ["pass", "sys.exit()", "raise SystemExit"])
+def test_the_process_ends_with_items_under_way(ending: str) -> None:
+    ran = in_process(f"""
+    import itertools
+    ahead = Ahead(itertools.count(), lambda number: number, 2)
+    print(ahead.take())
+    {ending}
+    """)
+    assert ran.stdout == "0\n"
+
+
+def test_ctrl_c_reaches_whoever_waits() -> None:
+    ran = in_process("""
+    import signal, threading, time
+    begun = threading.Event()
+    def source():
+        begun.set()
+        time.sleep(1)
+        yield 1
+    ahead = Ahead(source(), lambda number: number, 2)
+    begun.wait()
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        ahead.take()
+    except KeyboardInterrupt:
+        ahead.close()
+        print("interrupted")
+    """)
+    assert ran.stdout == "interrupted\n"
+
+
+def in_process(program: str) -> subprocess.CompletedProcess[str]:
+    begin = "import os, sys\nfrom isthmus.errors import UsageError\nfrom isthmus.transfer.ahead import Ahead\n"
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", begin + textwrap.dedent(program)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    return ran
