@@ -14,7 +14,7 @@ from isthmus.errors import CallFailed, LibraryAbsent
 
 SOURCE = Path(__file__).with_name("transfer_powers.c")
 # Ways of turns_copy, ...
-ISTHMUS, DRIVER, BY_ADDRESS, ARRIVED = 0, 1, 2, 3
+ISTHMUS, DRIVER, BY_ADDRESS, ARRIVED, QUEUED = 0, 1, 2, 3, 4
 # ... and of turns_pieces.
 LOOP, BATCH = 1, 2
 
@@ -58,9 +58,14 @@ class Native:
         """Seconds of one of so many copies of `size` bytes, each from or to the next slot of the host's memory.
 
         By ISTHMUS, which is told the direction; by ISTHMUS, which asks BY_ADDRESS; by the DRIVER, whose copies of
-        pageable memory to the device return before the bytes have ARRIVED, or until then.
+        pageable memory to the device return before the bytes have ARRIVED, or until then; or by the driver's
+        asynchronous copy, QUEUED on the default stream and waited for.
         """
         return self._seconds("turns_copy", way, to_device, device, host, size, slot_bytes, slots, first, repeats)
+
+    def question(self, name: str, of_default: bool, repeats: int) -> float:
+        """Seconds of one call of this function of the driver, of the default stream or context where it takes one."""
+        return self._seconds("turns_question", name.encode(), of_default, repeats)
 
     def pieces(
         self, way: int, to_device: bool, destinations: Addresses, sources: Addresses, sizes: npt.NDArray[np.uint64]
@@ -107,6 +112,7 @@ _FUNCTIONS: Sequence[tuple[str, type | None, list[type]]] = (
     ("turns_pinned_bytes", _SIZE, []),
     ("turns_pinned_budget_bytes", _SIZE, []),
     ("turns_copy", ctypes.c_double, [_INT, _INT, _POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _SIZE, _SIZE]),
+    ("turns_question", ctypes.c_double, [ctypes.c_char_p, _INT, _SIZE]),
     ("turns_pieces", ctypes.c_double, [_INT, _INT, _SIZE, _POINTER, _POINTER, _POINTER]),
     ("turns_column", ctypes.c_double, [_INT, _POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _SIZE]),
 )

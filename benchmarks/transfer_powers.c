@@ -148,9 +148,20 @@ static int copy_and_wait(int to_device, void* destination, const void* source, s
     return library != NULL && failed_call("cuStreamSynchronize", driver.stream_synchronize(NULL));
 }
 
+// What the driver's asynchronous copies take of the default stream when they are waited for at once.
+static int queue_and_wait(int to_device, void* destination, const void* source, size_t bytes) {
+    if (library == NULL) return copy_by_driver(to_device, destination, source, bytes);
+    const int failed =
+        to_device
+            ? failed_call("cuMemcpyHtoDAsync",
+                          driver.to_device_queued((device_pointer)destination, source, bytes, NULL))
+            : failed_call("cuMemcpyDtoHAsync", driver.to_host_queued(destination, (device_pointer)source, bytes, NULL));
+    return failed || failed_call("cuStreamSynchronize", driver.stream_synchronize(NULL));
+}
+
 // Of one of `repeats` copies that follow one another. Way 0 is Isthmus, told the direction; 1 the driver; 2 Isthmus,
-// which asks; 3 the driver, until the bytes have arrived. The first is of slot `first` of the host's side, which has
-// `slots` of them every `slot_bytes`; each copy takes the next one.
+// which asks; 3 the driver, until the bytes have arrived; 4 the driver, queued and waited for. The first is of slot
+// `first` of the host's side, which has `slots` of them every `slot_bytes`; each copy takes the next one.
 double turns_copy(int way, int to_device, void* device, char* host, size_t bytes, size_t slot_bytes, size_t slots,
                   size_t first, size_t repeats) {
     const isthmus_direction direction = way == 2 ? ISTHMUS_BY_ADDRESS : to_device ? ISTHMUS_H2D : ISTHMUS_D2H;
@@ -162,10 +173,27 @@ double turns_copy(int way, int to_device, void* device, char* host, size_t bytes
         const int failed =
             way == 1   ? copy_by_driver(to_device, destination, source, bytes)
             : way == 3 ? copy_and_wait(to_device, destination, source, bytes)
+            : way == 4 ? queue_and_wait(to_device, destination, source, bytes)
                        : failed_copy(isthmus_copy(session, destination, source, bytes, direction, NULL, &status));
         if (failed) return -1;
     }
     return (now() - begin) / (double)repeats;
+}
+
+// Of one call of a function that asks the driver something: one that only writes to `answer`, or that is asked of the
+// default stream or the current context. Exchanging a mode twice leaves it as it was.
+double turns_question(const char* name, int of_default, size_t repeats) {
+    int (*ask)(void*) = NULL;
+    int (*ask_of)(void*, void*) = NULL;
+    uint64_t answer = 0;
+    int code = 0;
+    if (library == NULL) return 0;
+    if (of_default ? load(name, &ask_of) : load(name, &ask)) return -1;
+    const double begin = now();
+    for (size_t turn = 0; turn < 2 * repeats && code == 0; ++turn)
+        code = of_default ? ask_of(NULL, &answer) : ask(&answer);
+    if (failed_call(name, code)) return -1;
+    return (now() - begin) / (double)(2 * repeats);
 }
 
 static int copy_in_a_loop(int to_device, size_t pieces, void* const* destinations, const void* const* sources,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from finding import Finding, decided, shown
 from transfer_bench import OURS, POISON, Bench, Case, difference
-from transfer_native import ARRIVED, BY_ADDRESS, DRIVER, ISTHMUS
+from transfer_native import ARRIVED, BY_ADDRESS, DRIVER, ISTHMUS, QUEUED
 from transfer_peers import Bytes
 from transfer_turns import Contender, Turns, take_turns, timed
 
@@ -17,6 +17,9 @@ from isthmus.record import GIB, KIB, MIB, format_bytes
 
 BAR = 0.95
 POWERS_BAR = f"never below {BAR} of the driver's own copy"
+# Smaller ones go by the driver whatever the table says: what they take beyond its copy is all ours.
+SMALL_BYTES, SMALL_RATIO = 64 * KIB, 0.97
+SMALL_BAR = f"never below {SMALL_RATIO} of the driver's own copy"
 PYTHON_BAR = "<= 3 us more than through the C interface, either way"
 # Medians of so little that their noise decides get another go, whose samples join those of the first.
 CLOSE = 0.98
@@ -33,6 +36,17 @@ ASKING, ASKED_UP_TO = "isthmus, by address", MIB
 # The driver's copies from pageable memory to the device return when the bytes have left where they were. What they are
 # compared with returns when the bytes are there; the ratio to their return alone is shown beside it.
 IN_FULL = "driver, until it has arrived"
+# What the driver's asynchronous copy takes for the same.
+AT_ONCE = "driver, queued and waited for"
+# What a small copy asks the driver, and what it could ask instead: of the default stream or context where it takes one.
+QUESTIONS = {
+    "cuCtxGetId": True,
+    "cuCtxGetCurrent": False,
+    "cuThreadExchangeStreamCaptureMode": False,
+    "cuStreamIsCapturing": True,
+    "cuStreamGetId": True,
+}
+ASKED_TIMES = 100_000
 
 
 class Power(NamedTuple):
@@ -52,16 +66,34 @@ class Power(NamedTuple):
 
 def measure_powers(bench: Bench) -> Finding:
     """Every power of two up to 1 GiB; the ratio is that of the driver's median over ours."""
-    finding = Finding("every power of two, C interface", POWERS_BAR)
-    device = bench.native.device(bench.within(GIB))
+    return _measured(bench, Finding("every power of two, C interface", POWERS_BAR), BAR, GIB)
+
+
+def measure_small(bench: Bench) -> Finding:
+    """Those of small copies alone, for longer; and what each question to the driver takes."""
+    case = f"every power of two to {format_bytes(SMALL_BYTES)}, C interface"
+    finding = _measured(bench, Finding(case, SMALL_BAR), SMALL_RATIO, SMALL_BYTES, 4.0)
+    for name, of_default in QUESTIONS.items():
+        try:
+            finding.figures[f"{name}, s"] = bench.native.question(name, of_default, ASKED_TIMES)
+        except CallFailed as error:
+            finding.said[name] = str(error)
+    asked = (f"{name[:-3]} {seconds * 1e9:.0f} ns" for name, seconds in finding.figures.items() if name.endswith(", s"))
+    finding.measured += f"; a question takes: {', '.join(asked)}"
+    return finding
+
+
+def _measured(bench: Bench, finding: Finding, bar: float, largest: int, factor: float = 1.0) -> Finding:
+    device = bench.native.device(bench.within(largest))
     bench.pinned[:] = bench.source
     finding.turns = found = Turns()
     asking: dict[str, float] = {}
     returned: dict[str, float] = {}
-    for power in _powers(bench.within(GIB)):
-        turns = _turns(bench, device, power)
+    queued: dict[str, float] = {}
+    for power in _powers(bench.within(largest)):
+        turns = _turns(bench, device, power, factor)
         if _ratio(turns) < CLOSE:
-            for name, samples in _turns(bench, device, power, 3.0).samples.items():
+            for name, samples in _turns(bench, device, power, 3 * factor).samples.items():
                 turns.samples[name] += samples
         finding.figures[power.name] = _ratio(turns)
         if ASKING in turns.samples:
@@ -70,7 +102,9 @@ def measure_powers(bench: Bench) -> Finding:
             returned[power.name] = _ratio(turns, OURS, THE_DRIVER)
         found.samples.update({f"{power.name}, {name}": samples for name, samples in turns.samples.items()})
         found.wrong.update({f"{power.name}, {name}": what for name, what in turns.wrong.items()})
-    below = sum(ratio < BAR for ratio in finding.figures.values())
+        if AT_ONCE in turns.samples:
+            queued[power.name] = _ratio(turns, AT_ONCE)
+    below = sum(ratio < bar for ratio in finding.figures.values())
     finding.measured = (
         f"{below} of {len(finding.figures)} below, lowest {_lowest(finding.figures)}; "
         f"where the direction is left to be asked for, lowest {_lowest(asking)}; "
@@ -78,6 +112,7 @@ def measure_powers(bench: Bench) -> Finding:
     )
     finding.figures.update({f"{name}, against its return": ratio for name, ratio in returned.items()})
     finding.figures.update({f"{name}, direction asked for": ratio for name, ratio in asking.items()})
+    finding.figures.update({f"{name}, {AT_ONCE}": ratio for name, ratio in queued.items()})
     return decided(finding, not below, bench.meaningless)
 
 
@@ -139,6 +174,8 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
     ways = [(OURS, ISTHMUS), (THE_DRIVER, DRIVER)]
     if size <= ASKED_UP_TO:
         ways.append((ASKING, BY_ADDRESS))
+    if size <= SMALL_BYTES and not to_device:
+        ways.append((AT_ONCE, QUEUED))
     if to_device and not power.pinned:
         ways.append((IN_FULL, ARRIVED))
     contenders = [Contender(name, partial(once, way), partial(check, way)) for name, way in ways]
@@ -192,4 +229,8 @@ def _in_c(bench: Bench, way: int, to_device: bool, device: int, host: Bytes, _: 
 
 def cases() -> dict[str, Case]:
     """The cases by the names that --only takes."""
-    return {"powers": Case(POWERS_BAR, measure_powers), "python": Case(PYTHON_BAR, measure_python)}
+    return {
+        "powers": Case(POWERS_BAR, measure_powers),
+        "small": Case(SMALL_BAR, measure_small),
+        "python": Case(PYTHON_BAR, measure_python),
+    }

@@ -140,8 +140,8 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, Stream
         const Operand& from = source.held.back();
         if (i == 0) session = session_for(session_object, to, from);
         for (const Operand* const operand : {&to, &from}) {
-            if (operand->ready() && std::ranges::find(ready, *operand->ready()) == ready.end()) {
-                ready.push_back(*operand->ready());
+            for (const StreamHandle& each : {operand->ready(), operand->awaited()}) {
+                if (each && std::ranges::find(ready, *each) == ready.end()) ready.push_back(*each);
             }
         }
         destination.settle(i, "destination");

@@ -65,10 +65,11 @@ struct Pair final : Kept {
 Result<StreamHandle> stream_for(Session& session, StreamHandle stream, const Operand& destination,
                                 const Operand& source) {
     if (!destination.ready() && !source.ready()) return stream;
-    std::array<std::uintptr_t, 2> ready{};
+    std::array<std::uintptr_t, 4> ready{};
     std::size_t count = 0;
     for (const Operand* const operand : {&destination, &source}) {
         if (operand->ready()) ready[count++] = *operand->ready();
+        if (operand->awaited()) ready[count++] = *operand->awaited();
     }
     return joined(session, stream, std::span(ready).first(count));
 }

@@ -68,30 +68,48 @@ const dlpack::ExchangeTable* look_up(nb::handle type) {
 
 // A type that was looked up. It is not kept alive, and another one may come to lie where it lay.
 struct Seen {
-    PyObject* type = nullptr;
-    nb::object reference;  // weak
+    PyObject* type = nullptr;  // null once it is gone
+    nb::object reference;      // weak
     const dlpack::ExchangeTable* table = nullptr;
-
-    bool is(nb::handle asked) const { return type == asked.ptr() && PyWeakref_GetObject(reference.ptr()) == type; }
 };
+
+// Never freed: the interpreter may have ended by then. Guarded by its lock.
+std::array<Seen, 16>& seen() {
+    static auto* const types = new std::array<Seen, 16>;
+    return *types;
+}
+
+// What Python calls with the weak reference when the type goes.
+PyObject* forget(PyObject*, PyObject* reference) {
+    for (Seen& each : seen()) {
+        if (each.reference.ptr() == reference) each.type = nullptr;
+    }
+    Py_RETURN_NONE;
+}
+
+nb::object weak_reference(nb::handle type) {
+    static PyMethodDef forgetting{"forget", &forget, METH_O, nullptr};
+    const nb::object callback = nb::steal(PyCFunction_New(&forgetting, nullptr));
+    nb::object reference = callback.is_valid() ? nb::steal(PyWeakref_NewRef(type.ptr(), callback.ptr())) : nb::object();
+    if (!reference.is_valid()) throw nb::python_error();
+    return reference;
+}
 
 }  // namespace
 
 const dlpack::ExchangeTable* exchange_of(nb::handle object) {
-    // Never freed: the interpreter may have ended by then. Guarded by its lock.
-    static auto* const seen = new std::array<Seen, 16>;
     static std::size_t next = 0;
     const nb::handle type = object.type();
-    for (const Seen& each : *seen) {
-        if (each.is(type)) return each.table;
+    for (const Seen& each : seen()) {
+        if (each.type == type.ptr()) return each.table;
     }
     const dlpack::ExchangeTable* const table = look_up(type);
-    nb::object reference = nb::steal(PyWeakref_NewRef(type.ptr(), nullptr));
-    if (!reference.is_valid()) throw nb::python_error();
+    nb::object reference = weak_reference(type);
     // Looking it up ran Python, so that others may have been here.
-    Seen& place = (*seen)[next++ % seen->size()];
-    const nb::object replaced = std::move(place.reference);
-    place = {type.ptr(), std::move(reference), table};
+    Seen& place = seen()[next++ % seen().size()];
+    const nb::object replaced = std::exchange(place.reference, std::move(reference));
+    place.type = type.ptr();
+    place.table = table;
     return table;
 }
 

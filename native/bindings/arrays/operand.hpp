@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -69,8 +70,9 @@ class Operand {
     // Of the device whose memory it is; empty for the host's.
     std::string_view backend() const { return backend_; }
     int device() const { return device_; }  // its index; -1 where only the driver can say
-    // The stream that the producer's work is ordered by.
+    // The stream that the producer's work is ordered by; and one that it has yet to be made to wait for.
     std::optional<std::uintptr_t> ready() const { return ready_; }
+    std::optional<std::uintptr_t> awaited() const { return awaited_; }
     // Of arrays that Isthmus made.
     const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
     // Whether the object itself is all that keeps the memory, so that holding it does as well as holding the operand.
@@ -92,7 +94,7 @@ class Operand {
     bool take_numpy(Refusal& refusal);
     bool take_device_array();
     bool take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal);
-    bool take_exchange(Keep keep, CurrentStreams& current, Refusal& refusal);
+    bool take_exchange(std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current, Refusal& refusal);
     bool suits(const dlpack::Tensor& tensor, Refusal& refusal) const;
     void keep_extents();
     bool take_capsule(Refusal& refusal);
@@ -122,7 +124,7 @@ class Operand {
     const std::int64_t* shape_ = nullptr;
     const std::int64_t* strides_ = nullptr;
     std::int64_t stride_unit_ = 1;
-    std::optional<std::uintptr_t> ready_;
+    std::optional<std::uintptr_t> ready_, awaited_;
     std::optional<Side> side_ = Side::host;
     std::string_view backend_;
     int device_ = -1;
@@ -171,6 +173,12 @@ bool is_immutable(nanobind::handle object);
 
 // Kept for good where it is looked for in every copy: making the text anew would take longer than finding it.
 PyObject* interned(const char* name);
+
+// What the copy of an array of DLPack on a device is ordered by, where the caller names `stream` or none: the protocol
+// forbids 0, which would leave open which of the default streams is meant; 1 is the legacy one.
+inline std::uintptr_t waiting_stream(std::optional<std::uintptr_t> stream) {
+    return std::max<std::uintptr_t>(stream.value_or(1), 1);
+}
 
 // The handle that `stream` names: None, an int, or a stream of a library. Raises WrongType for anything else.
 std::optional<std::uintptr_t> stream_of(nanobind::handle stream);

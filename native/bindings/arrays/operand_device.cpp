@@ -130,8 +130,7 @@ bool Operand::take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal
         if (!kind) return false;
         nb::dict arguments;
         if (*kind == dlpack::cuda || *kind == dlpack::cuda_managed) {
-            // DLPack forbids 0, which would leave open which of the default streams is meant: 1 is the legacy one.
-            ready_ = std::max<std::uintptr_t>(stream.value_or(1), 1);
+            ready_ = waiting_stream(stream);
             arguments["stream"] = *ready_;
         }
         capsule_ = export_capsule(producer, arguments, role_);

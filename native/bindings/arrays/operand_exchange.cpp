@@ -72,7 +72,8 @@ bool Operand::suits(const dlpack::Tensor& tensor, Refusal& refusal) const {
     return !is_tensor_of_torch(object_) || (check_bits(tensor.type, refusal) && is_detached(tensor.type, refusal));
 }
 
-bool Operand::take_exchange(Keep keep, CurrentStreams& current, Refusal& refusal) {
+bool Operand::take_exchange(std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current,
+                            Refusal& refusal) {
     const dlpack::ExchangeTable* const table = exchange_of(object_);
     if (table == nullptr) return false;
     const bool is_torch = is_tensor_of_torch(object_);
@@ -89,12 +90,12 @@ bool Operand::take_exchange(Keep keep, CurrentStreams& current, Refusal& refusal
         capsule_ = capsule_of(held);
         if (held->version.major == 1) view = held->tensor;
     }
-    std::optional<std::uintptr_t> ready;
+    std::optional<std::uintptr_t> producing;
     const bool is_cuda = view.device.type == dlpack::cuda || view.device.type == dlpack::cuda_managed;
     bool taken = (!viewed && held->version.major != 1) || suits(view, refusal);
     if (taken && is_cuda) {
-        ready = current.of(*table, {dlpack::cuda, view.device.id});
-        taken = ready.has_value();
+        producing = current.of(*table, {dlpack::cuda, view.device.id});
+        taken = producing.has_value();
         if (!taken) note_failure(refusal);
     }
     if (taken && !viewed) taken = take_capsule(refusal);
@@ -107,7 +108,8 @@ bool Operand::take_exchange(Keep keep, CurrentStreams& current, Refusal& refusal
         keep_extents();
         kept_by_object_ = true;
     }
-    ready_ = ready;
+    if (producing) ready_ = waiting_stream(stream);
+    awaited_ = producing;
     return true;
 }
 

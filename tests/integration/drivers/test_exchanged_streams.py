@@ -1,0 +1,109 @@
+"""Copies of tensors that are taken by DLPack's functions in C begin after the work of their producer's stream."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_HERE = Path(__file__).resolve()
+
+PROGRAM = """
+import ctypes, json
+import numpy as np
+import isthmus
+from tests.synthetic.dlpack import CUDA, UINT, Exchange
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.fake_recorded_calls.restype = ctypes.c_char_p
+session = isthmus.Session("cuda:0")
+context = ctypes.c_void_p()
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+
+def stream():
+    made = ctypes.c_void_p()
+    assert driver.cuStreamCreate(ctypes.byref(made), 1) == 0
+    return made.value
+
+PIECES, BYTES = 6, 96
+there = session.empty((PIECES, BYTES), np.uint8)
+address = there.__cuda_array_interface__["data"][0]
+memory = np.ctypeslib.as_array((ctypes.c_uint8 * (PIECES * BYTES)).from_address(address)).reshape(PIECES, BYTES)
+memory[:] = np.arange(PIECES * BYTES).reshape(PIECES, BYTES) % 251
+host = np.zeros((PIECES, BYTES), np.uint8)
+
+def calls(copy):
+    host[:] = 0
+    driver.fake_record_calls()
+    copy()
+    return driver.fake_recorded_calls().decode().split(), int((host == memory).all(axis=1).sum())
+
+producer, asked = stream(), stream()
+found = {}
+for name, current in (("own", producer), ("default", None)):
+    exchange = Exchange(stream=current or 0)
+    kind = exchange.tensor_type()
+    tensors = [kind(row, kind=CUDA, code=UINT) for row in memory]
+    for way, given in (("", None), (" on its stream", current), (" on another", asked)):
+        found[f"{name}{way}"] = calls(lambda: session.copy(host[0], tensors[0], stream=given))
+        found[f"{name}, batch{way}"] = calls(lambda: session.copy_batch(list(host), tensors, stream=given))
+        def begin():
+            session.copy_batch_async(list(host), tensors, stream=given).wait()
+        found[f"{name}, async{way}"] = calls(begin)
+    found[f"{name} asked"] = exchange.streams, exchange.viewed, exchange.held
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(compiled: Callable[..., Path]) -> Any:
+    """By the name of a copy, the driver's functions that it called, and how many rows arrived."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+        cwd=_HERE.parents[3],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("stream", ["own", "default"])
+@pytest.mark.parametrize(("kind", "rows"), [("", 1), (", batch", 6), (", async", 6)])
+@pytest.mark.parametrize("way", ["", " on its stream", " on another"])
+def test_rows_arrive(found: Any, stream: str, kind: str, rows: int, way: str) -> None:
+    assert found[f"{stream}{kind}{way}"][1] == rows
+
+
+@pytest.mark.parametrize("kind", ["", ", batch"])
+def test_the_stream_of_the_producer_waits_for_nothing(found: Any, kind: str) -> None:
+    for name in (f"own{kind} on its stream", f"default{kind} on its stream", f"default{kind}"):
+        assert "cuEventRecord" not in found[name][0]
+
+
+@pytest.mark.parametrize("kind", ["", ", batch", ", async"])
+def test_without_a_stream_the_default_one_waits_once_for_the_producer_s(found: Any, kind: str) -> None:
+    calls = found[f"own{kind}"][0]
+    assert calls.count("cuStreamWaitEvent") == 1
+
+
+@pytest.mark.parametrize("kind", ["", ", batch", ", async"])
+@pytest.mark.parametrize("stream", ["own", "default"])
+def test_another_stream_waits_once_for_all_pieces(found: Any, stream: str, kind: str) -> None:
+    calls = found[f"{stream}{kind} on another"][0]
+    assert calls.count("cuStreamWaitEvent") == 1
+    assert calls.index("cuEventRecord") < calls.index("cuStreamWaitEvent") < len(calls) - 1
+
+
+@pytest.mark.parametrize("stream", ["own", "default"])
+def test_the_producer_is_asked_once_a_call(found: Any, stream: str) -> None:
+    streams, viewed, held = found[f"{stream} asked"]
+    assert streams == [[2, 0]] * 9
+    assert (viewed, held) == (3 * (1 + 6), 3 * 6)
