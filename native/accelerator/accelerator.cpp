@@ -20,6 +20,7 @@
 #include "base/fork.hpp"
 #include "base/pages.hpp"
 #include "interpose/foreign_process.hpp"
+#include "transfer/session/ends.hpp"
 
 namespace isthmus::accelerator {
 namespace {
@@ -195,12 +196,25 @@ std::optional<Reason> Accelerator::why_not(Copy& copy, Session& session) {
 
 Outcome Accelerator::ours(const Copy& copy, Session& session, std::size_t begin) {
     if (copy.batch != nullptr) return session.copy_batch(*copy.batch, {}, copy.stream);
-    if (copy.rows_to != nullptr) return session.copy(*copy.rows_to, *copy.rows_from, copy.stream);
+    const Side to = *copy.to_device ? Side::device : Side::host;
+    const Side from = *copy.to_device ? Side::host : Side::device;
+    if (copy.rows_to != nullptr) {
+        copy.rows_to->side = to;
+        copy.rows_from->side = from;
+        return session.copy(*copy.rows_to, *copy.rows_from, copy.stream);
+    }
     BatchPiece piece;
     piece.destination = copy.destination + begin;
     piece.source = copy.source + begin;
     piece.bytes = copy.bytes - begin;
-    return session.copy_bytes(piece, {}, copy.stream);
+    return session.copy_bytes(piece, {to, from}, copy.stream);
+}
+
+Status Accelerator::check_whole(const Copy& copy, Session& session) {
+    if (!copy.in_one_piece()) return {};
+    const End end{*copy.to_device ? copy.destination : copy.source, Side::device, copy.bytes};
+    ISTHMUS_TRY_ASSIGN(known, session.device().identify(end.address));
+    return check_span(session.device(), known, end, "the device's side");
 }
 
 Status Accelerator::wait(const Copy& copy, Session& session) const {
@@ -227,6 +241,10 @@ cuda::ReturnCode Accelerator::copy(Copy copy, const Plain& plain) {
     Learning::Part driver;
     Learning::Part mine;
     if (turn == Learning::Turn::sample) {
+        if (const Status whole = check_whole(copy, *session); !whole.ok()) {
+            ledger_.keep(whole.message());
+            return left(Reason::failed, copy, plain);
+        }
         const std::size_t half = copy.bytes / 2 / part_alignment * part_alignment;
         driver.bytes = copy.in_one_piece() ? std::min(half, most_sampled_bytes) : copy.bytes;
         const TimePoint begun = now();

@@ -55,6 +55,8 @@ class Accelerator {
     cuda::ReturnCode left(Reason reason, const Copy& copy, const Plain& plain);
     // The rest of a copy, from a byte on.
     static Outcome ours(const Copy& copy, Session& session, std::size_t begin);
+    // Whether the device's memory holds all of a copy that is to be made in two parts, either of which it may hold.
+    static Status check_whole(const Copy& copy, Session& session);
     Status wait(const Copy& copy, Session& session) const;
     // Whether the driver's copy of the same is the same.
     Result<bool> same_by_driver(const Copy& copy, Session& session) const;

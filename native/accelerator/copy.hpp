@@ -38,8 +38,8 @@ struct Copy {
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
     bool is_asynchronous = false;
     const void* site = nullptr;
-    // Rows that lie apart; null for a copy in one piece.
-    const ArrayView *rows_to = nullptr, *rows_from = nullptr;
+    // Rows that lie apart, whose sides are said when the direction is known; null for a copy in one piece.
+    ArrayView *rows_to = nullptr, *rows_from = nullptr;
     // Many pieces, the first of which is above; null for one.
     const Batch* batch = nullptr;
 

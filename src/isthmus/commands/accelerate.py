@@ -100,20 +100,24 @@ def _run(
     from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
     from isthmus.commands._trace_files import check_folder
+    from isthmus.cupti import driver_version
     from isthmus.launch import accelerated_environment, run, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
     if output is not None:
         check_folder(output)
-    if why := why_not_preloaded(command[0]):
-        to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
+    # What becomes of the program matters more than what can be said of it.
+    with suppress(OSError):
+        if why := why_not_preloaded(command[0]):
+            to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
+        elif not driver_version():
+            to_stderr("isthmus: no CUDA driver is found (libcuda.so.1); what runs on this machine runs without Isthmus")
     counted = report or output is not None or wanted.verify
     folder = _folder() if counted else None
     code = 0
     try:
         code = run(command, accelerated_environment(os.environ, wanted, folder))
         if folder is not None:
-            # What became of the program matters more than what can be said of it.
             with suppress(OSError):
                 _tell(folder, command[0], chosen, output, report=report, spoken=spoken)
     except IsthmusError as error:

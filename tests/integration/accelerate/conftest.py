@@ -35,3 +35,9 @@ def build(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
 def program(build: Callable[..., Path]) -> Path:
     """The program that copies in all ways, linked with the fake driver."""
     return build("accelerated_program.cpp", linked=True)
+
+
+@pytest.fixture(scope="session")
+def random_copies(build: Callable[..., Path]) -> Path:
+    """The one that makes as many random copies as it is told to."""
+    return build("random_copies.cpp", "-O2")

@@ -17,6 +17,8 @@ from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY, acceler
 
 REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
 ROUNDS = "24"
+# Copies beyond their block, which the driver refuses as the library does.
+REFUSED = 10
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
@@ -31,7 +33,7 @@ def test_copies_are_as_the_driver_makes_them(
     assert told == plain.stdout
     # The library was there, both ways, and what it refused was what the driver refuses, too.
     assert {row.way for row in counts.moved if row.copies} >= {"h2d", "d2h"}
-    assert counts.left["failed"][0] == 2
+    assert counts.left["failed"][0] == REFUSED
     assert counts.left["off"] == (0, 0)
     assert counts.left["capturing"][0] == 1
 
@@ -55,7 +57,7 @@ def test_copies_are_compared_with_the_driver_s(program: Path, driver: Path, tmp_
 @pytest.mark.parametrize("budget", ["budget=0", "budget=2097152,threads=1"])
 def test_a_small_budget_is_no_failure(program: Path, driver: Path, budget: str, tmp_path: Path) -> None:
     _, counts = accelerated([program, REACHES[-1], ROUNDS], driver, tmp_path, f"eager,{budget}")
-    assert counts.left["failed"][0] == 2
+    assert counts.left["failed"][0] == REFUSED
 
 
 @pytest.mark.parametrize("fails", ["cuMemHostAlloc", "cuStreamCreate", "cuEventCreate"])
@@ -97,12 +99,6 @@ def test_without_room_for_counts_a_program_runs_and_ends_as_it_does(driver: Path
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         assert subprocess.run(words, check=False, env=environment, stderr=full).returncode == 6
-
-
-def test_without_a_driver_a_program_runs_and_the_report_says_so(tmp_path: Path) -> None:
-    found = command_line(["--report"], ["sh", "-c", "echo done"], tmp_path / "none")
-    assert (found["code"], found["out"]) == (0, "done\n")
-    assert "No copy large enough was made" in str(found["err"])
 
 
 def test_a_static_program_is_said_to_run_without_the_library(driver: Path, tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.integration.accelerate.programs import command_line
+from isthmus.ledger import read_counts
+from tests.integration.accelerate.programs import IS_SANITIZED, accelerated, accelerating, command_line, ran
 
 
 def test_what_the_environment_asks_for_stays_beside_what_the_command_does(driver: Path) -> None:
@@ -35,3 +38,101 @@ def test_a_program_with_rights_of_others_is_said_to_run_without_the_library(
     found = command_line([], [program], driver)
     assert found["code"] == 0
     assert f"({change}), and the linker preloads nothing into such programs" in str(found["err"])
+
+
+@pytest.mark.parametrize("told", [[], ["--report"]])
+def test_without_a_driver_a_program_runs_and_that_is_said_once(told: list[str], tmp_path: Path) -> None:
+    found = command_line(told, ["sh", "-c", "echo done; sh -c 'exit 3'"], tmp_path / "none")
+    assert (found["code"], found["out"]) == (3, "done\n")
+    assert str(found["err"]).count("no CUDA driver is found (libcuda.so.1)") == 1
+    assert ("No copy large enough was made" in str(found["err"])) == bool(told)
+
+
+def test_without_a_device_a_program_hears_of_it_from_the_driver(program: Path, driver: Path) -> None:
+    found = command_line(["--report"], [program, "linked", "0"], driver, FAKE_CUDA_INIT="100")
+    assert (found["code"], found["out"]) == (77, "")
+    assert "No copy large enough was made" in str(found["err"])
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+@pytest.mark.parametrize(
+    "lacks", ["cuPointerGetAttributes", "cuStreamIsCapturing", "cuCtxGetId", "cuStreamWaitEvent", "cuEventRecord"]
+)
+def test_with_a_driver_too_old_for_a_function_no_copy_is_lost(
+    lacks: str, random_copies: Path, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    old = compiled("fake_cuda.cpp", lacks)
+    told, counts = accelerated([random_copies, "dlsym", "400"], old, tmp_path, "eager,min=4096")
+    assert told == "copies: 400\nwrong: 0\n"
+    # Of memory that the driver cannot tell apart nothing is known.
+    assert (counts.moved == []) == (lacks == "cuPointerGetAttributes")
+
+
+@pytest.mark.parametrize("order", ["before", "behind"])
+@pytest.mark.parametrize("how", [(), ("-DBY_HANDLE",)], ids=["next", "by-handle"])
+def test_another_library_that_hooks_the_same_calls_sees_and_passes_them(
+    how: tuple[str, ...], order: str, program: Path, build: Callable[..., Path], driver: Path, tmp_path: Path
+) -> None:
+    other = build("other_hooks.cpp", "-shared", "-fPIC", *how)
+    variables = accelerating(tmp_path)
+    ours = variables["LD_PRELOAD"]
+    variables["LD_PRELOAD"] = f"{other} {ours}" if order == "before" and not IS_SANITIZED else f"{ours} {other}"
+    for reach in ("linked",) if IS_SANITIZED else ("linked", "dlsym"):
+        words: list[str | Path] = [program, reach, "4"]
+        alone = ran(words, driver)
+        done = ran(words, driver, **variables)
+        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), done.stderr
+        if reach == "linked":
+            assert int(done.stderr.rpartition("seen by others: ")[2]) > 10
+    assert sum(row.copies for row in read_counts(tmp_path).moved) > 0
+
+
+# What the driver has too little of, does not know, or says differently than elsewhere.
+SURROUNDINGS = {
+    "no-page-locked-memory": {"FAKE_CUDA_LOCKED": "0"},
+    "little-page-locked-memory": {"FAKE_CUDA_LOCKED": "300000"},
+    "wsl": {"FAKE_CUDA_LOCKED": "4194304", "FAKE_CUDA_FAIL": "cuMemHostRegister_v2"},
+    "confidential": {"FAKE_CUDA_CONFIDENTIAL": "1"},
+    "expandable-segments": {"FAKE_CUDA_SEGMENTS": "2097152"},
+    "two-devices": {"FAKE_CUDA_DEVICES": "2"},
+    "strict": {"FAKE_CUDA_STRICT": "1"},
+}
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_copies_are_right_whatever_the_driver_is_like(
+    surroundings: str, random_copies: Path, driver: Path, tmp_path: Path
+) -> None:
+    more = SURROUNDINGS[surroundings]
+    told, counts = accelerated([random_copies, "thread", "1000"], driver, tmp_path, "eager,min=4096", **more)
+    assert told == "copies: 1000\nwrong: 0\n"
+    assert sum(row.copies for row in counts.moved) > 100
+    assert counts.left["failed"] == (0, 0)
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+@pytest.mark.parametrize("words", [("prlimit", "--nproc=1"), ("taskset", "-c", "0")], ids=["no-threads", "one-cpu"])
+def test_copies_are_right_with_few_threads(
+    words: tuple[str, ...], random_copies: Path, driver: Path, tmp_path: Path
+) -> None:
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"needs {words[0]}")
+    # By itself, as it is without being told to take every copy.
+    told, counts = accelerated([*words, random_copies, "thread", "1000", "1", "1"], driver, tmp_path, "min=4096")
+    assert told == "copies: 1000\nwrong: 0\n"
+    assert counts.left["failed"] == (0, 0)
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+def test_a_program_that_is_killed_leaves_nothing_behind(random_copies: Path, driver: Path, tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    before = {path.name for path in shared.iterdir() if "isthmus" in path.name}
+    words = ["timeout", "--signal=KILL", "2", random_copies, "thread", "100000000"]
+    found = command_line(["--report"], words, driver, TMPDIR=str(tmp_path), ISTHMUS_ACCELERATE_OPTIONS="eager,min=4096")
+    assert found["code"] in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    # What it did until then is told, and nothing is left of it.
+    assert "What Isthmus did for timeout" in str(found["err"])
+    assert "copies of" in str(found["err"])
+    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in shared.iterdir() if "isthmus" in path.name} == before

@@ -13,11 +13,6 @@ from tests.integration.accelerate.programs import IS_SANITIZED, accelerated, acc
 REACH = "thread"
 
 
-@pytest.fixture(scope="module")
-def random_copies(build: Callable[..., Path]) -> Path:
-    return build("random_copies.cpp", "-O2")
-
-
 @pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
 @pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.thorough)])
 def test_random_copies_of_all_forms_are_right(random_copies: Path, count: int, driver: Path, tmp_path: Path) -> None:

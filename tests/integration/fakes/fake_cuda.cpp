@@ -7,7 +7,8 @@
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
 // with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
 // the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
-// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte. What would
+// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte;
+// FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would
 // hang or harm a real one, a call in the child of a fork, on the default stream while a stream that waits for it
 // records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and
 // copies keep each other waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which

@@ -1,6 +1,7 @@
 // What the fake CUDA driver has allocated and locked: what is known of an address, how much there is, what was leaked.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -119,6 +120,22 @@ class Memory {
 // Never destroyed: programs give back what they hold at the very end.
 inline Memory& memory = *new Memory;
 
+// A device in confidential mode has no page-locked memory: what is asked for is managed.
+inline bool is_confidential() {
+    return std::getenv("FAKE_CUDA_CONFIDENTIAL") != nullptr;
+}
+
+// Where an address's memory begins, and how much it is: of the device's, mapped of segments of FAKE_CUDA_SEGMENTS bytes
+// as allocators map them into a range of their own (cuMemMap), its segment.
+inline std::pair<Address, std::size_t> segment_of(const std::pair<const Address, Block>& block, Address address) {
+    const auto& [begin, of] = block;
+    const char* text = std::getenv("FAKE_CUDA_SEGMENTS");
+    if (text == nullptr || of.kind != Kind::device) return {begin, of.bytes};
+    const std::size_t segment = std::strtoull(text, nullptr, 10);
+    const std::size_t first = (address - begin) / segment * segment;
+    return {begin + first, std::min(segment, of.bytes - first)};
+}
+
 // What a pointer's attribute is, and how many bytes the driver writes of it.
 inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address address) {
     const auto* found = memory.find(address);
@@ -130,10 +147,10 @@ inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address
                     8};
         case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
         case 3: return {is_known ? address : 0, 8};
-        case 8: return {is_known && found->second.kind == Kind::managed, 1};
+        case 8: return {is_known && (found->second.kind == Kind::managed || (is_locked && is_confidential())), 1};
         case 9: return {is_known ? static_cast<std::uint64_t>(found->second.context->device) : std::uint64_t(-2), 4};
-        case 11: return {is_known ? found->first : 0, 8};
-        case 12: return {is_known ? found->second.bytes : 0, 8};
+        case 11: return {is_known ? segment_of(*found, address).first : 0, 8};
+        case 12: return {is_known ? segment_of(*found, address).second : 0, 8};
         default: return {0, 0};
     }
 }
