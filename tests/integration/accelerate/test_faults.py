@@ -128,7 +128,7 @@ def test_copies_are_right_with_few_threads(
 def test_a_program_that_is_killed_leaves_nothing_behind(random_copies: Path, driver: Path, tmp_path: Path) -> None:
     shared = Path("/dev/shm")
     before = {path.name for path in shared.iterdir() if "isthmus" in path.name}
-    words = ["timeout", "--signal=KILL", "2", random_copies, "thread", "100000000"]
+    words: list[str | Path] = ["timeout", "--signal=KILL", "2", random_copies, "thread", "100000000"]
     found = command_line(["--report"], words, driver, TMPDIR=str(tmp_path), ISTHMUS_ACCELERATE_OPTIONS="eager,min=4096")
     assert found["code"] in (-signal.SIGKILL, 128 + signal.SIGKILL)
     # What it did until then is told, and nothing is left of it.
