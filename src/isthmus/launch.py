@@ -125,6 +125,11 @@ def why_not_preloaded(program: str) -> str:
     return ""
 
 
+def has_driver() -> bool:
+    """Whether programs find a CUDA driver on this machine."""
+    return bool(driver_version())
+
+
 def _rights_of_others(program: Path, status: os.stat_result) -> str:
     """What a program may do that we may not, in words; empty where that is nothing."""
     if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():

@@ -100,8 +100,7 @@ def _run(
     from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
     from isthmus.commands._trace_files import check_folder
-    from isthmus.cupti import driver_version
-    from isthmus.launch import accelerated_environment, run, why_not_preloaded
+    from isthmus.launch import accelerated_environment, has_driver, run, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
     if output is not None:
@@ -110,7 +109,7 @@ def _run(
     with suppress(OSError):
         if why := why_not_preloaded(command[0]):
             to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
-        elif not driver_version():
+        elif not has_driver():
             to_stderr("isthmus: no CUDA driver is found (libcuda.so.1); what runs on this machine runs without Isthmus")
     counted = report or output is not None or wanted.verify
     folder = _folder() if counted else None
