@@ -1,7 +1,6 @@
 """Which tensors share memory, so that copies of them share it, too: tied weights, views, slices of one buffer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 
@@ -11,31 +10,23 @@ _GAP_BYTES = 512
 _LARGEST_ELEMENT_BYTES = 16
 
 
-@dataclass
 class Area:
-    """Bytes [begin, end) of one storage, and the tensors in it, in the order of their first bytes."""
+    """Bytes of one storage that are copied together, and the tensors in them."""
 
-    tensors: list[torch.Tensor]
-    begin: int
-    end: int
-
-    def is_shared(self) -> bool:
-        """Whether it is more than one tensor by itself."""
-        return len(self.tensors) > 1
-
-    def source(self) -> torch.Tensor:
-        """What is copied: the only tensor, or all bytes."""
-        first = self.tensors[0]
-        if not self.is_shared():
-            return first.detach()
-        whole = torch.empty(0, dtype=torch.uint8, device=first.device)
-        return whole.set_(first.untyped_storage(), self.begin, (self.end - self.begin,), (1,))
+    def __init__(self, tensors: list[torch.Tensor], begin: int, end: int) -> None:
+        self.tensors = tensors
+        self._begin = begin - begin % _LARGEST_ELEMENT_BYTES
+        # What is copied: the only tensor, or all bytes.
+        self.source = tensors[0].detach()
+        if len(tensors) > 1:
+            whole = torch.empty(0, dtype=torch.uint8, device=tensors[0].device)
+            self.source = whole.set_(tensors[0].untyped_storage(), self._begin, (end - self._begin,), (1,))
 
     def views(self, copied: torch.Tensor) -> list[torch.Tensor]:
-        """The tensors again, in a copy of `source()`."""
-        if not self.is_shared():
+        """The tensors again, in a copy of `source`."""
+        if len(self.tensors) == 1:
             return [copied]
-        return [_view(tensor, copied, self.begin) for tensor in self.tensors]
+        return [_view(tensor, copied, self._begin) for tensor in self.tensors]
 
 
 def areas_of(tensors: Iterable[torch.Tensor]) -> list[Area]:
@@ -47,16 +38,15 @@ def areas_of(tensors: Iterable[torch.Tensor]) -> list[Area]:
     areas: list[Area] = []
     for found in by_storage.values():
         found.sort(key=lambda one: one[:2])
-        own: list[Area] = []
-        for begin, end, tensor in found:
-            if own and begin <= own[-1].end + _GAP_BYTES:
-                own[-1].tensors.append(tensor)
-                own[-1].end = max(own[-1].end, end)
+        together, first, reached = [found[0][2]], *found[0][:2]
+        for begin, end, tensor in found[1:]:
+            if begin <= reached + _GAP_BYTES:
+                together.append(tensor)
+                reached = max(reached, end)
             else:
-                own.append(Area([tensor], begin, end))
-        areas += own
-    for area in areas:
-        area.begin -= area.begin % _LARGEST_ELEMENT_BYTES
+                areas.append(Area(together, first, reached))
+                together, first, reached = [tensor], begin, end
+        areas.append(Area(together, first, reached))
     return areas
 
 

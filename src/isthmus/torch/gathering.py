@@ -26,7 +26,7 @@ def gathered_to_host(
     small: dict[torch.device, list[Area]] = {}
     left: list[Area] = []
     for area in areas:
-        source = area.source()
+        source = area.source
         gathers = source.device.type == "cuda" and source.nbytes < _SMALL_BYTES and source.is_contiguous()
         (small.setdefault(source.device, []) if gathers else left).append(area)
     filled: list[tuple[Area, torch.Tensor]] = []
@@ -53,7 +53,7 @@ def _blocks(areas: list[Area]) -> Iterator[list[Area]]:
 
 
 def _padded(area: Area) -> int:
-    return -(-int(area.source().nbytes) // _ALIGNMENT) * _ALIGNMENT
+    return -(-int(area.source.nbytes) // _ALIGNMENT) * _ALIGNMENT
 
 
 def _gathered(areas: list[Area], session: isthmus.Session | None) -> list[tuple[Area, torch.Tensor]]:
@@ -63,7 +63,7 @@ def _gathered(areas: list[Area], session: isthmus.Session | None) -> list[tuple[
     places: list[int] = []
     size = 0
     for area in areas:
-        source = area.source()
+        source = area.source
         flat = source.reshape(-1).view(torch.uint8)
         places.append(size)
         pieces += [flat, padding[: _padded(area) - flat.nbytes]]
@@ -73,7 +73,7 @@ def _gathered(areas: list[Area], session: isthmus.Session | None) -> list[tuple[
     isthmus.copy(host, block, stream=torch.cuda.current_stream(device), session=session)
     filled = []
     for area, place in zip(areas, places, strict=True):
-        source = area.source()
+        source = area.source
         part = host[place : place + source.nbytes]
         filled.append((area, part.view(source.dtype).view(source.shape)))
     return filled

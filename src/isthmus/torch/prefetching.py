@@ -1,5 +1,6 @@
 """Batches on a device while the next ones are on their way there, in place of threads that pin memory."""
 
+import functools
 import operator
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, NamedTuple
@@ -32,7 +33,6 @@ class Prefetched(Iterable[Any]):
         self._device = device
         self._depth = depth
         self._session = session
-        self._stream: torch.cuda.Stream | None = None
 
     def __len__(self) -> int:
         if not isinstance(self._loader, Sized):
@@ -61,10 +61,7 @@ class Prefetched(Iterable[Any]):
         device = self._device
         if device.index is None:
             device = torch.device("cuda", torch.cuda.current_device())
-        # One for all epochs: the allocator keeps memory by streams.
-        if self._stream is None or self._stream.device != device:
-            self._stream = torch.cuda.Stream(device)
-        stream, session = self._stream, self._session
+        stream, session = _stream_of(device), self._session
         # Asked for by this thread, which workers of the loader are forked from.
         ahead = Ahead(iter(self._loader), lambda batch: _move(batch, device, stream, session), self._depth)
         try:
@@ -111,6 +108,12 @@ def prefetch(
     return Prefetched(loader, torch_device(device), ahead, session)
 
 
+@functools.cache
+def _stream_of(device: torch.device) -> "torch.cuda.Stream":
+    """One for all loaders and epochs of a device: torch keeps memory by streams, and another one would get it anew."""
+    return torch.cuda.Stream(device)
+
+
 def _move(batch: Any, device: torch.device, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
     made: dict[int, torch.Tensor] = {}
     pageable: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -119,11 +122,11 @@ def _move(batch: Any, device: torch.device, stream: "torch.cuda.Stream", session
         if tensor.device.type != "cpu":
             return tensor
         if id(tensor) not in made:
-            if is_plain(tensor) and not tensor.is_pinned():
+            if is_plain(tensor) and not tensor.requires_grad and not tensor.is_pinned():
                 made[id(tensor)] = there = torch.empty_like(tensor, device=device)
                 pageable.append((there, tensor))
             else:
-                made[id(tensor)] = tensor.to(device, non_blocking=True)
+                made[id(tensor)] = tensor.to(device, non_blocking=True).requires_grad_(tensor.requires_grad)
         return made[id(tensor)]
 
     with torch.no_grad(), torch.cuda.device(device), torch.cuda.stream(stream):

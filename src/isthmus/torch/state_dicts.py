@@ -81,9 +81,8 @@ def _copies_of(
         filled, left = gathered_to_host(areas, session)
         yield from filled
     for area in left:
-        source = area.source()
-        there = torch.empty_like(source, device=target)
-        pairs.append((there, source))
+        there = torch.empty_like(area.source, device=target)
+        pairs.append((there, area.source))
         yield area, there
 
 

@@ -19,14 +19,13 @@ _COPIED = {
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether it is its elements in memory and nothing else: neither sparse, lazily negated, wrapped nor tracked."""
+    """Whether it is its elements in memory and nothing else: neither sparse, lazily negated nor wrapped."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.layout is torch.strided
         and tensor.dtype in _COPIED
         and not tensor.is_conj()
         and not tensor.is_neg()
-        and not (tensor.requires_grad and torch.is_grad_enabled())
     )
 
 

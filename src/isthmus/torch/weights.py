@@ -9,8 +9,8 @@ import torch
 
 import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
-from isthmus.files import open_plain
 from isthmus.torch.tensors import torch_device
+from isthmus.transfer.file_copies import open_source
 from isthmus.weights import Header, Tensor, place, read_header, read_index
 
 _DTYPES = {
@@ -75,11 +75,7 @@ def _index(path: Path) -> dict[Path, set[str]]:
 def _load(
     path: Path, names: Collection[str] | None, device: torch.device, session: isthmus.Session | None
 ) -> dict[str, torch.Tensor]:
-    try:
-        file = open_plain(path)
-    except RunFileError as error:
-        raise UsageError(str(error)) from None
-    with file:
+    with open_source(path) as file:
         header = read_header(file, str(path))
         wanted = _wanted(header, names, path)
         dtypes = {tensor.name: _dtype(tensor, path) for tensor in wanted}
