@@ -30,14 +30,15 @@ def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def tensors(value: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], torch.Tensor]]:
-    """Each tensor with the keys, indices and names of fields that lead to it."""
+    """Each tensor that `mapped` changes, in its order, with the keys, indices and names of fields that lead to it."""
     if isinstance(value, torch.Tensor):
         yield path, value
         return
     if isinstance(value, Mapping):
         parts: Iterator[tuple[object, Any]] = iter(value.items())
     elif isinstance(value, list | tuple):
-        parts = iter(enumerate(value))
+        sizes = 1 if isinstance(value, PackedSequence) else None
+        parts = ((at, one) for at, one in enumerate(value) if at != sizes)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = _fields(value)
     else:

@@ -88,7 +88,7 @@ def _copies_of(
 
 def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Session | None) -> Any:
     there = dict(tensors(out))
-    pairs: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
+    pairs: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
     for path, tensor in tensors(state):
         place = "".join(f"[{key!r}]" for key in path)
         to = there.get(path)
@@ -98,8 +98,10 @@ def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Se
             raise UsageError(f"out has {_text(to)} at {place}, and the state has {_text(tensor)}")
         if target is not None and to.device != target:
             raise WrongType(f"out has a tensor on {to.device} at {place}; expected one on the host")
-        # Tied weights are copied once.
-        pairs[id(tensor), to.data_ptr() if is_plain(to) else id(to)] = (to.detach(), tensor.detach())
+        # Tied weights, which a module gives as tensors of their own, are copied once.
+        has_memory = is_plain(to) and is_plain(tensor)
+        key = (to.data_ptr(), tensor.data_ptr(), to.stride(), tensor.stride(), to.shape) if has_memory else path
+        pairs[key] = (to.detach(), tensor.detach())
     copy_all(list(pairs.values()), session)
     places = iter([there[path] for path, _ in tensors(state)])
     return mapped(state, lambda _: next(places))

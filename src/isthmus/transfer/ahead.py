@@ -34,8 +34,8 @@ class Ahead(Generic[Item]):
         self._ended = self._stopped = False
         # A daemon: nobody but close() waits for it, which the end of the process calls before threads are cut off.
         self._thread = threading.Thread(target=self._run, args=(source, make), name="isthmus prefetch", daemon=True)
-        _running.add(self)
         self._thread.start()
+        _running.add(self)
 
     def take(self) -> Item:
         """The next item, waited for. Raises StopIteration after the last one, and what source or `make` raised."""

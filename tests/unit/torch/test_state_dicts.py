@@ -87,6 +87,31 @@ def test_what_shared_memory_shares_it(device: str) -> None:
 
 
 @everywhere
+def test_tied_weights_of_a_module_stay_tied_and_are_copied_once(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = torch.nn.ModuleDict({name: torch.nn.Linear(30, 30, bias=False) for name in "ab"}).to(device)
+    model["b"].weight = model["a"].weight
+    state = model.state_dict()
+    assert state["a.weight"] is not state["b.weight"]
+    host = state_dict_to_host(state)
+    assert host["a.weight"].data_ptr() == host["b.weight"].data_ptr()
+    copied: list[Any] = []
+    monkeypatch.setattr("isthmus.torch.state_dicts.copy_all", lambda pairs, _session: copied.extend(pairs))
+    state_dict_to_host(state, out=host)
+    assert len(copied) == 1
+
+
+def test_packed_sequences_in_a_state_come_too() -> None:
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3), torch.ones(2)])
+    state = {"packed": packed, "after": torch.zeros(4)}
+    host = state_dict_to_host(state)
+    packed.data.mul_(3)
+    state["after"].add_(1)
+    filled = state_dict_to_host(state, out=host)
+    assert torch.equal(filled["packed"].data, packed.data)
+    assert torch.equal(filled["after"], torch.ones(4))
+
+
+@everywhere
 def test_the_way_back_gives_the_same(device: str) -> None:
     state = state_on(device)
     host = state_dict_to_host(state)
