@@ -10,6 +10,7 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_transfer(module);
     isthmus::bindings::bind_allocation(module);
     isthmus::bindings::bind_trip(module);
+    isthmus::bindings::bind_interference(module);
     isthmus::bindings::bind_latency(module);
     isthmus::bindings::bind_concurrent(module);
     isthmus::bindings::bind_pieces(module);

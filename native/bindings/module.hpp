@@ -26,6 +26,7 @@ void bind_streams(nanobind::module_& module);
 void bind_transfer(nanobind::module_& module);
 void bind_allocation(nanobind::module_& module);
 void bind_trip(nanobind::module_& module);
+void bind_interference(nanobind::module_& module);
 void bind_latency(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);

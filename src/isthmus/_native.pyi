@@ -549,6 +549,39 @@ def create_transfer(
     that is copied to are given back to the system before each transfer.
     """
 
+class InterferenceSamples(TypedDict):
+    alone_seconds: list[float]
+    beside_seconds: list[float]
+    host_seconds: list[float]
+
+class Interference:
+    """One timed case: work that runs by itself, and then while copies go on beside it."""
+
+    def poison(self) -> None:
+        """Overwrite the destination."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> InterferenceSamples:
+        """Turns of the work alone, beside copies, and alone: its times, and those of one copy meanwhile."""
+    def verify(self) -> tuple[int, int]:
+        """8-byte words of the last copy that differ, and the first of them."""
+
+def create_interference(
+    neighbour: str,
+    load: Buffer,
+    way: str,
+    to: Buffer,
+    from_: Buffer,
+    bytes: int,
+    seed: int,
+    seconds: float,
+    blocks: int = 0,
+    session: Session | None = None,
+) -> Interference:
+    """Work that takes `seconds` alone, beside copies of the pattern of `seed`.
+
+    The neighbour is ``compute``, ``memory`` (both on `load`, device memory) or ``thread``; the way ``copy``,
+    ``isthmus`` (by `session`), or ``kernel`` of at most so many blocks. Raises UsageError for what makes no sense.
+    """
+
 def create_chase(
     device: Device, memory: Buffer, offset: int, bytes: int, stride_bytes: int, hops: int, shuffled: bool = False
 ) -> Chase:

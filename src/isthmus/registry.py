@@ -70,6 +70,7 @@ EXPERIMENTS = (
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),
+    Experiment("interference", "what each way of copying costs kernels and threads that run beside it", 12),
     Experiment("latency", "one access to other memory, a launch, an event, a wait; copies within the device", 11),
 )
 MEASURED = tuple(sorted(EXPERIMENTS, key=lambda each: each.name))

@@ -9,6 +9,7 @@ from isthmus.plan.ways import step_name
 from isthmus.plan.words import (
     answer_words,
     basis_words,
+    beside_words,
     moved_bytes,
     need_words,
     ruled_out_words,
@@ -26,6 +27,7 @@ __all__ = [
     "answer",
     "answer_words",
     "basis_words",
+    "beside_words",
     "measured_plan",
     "moved_bytes",
     "need_words",

@@ -42,7 +42,8 @@ class Plan:
     `unknown` has ways that cannot be had on the device, and `unpriced` those that can and have no time, with reasons;
     while there are such, none is the fastest. `scale` is what the times of less data were multiplied by.
     `exceeded_bytes` is the device's memory where the need is larger than that, else 0; `wrong` counts cases whose data
-    did not arrive.
+    did not arrive. `beside` is what the fastest way costs what runs beside it: by neighbour the share by which its work
+    takes longer, where the run has measured that.
     """
 
     need: Need
@@ -55,6 +56,7 @@ class Plan:
     scale: float = 1.0
     exceeded_bytes: int = 0
     wrong: int = 0
+    beside: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def fastest(self) -> Way | None:

@@ -8,6 +8,7 @@ from typing import Any
 from isthmus.plan.answer import Plan
 from isthmus.plan.buffers import BUFFER_EXPERIMENTS, buffer_ways
 from isthmus.plan.managed import managed_ways
+from isthmus.plan.neighbours import beside
 from isthmus.plan.pieces import pieces_ways
 from isthmus.plan.pipelines import PIPELINE_EXPERIMENTS, pipeline_ways
 from isthmus.plan.sections import section_ways
@@ -36,7 +37,8 @@ def answer(run: Run, need: Need) -> Plan:
     wrong = sum(case.verified == "no" for case in run.cases)
     plan = _PLANNERS[type(need)](run, need)
     ways = tuple(replace(way, seconds=_predicted(way.seconds)) for way in plan.ways)
-    return on_device(replace(plan, ways=ways, run=run.run, wrong=wrong), device)
+    costs = beside(run, need, ways[0].name) if ways else {}
+    return on_device(replace(plan, ways=ways, run=run.run, wrong=wrong, beside=costs), device)
 
 
 def _predicted(seconds: Interval) -> Interval:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from isthmus.analysis.interference.words import percent_words
 from isthmus.analysis.managed.model import MANAGED_WAYS
 from isthmus.analysis.managed.words import way_label
 from isthmus.analysis.phrases import memory_label, memory_name
@@ -140,6 +141,14 @@ def basis_words(plan: Plan) -> str:
     if plan.timed.need == plan.need:
         return text
     return sentences([text, say("plan.instead", need=need_words(plan.timed.need), factor=factor_words(plan.scale))])
+
+
+def beside_words(plan: Plan) -> str:
+    """What the first way costs what runs beside it; empty where that is not known."""
+    if not plan.beside:
+        return ""
+    told = [say(f"plan.beside_{name}", percent=percent_words(share)) for name, share in plan.beside.items()]
+    return say("plan.beside", costs=say("common.comma").join(told))
 
 
 def warning_words(plan: Plan) -> list[str]:

@@ -14,7 +14,7 @@ Direction = Literal["h2d", "d2h", "both", "peer"]
 CommandMetric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
 # Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the
 # CPU's (the paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time,
-# but of what elapsed.
+# but of what elapsed. Of work beside copies what it takes without and with them.
 Metric = Literal[
     CommandMetric,
     "in_seconds",
@@ -25,6 +25,8 @@ Metric = Literal[
     "unpack_seconds",
     "mpi_seconds",
     "elapsed_seconds",
+    "alone_seconds",
+    "beside_seconds",
 ]
 # What rates are made of; a phase besides may have had nothing to do.
 RATED = ("host_seconds", "device_seconds", "enqueue_seconds", "elapsed_seconds")
@@ -117,6 +119,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     halo: Count | None = None  # columns of a halo
     compiler: str = ""  # of a program that was measured
     cut: str = ""  # ranks down and across, 2x3, where rows are cut too
+    blocks: Count | None = None  # of 1,024 threads, of a kernel that copies; 0 for as many as fill the device
+    neighbour: str = ""  # what runs beside the copies
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
     faults: list[Faults] = []
     spans: list[Span] = []  # of one pass with events around every stage

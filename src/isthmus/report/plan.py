@@ -12,6 +12,7 @@ from isthmus.plan import (
     Way,
     answer_words,
     basis_words,
+    beside_words,
     moved_bytes,
     need_words,
     ruled_out_words,
@@ -44,6 +45,8 @@ def plan_document(plan: Plan, *, explain: bool = False, snippet: str | None = No
 def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block]:
     yield Answer((answer_words(plan),))
     yield Prose(basis_words(plan), "small")
+    if text := beside_words(plan):
+        yield Prose(text, "small")
     yield from (Prose(f"! {warning}", "warning") for warning in warning_words(plan))
     if plan.ways:
         yield Table((_ways(plan),))
@@ -157,6 +160,7 @@ def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:
         "unpriced": plan.unpriced,
         "unknown": plan.unknown,
         "exceeded_bytes": plan.exceeded_bytes,
+        "beside": plan.beside,
         "snippet": {"language": snippet, "way": way.name, "code": snippet_of(plan.need, way, snippet)}
         if way and snippet
         else None,

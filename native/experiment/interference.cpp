@@ -1,0 +1,238 @@
+// One timed case: work that runs by itself, and then while copies go on beside it.
+#include "experiment/interference.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "backend/launch.hpp"
+#include "base/threads.hpp"
+#include "experiment/session_copy.hpp"
+#include "transfer/session/session.hpp"
+
+namespace isthmus::experiment {
+namespace {
+
+constexpr std::uint8_t poison_byte = 0xA5;
+// Launches of a compute-bound neighbour: copies that begin meanwhile meet kernels that begin, too.
+constexpr std::uint64_t compute_launches = 8;
+constexpr std::uint32_t most_rounds = 1U << 30;
+constexpr std::uint64_t thread_rounds = 1000;  // of one unit of a thread's work
+constexpr double least_copies = 4;             // beside the neighbour
+// No neighbour is so slow that its first piece of work takes longer.
+constexpr int most_doublings = 48;
+
+}  // namespace
+
+// When each copy began and ended.
+struct Interference::Copies {
+    std::atomic<std::size_t> ended = 0;
+    std::atomic<bool> left = false;  // nobody copies any more
+    std::vector<std::pair<TimePoint, TimePoint>> times;
+};
+
+Interference::~Interference() = default;
+
+Interference::Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
+                           std::shared_ptr<Buffer> destination, std::shared_ptr<Buffer> source,
+                           std::shared_ptr<Session> copies)
+    : plan_(plan),
+      load_(std::move(load)),
+      destination_(std::move(destination)),
+      source_(std::move(source)),
+      copies_(std::move(copies)) {}
+
+Result<std::unique_ptr<Interference>> Interference::create(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
+                                                           std::shared_ptr<Buffer> destination,
+                                                           std::shared_ptr<Buffer> source,
+                                                           std::shared_ptr<Session> copies) {
+    if (is_on_device(destination->kind()) == is_on_device(source->kind()) || !is_on_device(load->kind())) {
+        return Status(Code::invalid_argument,
+                      "copies go between host memory and the device, and the work's memory is the device's");
+    }
+    for (const auto& buffer : {destination, source}) {
+        if (buffer->session().device_handle() != load->session().device_handle()) {
+            return Status(Code::invalid_argument, "the buffers belong to different devices");
+        }
+    }
+    if ((plan.way == CopyWay::isthmus) != (copies != nullptr)) {
+        return Status(Code::invalid_argument, "copies by the library, and these alone, need a session");
+    }
+    if (plan.bytes == 0 || !(plan.seconds > 0)) {
+        return Status(Code::invalid_argument, "copies have at least one byte, and work takes some time");
+    }
+    std::unique_ptr<Interference> made(
+        new Interference(plan, std::move(load), std::move(destination), std::move(source), std::move(copies)));
+    ISTHMUS_TRY(made->prepare());
+    return made;
+}
+
+Status Interference::prepare() {
+    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(to, destination_->region(0, plan_.bytes));
+    ISTHMUS_TRY_ASSIGN(from, source_->region(0, plan_.bytes));
+    ISTHMUS_TRY_ASSIGN(region, load_->region(0, load_->bytes()));
+    to_ = to;
+    from_ = from;
+    region_ = region;
+    if (plan_.way == CopyWay::kernel) {
+        const MemoryKind host = is_on_device(to.allocation->kind()) ? from.allocation->kind() : to.allocation->kind();
+        if (auto why = device().why_no_reach(host)) return {Code::unsupported, *why};
+    }
+    for (std::unique_ptr<Stream>* stream : {&working_, &copying_}) {
+        ISTHMUS_TRY_ASSIGN(made, device().create_stream());
+        *stream = std::move(made);
+    }
+    for (std::unique_ptr<Event>* event : {&start_, &stop_}) {
+        ISTHMUS_TRY_ASSIGN(made, device().create_event());
+        *event = std::move(made);
+    }
+    return {};
+}
+
+Status Interference::poison() {
+    ISTHMUS_TRY(device().bind_thread());
+    return destination_->set_bytes(to_, poison_byte);
+}
+
+Result<Mismatch> Interference::verify() {
+    ISTHMUS_TRY(device().bind_thread());
+    return destination_->verify_pattern(to_, plan_.seed,
+                                        is_on_device(destination_->kind()) ? Side::device : Side::host);
+}
+
+Status Interference::copy() {
+    switch (plan_.way) {
+        case CopyWay::isthmus: return copy_by_session(*copies_, to_, from_);
+        case CopyWay::kernel:
+            return synchronized(
+                launch_few(device(), *copying_, plan_.blocks, kernel::copy, to_, from_, std::uint64_t{plan_.bytes}),
+                *copying_);
+        case CopyWay::copy: break;
+    }
+    return synchronized(device().copy(*copying_, to_, from_), *copying_);
+}
+
+Status Interference::enqueue_work(std::uint64_t amount) {
+    const std::uint64_t words = region_.bytes / sizeof(std::uint32_t);
+    if (plan_.neighbour == Neighbour::memory) {
+        for (std::uint64_t i = 0; i < amount; ++i) {
+            ISTHMUS_TRY(launch(device(), *working_, kernel::add, region_, words, std::uint32_t{1}));
+        }
+        return {};
+    }
+    const auto rounds = static_cast<std::uint32_t>(std::min<std::uint64_t>(amount, most_rounds));
+    for (std::uint64_t i = 0; i < compute_launches; ++i) {
+        ISTHMUS_TRY(launch(device(), *working_, kernel::work, region_, words, rounds));
+    }
+    return {};
+}
+
+Result<double> Interference::work(std::uint64_t amount) {
+    if (plan_.neighbour == Neighbour::thread) {
+        const TimePoint begin = now();
+        // The generator of isthmus_work; volatile, so that nobody works it out beforehand.
+        volatile std::uint32_t seen = 1;
+        std::uint32_t value = seen;
+        for (std::uint64_t i = 0; i < amount * thread_rounds; ++i)
+            value = value * 1664525U + 1013904223U + (value >> 7);
+        seen = value;
+        return seconds_between(begin, now());
+    }
+    ISTHMUS_TRY(device().record(*start_, *working_));
+    Status enqueued = enqueue_work(amount);
+    Status recorded = device().record(*stop_, *working_);
+    ISTHMUS_TRY(synchronized(enqueued.ok() ? std::move(recorded) : std::move(enqueued), *working_));
+    return device().seconds_between(*start_, *stop_);
+}
+
+Status Interference::calibrate() {
+    if (amount_ != 0) return {};
+    ISTHMUS_TRY(copy());
+    const TimePoint begin = now();
+    ISTHMUS_TRY(copy());
+    const double wanted = std::max(plan_.seconds, least_copies * seconds_between(begin, now()));
+    std::uint64_t amount = 1;
+    double took = 0;
+    for (int i = 0; i < most_doublings; ++i, amount *= 2) {
+        ISTHMUS_TRY_ASSIGN(seconds, work(amount));
+        took = seconds;
+        // What was enqueued first may have waited for the driver to get ready.
+        if (took >= wanted / 4) {
+            ISTHMUS_TRY_ASSIGN(again, work(amount));
+            took = again;
+            if (took >= wanted / 4) break;
+        }
+    }
+    amount_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(amount) * wanted / took));
+    return {};
+}
+
+Status Interference::go_on_copying(const std::atomic<bool>& enough, Copies& copies) {
+    ISTHMUS_TRY(device().bind_thread());
+    while (!enough) {
+        const TimePoint begin = now();
+        ISTHMUS_TRY(copy());
+        copies.times.emplace_back(begin, now());
+        ++copies.ended;
+        copies.ended.notify_one();
+    }
+    return {};
+}
+
+Result<Interference::Turn> Interference::turn() {
+    ISTHMUS_TRY_ASSIGN(before, work(amount_));
+    Copies copies;
+    Status copied;
+    std::atomic<bool> enough = false;
+    auto thread = start_thread("isthmus-beside", [&] {
+        copied = caught([&] { return go_on_copying(enough, copies); });
+        copies.left = true;
+        ++copies.ended;
+        copies.ended.notify_one();
+    });
+    if (!thread) return Status(Code::unsupported, "the system grants no thread for copies beside the work");
+    copies.ended.wait(0);
+    const TimePoint begin = now();
+    Result<double> beside = copies.left ? Result<double>(0.0) : work(amount_);
+    const TimePoint end = now();
+    enough = true;
+    thread->join();
+    ISTHMUS_TRY(std::move(copied));
+    if (!beside.ok()) return beside.take_status();
+    ISTHMUS_TRY_ASSIGN(after, work(amount_));
+    double seconds = 0;
+    std::size_t count = 0;
+    // The ones that had the neighbour beside them all the time; if there are none, the one that was under way.
+    for (const auto& [from, to] : copies.times) {
+        if (from < begin || to > end) continue;
+        seconds += seconds_between(from, to);
+        ++count;
+    }
+    if (count == 0)
+        return Turn{(before + after) / 2, beside.value(),
+                    seconds_between(copies.times.back().first, copies.times.back().second)};
+    return Turn{(before + after) / 2, beside.value(), seconds / static_cast<double>(count)};
+}
+
+Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY(calibrate());
+    InterferenceSamples samples;
+    for (std::vector<double>* each : {&samples.alone, &samples.beside, &samples.copies}) each->reserve(quota.most);
+    for (std::size_t i = 0; i < warmups; ++i) {
+        auto warm = turn();
+        if (!warm.ok()) return warm.take_status();
+    }
+    const TimePoint begin = now();
+    while (quota.wants_more(samples.alone.size(), begin)) {
+        ISTHMUS_TRY_ASSIGN(taken, turn());
+        samples.alone.push_back(taken.alone);
+        samples.beside.push_back(taken.beside);
+        samples.copies.push_back(taken.copy);
+    }
+    return samples;
+}
+
+}  // namespace isthmus::experiment

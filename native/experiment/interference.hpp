@@ -1,0 +1,93 @@
+// One timed case: work that runs by itself, and then while copies go on beside it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
+
+namespace isthmus::experiment {
+
+// What runs beside copies, and is slowed down by them.
+enum class Neighbour {
+    compute,  // a kernel on all multiprocessors that computes and touches next to no memory
+    memory,   // kernels that read and write device memory, one after another
+    thread,   // one thread of the host that computes
+};
+
+// How the copies are made.
+enum class CopyWay {
+    copy,     // by the driver
+    isthmus,  // by a session of the library
+    kernel,   // by a kernel, which has so many blocks
+};
+
+struct InterferencePlan {
+    Neighbour neighbour = Neighbour::compute;
+    CopyWay way = CopyWay::copy;
+    std::uint32_t blocks = 0;  // of a kernel, of copy_threads each; 0 for as many as fill the device
+    std::size_t bytes = 0;     // of one copy
+    std::uint64_t seed = 0;    // the source holds its pattern
+    double seconds = 0;        // the neighbour's work takes about so long alone, and at least as long as four copies
+};
+
+// In the order in which they were taken, as many of each.
+struct InterferenceSamples {
+    std::vector<double> alone;   // the neighbour's work, by itself: the mean of before and after what is beside
+    std::vector<double> beside;  // the same while copies go on
+    std::vector<double> copies;  // one of these copies, in the mean
+};
+
+class Interference {
+  public:
+    Interference(const Interference&) = delete;
+    Interference& operator=(const Interference&) = delete;
+    ~Interference();
+
+    // One of `destination` and `source` is device memory. `load` is the device memory that the neighbour works on.
+    // `copies` makes those of CopyWay::isthmus.
+    static Result<std::unique_ptr<Interference>> create(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
+                                                        std::shared_ptr<Buffer> destination,
+                                                        std::shared_ptr<Buffer> source,
+                                                        std::shared_ptr<Session> copies);
+
+    // Overwrites the destination.
+    Status poison();
+    // Turns of alone, beside, alone. The first call finds how much work takes the plan's time. Copies are made by one
+    // thread of their own, each begun when the one before has ended; one that fails ends the turn, and no copy is under
+    // way when this returns.
+    Result<InterferenceSamples> run(std::size_t warmups, Quota quota);
+    // What arrived of the last copy.
+    Result<Mismatch> verify();
+
+  private:
+    Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load, std::shared_ptr<Buffer> destination,
+                 std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies);
+    struct Copies;
+    struct Turn {
+        double alone = 0, beside = 0, copy = 0;
+    };
+    Device& device() { return load_->session().device(); }
+    Status prepare();
+    // The neighbour's work: seconds on the device's clock, of a thread on the host's.
+    Result<double> work(std::uint64_t amount);
+    Status enqueue_work(std::uint64_t amount);
+    Status copy();
+    Status calibrate();
+    // Until `enough` is set, with when each began and ended.
+    Status go_on_copying(const std::atomic<bool>& enough, Copies& copies);
+    Result<Turn> turn();
+
+    const InterferencePlan plan_;
+    std::shared_ptr<Buffer> load_, destination_, source_;
+    std::shared_ptr<Session> copies_;
+    Region to_, from_, region_;
+    std::unique_ptr<Stream> working_, copying_;
+    std::unique_ptr<Event> start_, stop_;
+    std::uint64_t amount_ = 0;
+};
+
+}  // namespace isthmus::experiment

@@ -1,0 +1,60 @@
+"""Rate against slowdown: kernels joined by their blocks, the library by its threads, beside work that computes."""
+
+from collections.abc import Iterator, Sequence
+
+from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, WAYS, Cost, costs, largest
+from isthmus.analysis.interference.words import percent_words, way_words
+from isthmus.analysis.labels import of_run
+from isthmus.analysis.phrases import memory_name
+from isthmus.document import chart
+from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.palette import numbered_look
+from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.language import capitalised, say
+from isthmus.record import Run, format_rate
+
+
+def cost_part(runs: Sequence[Run]) -> Part:
+    """A chart for each run and direction, beside the first neighbour that was measured."""
+    heading = say("interference_report.chart")
+    axes = (
+        Axis(say("interference_report.axis_rate"), scale="linear"),
+        Axis(say("interference_report.axis_slowdown"), scale="linear"),
+    )
+    charts = []
+    for index, run in enumerate(runs):
+        found = largest(costs(run))
+        for neighbour in [name for name in NEIGHBOURS if any(cost.neighbour == name for cost in found)][:1]:
+            for direction in DIRECTIONS:
+                shown = [cost for cost in found if (cost.neighbour, cost.direction) == (neighbour, direction)]
+                if curves := list(_curves(shown)):
+                    words = [say(f"interference_report.neighbour_{neighbour}"), direction.upper()]
+                    title = of_run(say("common.comma").join(words), runs, index)
+                    charts.append(Chart(title, f"{heading}: {title}", curves_chart(curves, *axes)))
+    legend = [LegendEntry(_name(*each), numbered_look(place)) for place, each in enumerate(WAYS)]
+    return Part(heading, say("interference_report.chart_note"), charts=tuple(charts), legend=tuple(legend))
+
+
+def _curves(shown: Sequence[Cost]) -> Iterator[Drawn]:
+    for place, (way, memory) in enumerate(WAYS):
+        name = _name(way, memory)
+        rows = tuple(
+            chart.row(
+                name,
+                cost.rate.median / 1e9,
+                *(100 * value for value in cost.slowdown),
+                way=way_words(cost),
+                rate=format_rate(cost.rate.median),
+                slowdown=f"{percent_words(cost.slowdown.median)} %",
+            )
+            for cost in shown
+            if (cost.way, cost.memory) == (way, memory)
+        )
+        if rows:
+            yield Drawn(name, numbered_look(place), rows)
+
+
+def _name(way: str, memory: str) -> str:
+    if way == "copy":
+        return capitalised(say("interference.copy", memory=memory_name(memory)))
+    return say(f"interference_report.curve_{way}")

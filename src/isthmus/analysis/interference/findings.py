@@ -1,0 +1,28 @@
+"""What the interference experiment says: what each way of copying costs each neighbour."""
+
+from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, costs, largest, telling
+from isthmus.analysis.interference.words import cost_words
+from isthmus.document.finding import Finding, Takeaway
+from isthmus.language import say, sentences
+from isthmus.record import Run
+
+
+def findings(run: Run) -> list[Finding]:
+    """One for each neighbour: both directions, the ways that tell most, of the largest copies."""
+    found = ((neighbour, _sentence(run, neighbour)) for neighbour in NEIGHBOURS)
+    return [Finding("note", f"interference_{neighbour}", text) for neighbour, text in found if text]
+
+
+def takeaway(run: Run) -> Takeaway | None:
+    """What the first neighbour that was measured pays; None where none was."""
+    found = findings(run)
+    return Takeaway(found[0].sentence) if found else None
+
+
+def _sentence(run: Run, neighbour: str) -> str:
+    texts = []
+    for direction in DIRECTIONS:
+        of_both = [cost for cost in largest(costs(run)) if (cost.neighbour, cost.direction) == (neighbour, direction)]
+        if ways := say("common.comma").join(map(cost_words, telling(of_both))):
+            texts.append(say(f"interference.beside_{neighbour}", direction=direction.upper(), ways=ways))
+    return sentences(texts)

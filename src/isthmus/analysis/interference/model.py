@@ -1,0 +1,91 @@
+"""What each way of copying cost each neighbour in a run, and the rate at which it copied meanwhile."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from isthmus.analysis.statistics.once import once
+from isthmus.record import Case, Interval, Run, median_interval
+
+NEIGHBOURS = ("compute", "memory", "thread")
+DIRECTIONS = ("h2d", "d2h")
+# Each way with the memory that it copies, as tables and charts show them.
+WAYS = (("copy", "pinned"), ("kernel", "pinned"), ("copy", "pageable"), ("isthmus", "pageable"))
+# The rate of a kernel that fills the link as well as any.
+_AS_GOOD = 0.97
+
+
+class Cost(NamedTuple):
+    """Of one way beside one neighbour: `slowdown` is the share by which its work took longer, the rate bytes/s."""
+
+    neighbour: str
+    way: str
+    memory: str
+    direction: str
+    bytes: int
+    blocks: int | None  # of a kernel; 0 for as many as fill the device
+    threads: int | None  # of the library
+    slowdown: Interval
+    rate: Interval
+    wide: bool
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """The way, whatever the neighbour, direction and size; kernels by blocks, all of the device last."""
+        return self.way, self.memory, self.blocks or (0 if self.blocks is None else 1 << 30), self.threads or 0
+
+
+@once()
+def costs(run: Run) -> Sequence[Cost]:
+    """In the order of the table; without those whose data was wrong."""
+    found = [cost for case in run.cases if case.experiment == "interference" and (cost := _cost(run, case))]
+    return sorted(found, key=_order)
+
+
+def _order(cost: Cost) -> tuple[object, ...]:
+    way, memory, blocks, threads = cost.key
+    place = WAYS.index((way, memory)), blocks, threads
+    return cost.bytes, DIRECTIONS.index(cost.direction), place, NEIGHBOURS.index(cost.neighbour)
+
+
+def _cost(run: Run, case: Case) -> Cost | None:
+    known = (case.method, case.host_memory) in WAYS and case.direction in DIRECTIONS and case.neighbour in NEIGHBOURS
+    alone, beside, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
+    # Each turn by itself: a device that changes its clock does so for both.
+    if not known or case.verified == "no" or not len(alone) == len(beside) == len(copies) > 0:
+        return None
+    if min(alone) <= 0 or min(copies) <= 0:
+        return None
+    ratio = median_interval([with_copies / without for with_copies, without in zip(beside, alone, strict=True)])
+    seconds = median_interval(copies)
+    return Cost(
+        neighbour=case.neighbour,
+        way=case.method,
+        memory=case.host_memory,
+        direction=str(case.direction),
+        bytes=case.bytes,
+        blocks=case.blocks,
+        threads=case.threads,
+        slowdown=Interval(ratio.median - 1, ratio.low - 1, ratio.high - 1),
+        rate=Interval(case.bytes / seconds.median, case.bytes / seconds.high, case.bytes / seconds.low),
+        wide=ratio.relative_half_width > run.settings.target_relative_half_width,
+    )
+
+
+def largest(found: Sequence[Cost]) -> Sequence[Cost]:
+    """Those of the largest copies, which are what answers rest on."""
+    size = max((cost.bytes for cost in found), default=0)
+    return [cost for cost in found if cost.bytes == size]
+
+
+def telling(found: Sequence[Cost]) -> Sequence[Cost]:
+    """Of one neighbour, direction and size the ways that tell most.
+
+    The driver's copies, the kernel with the fewest blocks that is as fast as any and that with all, and the library
+    with the most threads.
+    """
+    kernels = [cost for cost in found if cost.way == "kernel"]
+    best = max((cost.rate.median for cost in kernels), default=0.0)
+    enough = [cost for cost in kernels if cost.rate.median >= _AS_GOOD * best][:1]
+    packed = [cost for cost in found if cost.way == "isthmus"][-1:]
+    chosen = {id(cost) for cost in [*enough, *kernels[-1:], *packed]}
+    return [cost for cost in found if cost.way == "copy" or id(cost) in chosen]

@@ -1,0 +1,26 @@
+"""How ways of copying and what they cost are named."""
+
+from isthmus.analysis.interference.model import Cost
+from isthmus.analysis.phrases import memory_name
+from isthmus.language import say
+from isthmus.record import format_rate
+
+
+def way_words(cost: Cost) -> str:
+    """``a kernel of 2 blocks``, ``the driver's copy of pinned memory``, ``isthmus.copy with 12 threads``."""
+    if cost.way == "kernel":
+        return say("interference.kernel", count=cost.blocks) if cost.blocks else say("interference.kernel_all")
+    if cost.way == "isthmus":
+        return say("interference.isthmus", count=cost.threads or 1)
+    return say("interference.copy", memory=memory_name(cost.memory))
+
+
+def percent_words(share: float) -> str:
+    """``-1.5``, ``10``: per cent, with a decimal below ten."""
+    return f"{100 * share:.{0 if abs(share) >= 0.0995 else 1}f}"
+
+
+def cost_words(cost: Cost) -> str:
+    """``a kernel of 2 blocks 10 % at 49.6 GB/s``."""
+    percent, rate = percent_words(cost.slowdown.median), format_rate(cost.rate.median)
+    return say("interference.cost", way=way_words(cost), percent=percent, rate=rate)

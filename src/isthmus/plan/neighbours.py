@@ -1,0 +1,39 @@
+"""What a way costs what runs beside it, where the run has measured that."""
+
+from collections.abc import Mapping
+
+from isthmus.analysis.interference.model import NEIGHBOURS, Cost, costs, largest, telling
+from isthmus.record import BufferNeed, Need, PiecesNeed, Run, SectionNeed
+
+# Ways by what of them goes on beside others: a kernel over the link, threads that pack, the driver's copy of memory
+# that it stages by itself. All others are copies of memory that the device reaches by its copy engines.
+_KERNELS = {"kernel", "pack_kernel", "mapped"}
+_THREADS = {"isthmus", "pack", "pack_threads", "staging"}
+_STAGED = {"pageable"}
+
+
+def beside(run: Run, need: Need, way: str) -> Mapping[str, float]:
+    """By neighbour the share by which its work takes longer: the greater of both directions' where data goes both ways.
+
+    Empty where the run has nothing of it, and for needs that compute themselves or move pages.
+    """
+    if not isinstance(need, BufferNeed | PiecesNeed | SectionNeed):
+        return {}
+    directions = ("h2d", "d2h") if need.direction == "both" else (need.direction,)
+    found: dict[str, float] = {}
+    for neighbour in NEIGHBOURS:
+        for direction in directions:
+            shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
+            # The kernel that sessions take, with the fewest blocks that fill the link, comes before that with all.
+            cost = next((each for each in telling(shown) if _is_such(each, way)), None)
+            if cost is not None:
+                found[neighbour] = max(found.get(neighbour, cost.slowdown.median), cost.slowdown.median)
+    return found
+
+
+def _is_such(cost: Cost, way: str) -> bool:
+    if way in _KERNELS:
+        return cost.way == "kernel"
+    if way in _THREADS:
+        return cost.way == "isthmus"
+    return cost.way == "copy" and cost.memory == ("pageable" if way in _STAGED else "pinned")

@@ -1,0 +1,155 @@
+"""Copies beside other work: what is planned where, that turns are taken, and that what cannot be done says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from isthmus import _native
+from isthmus.errors import CallFailed, UsageError
+from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.interference import cases as interference
+from isthmus.experiment.interference.cases import plan
+from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.record import GIB, KIB, MIB, Case
+
+QUICK = Options(mode="quick", sizes=[256 * KIB])
+
+
+@pytest.fixture(params=["host", "opencl:0"])
+def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
+    skip_without(request.param)
+    return open_device(request.param)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interference, "_SHARED_LOADS", {"compute": 64 * KIB, "memory": MIB, "thread": 64 * KIB})
+    monkeypatch.setattr(interference, "_WORK_SECONDS", 0.001)
+
+
+def measured(device: OpenDevice, options: Options = QUICK) -> list[Case]:
+    """Every case after one visit, and those that are skipped."""
+    planned = plan(device, options, GIB)
+    found = list(planned.skipped)
+    for batch in planned.batches:
+        prepared = batch.prepare()
+        assert len(prepared.subjects) + len(prepared.ended) == batch.subjects
+        found += [case for ended in prepared.ended for case in ended]
+        for subject in prepared.subjects:
+            collected = Collected(subject.template)
+            subject.visit(Quota(0, 3, 3, 0.0), collected)
+            assert not collected.wrong
+            found += collected.cases(Rules())
+    return found
+
+
+def ways(cases: Sequence[Case]) -> set[tuple[str, str, int | None]]:
+    return {(case.method, case.host_memory, case.blocks) for case in cases}
+
+
+def test_every_neighbour_has_turns_beside_every_way_or_a_reason(device: OpenDevice) -> None:
+    found = measured(device)
+    assert {case.neighbour for case in found} == {"compute", "memory", "thread"}
+    assert {case.direction for case in found} == {"h2d", "d2h"}
+    assert [case for case in found if not case.series and not case.note] == []
+    expected = {("copy", "pinned", None), ("kernel", "pinned", 0), ("copy", "pageable", None)}
+    assert ways(found) == {*expected, ("isthmus", "pageable", None)}
+    for case in [case for case in found if case.series]:
+        samples = [case.samples(metric) for metric in ("alone_seconds", "beside_seconds", "host_seconds")]
+        assert [len(each) for each in samples] == [3, 3, 3]
+        assert min(min(each) for each in samples) > 0
+        assert case.verified == "yes"
+
+
+def test_a_device_with_memory_of_its_own_is_asked_about_blocks() -> None:
+    host = open_device("host")
+    host = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
+    found = [point for point in interference._points(host, Options(), 64 * MIB) if point.way == "kernel"]
+    assert {point.blocks for point in found} == {1, 2, 4, 8, 0}
+
+
+def test_chosen_kinds_and_directions_are_kept() -> None:
+    found = plan(open_device("host"), QUICK._replace(memory=["pinned"], directions=["d2h"]), GIB)
+    templates = [subject.template for batch in found.batches for subject in batch.prepare().subjects]
+    assert {case.host_memory for case in templates} == {"pinned"}
+    assert {case.direction for case in templates} == {"d2h"}
+
+
+def test_a_budget_is_kept() -> None:
+    found = plan(open_device("host"), QUICK, MIB)
+    assert not found.batches
+    assert all("--memory-budget" in case.note for case in found.skipped)
+
+
+def made(device: _native.Device, way: str = "copy", **changed: Any) -> _native.Interference:
+    given: dict[str, Any] = {
+        "neighbour": "compute",
+        "load": device.allocate("device", 64 * KIB),
+        "way": way,
+        "to": device.allocate("device", 64 * KIB),
+        "from_": device.allocate("pinned", 64 * KIB),
+        "bytes": 64 * KIB,
+        "seed": 3,
+        "seconds": 1e-4,
+    }
+    given["from_"].fill_pattern(0, 64 * KIB, 3)
+    return _native.create_interference(**given | changed)
+
+
+@pytest.mark.parametrize("way", ["copy", "kernel"])
+def test_what_arrived_is_checked(way: str) -> None:
+    device = open_device("host").native
+    beside = made(device, way)
+    beside.poison()
+    assert beside.verify()[0] == 64 * KIB // 8
+    beside.run(0, 1, 1, 0.0)
+    assert beside.verify()[0] == 0
+
+
+def test_copies_that_fail_end_the_turn() -> None:
+    device = open_device("host:fault=copy:fail").native
+    with pytest.raises(CallFailed):
+        made(device).run(0, 1, 1, 0.0)
+
+
+def test_wrong_data_is_no_figure() -> None:
+    device = open_device("host:fault=copy:partial")
+    (batch,) = plan(device, QUICK._replace(memory=["pinned"], directions=["h2d"]), GIB).batches
+    for subject in batch.prepare().subjects:
+        collected = Collected(subject.template)
+        subject.visit(Quota(0, 1, 1, 0.0), collected)
+        assert ("wrong data" in collected.wrong) == (subject.template.method == "copy")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"way": "magic"}, "no way 'magic'"),
+        ({"neighbour": "nobody"}, "no neighbour 'nobody'"),
+        ({"way": "isthmus"}, "need a session"),
+        ({"bytes": 0}, "at least one byte"),
+        ({"bytes": 128 * KIB}, "bytes"),
+        ({"seconds": 0.0}, "some time"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        made(open_device("host").native, **changed)
+
+
+def test_both_sides_on_the_device_are_refused() -> None:
+    device = open_device("host").native
+    with pytest.raises(UsageError, match="between host memory and the device"):
+        made(device, from_=device.allocate("device", 64 * KIB))
+
+
+def test_the_thread_computes_longer_beside_nothing_than_no_time() -> None:
+    samples = made(open_device("host").native, neighbour="thread", seconds=0.002).run(0, 3, 3, 0.0)
+    assert np.median(samples["alone_seconds"]) > 0.0005, "it was given work for about as long as was asked"
