@@ -223,6 +223,35 @@ def test_a_kernel_over_the_link_needs_no_staging_memory(device: _native.Device, 
     assert transfer.verify() == (0, 0, 0)
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize("width", [16, 24, 100, 4096])
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("method", ["kernel", "device_pack", "pack_kernel"])
+def test_few_blocks_of_a_kernel_move_all_the_same(
+    device: _native.Device, buffers: Buffers, method: str, way: str, width: int, blocks: int
+) -> None:
+    rows = min(SIZE // (2 * width), 5000)
+    few = _native.create_staging(device, SIZE, 2, 1, blocks)
+    kind = "pinned" if device.why_not("pinned") is None else "pageable"
+    on_host = (kind, 8, width, width) if method == "device_pack" else (kind, 8, width + 8, width + 8)
+    device_side = ("device", 64, width + 16, width + 16)
+    to, source = (device_side, on_host) if way == "h2d" else (on_host, device_side)
+    try:
+        transfer = _native.create_pieces(
+            method,
+            (buffers.destinations[to[0]], *to[1:], None),
+            (buffers.sources[source[0]], *source[1:], None),
+            (width, rows, 1),
+            buffers.reference,
+            few,
+        )
+    except Unsupported as error:
+        pytest.skip(str(error))
+    transfer.poison()
+    transfer.run(0, 1, 1, 0.0)
+    assert transfer.verify() == (0, 0, 0)
+
+
 @pytest.mark.parametrize(("threads", "pieces"), [(0, 1), (1 << 40, 1), (1, 1 << 60)])
 def test_staging_that_cannot_be_is_refused(device: _native.Device, threads: int, pieces: int) -> None:
     with pytest.raises(UsageError, match=f"no staging with {threads} threads for {pieces} pieces"):
