@@ -118,7 +118,9 @@ def _ways(torch: Any, given: argparse.Namespace, folder: Path) -> Iterator[_Way]
         for blocks in (None, *given.blocks):
             session = isthmus.Session(given.device, table=None if blocks is None else _table(given, folder, blocks))
             how = session.explain(arrived, here)
-            name = f"{how.method}, {'its own ' if blocks is None else ''}{how.kernel_blocks or 'whole device'} blocks"
+            few = 0 < how.kernel_blocks < _WHOLE
+            size = f"{how.kernel_blocks} blocks" if few else "whole device"
+            name = f"{how.method}, {size}{', as sessions do' if blocks is None else ''}"
 
             def copy(session: Any = session, here: Any = here, arrived: Any = arrived) -> None:
                 session.copy(arrived, here, stream=side.cuda_stream)
