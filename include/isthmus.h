@@ -122,12 +122,22 @@ ISTHMUS_API isthmus_code isthmus_open(const char* device, const isthmus_options*
  * use the handle any more. Null is no mistake. */
 ISTHMUS_API isthmus_code isthmus_close(isthmus_session* session, isthmus_status* status) ISTHMUS_NOEXCEPT;
 
-/* Memory for programs that have no way of their own to get some: of the device, or page-locked memory of the host,
- * which does not count towards the budget. With OpenCL memory of the device is a cl_mem. Memory that was not freed goes
- * with its session. No copy may use what is freed. Null is no mistake. */
+/* Memory for programs that have no way of their own to get some: of the device, or page-locked memory of the host, as
+ * isthmus_pinned_alloc gives it. With OpenCL memory of the device is a cl_mem. Memory that was not freed goes with its
+ * session. No copy may use what is freed. Null is no mistake. */
 ISTHMUS_API isthmus_code isthmus_allocate(isthmus_session* session, isthmus_side side, size_t bytes, void** memory,
                                           isthmus_status* status) ISTHMUS_NOEXCEPT;
 ISTHMUS_API isthmus_code isthmus_free(isthmus_session* session, void* memory, isthmus_status* status) ISTHMUS_NOEXCEPT;
+
+/* Page-locked memory of the host that every device of the kind takes as such, in exactly so many bytes, whose contents
+ * are anything; it begins at a multiple of 64. 1 GiB takes a seventh of the driver's time or less, blocks of up to 1
+ * MiB are cut from larger ones. It does not count towards the budget. What is freed is kept for later blocks until
+ * isthmus_trim; no copy may use it any more. Fails with ISTHMUS_OUT_OF_MEMORY, and nothing held, beyond a limit of the
+ * driver, the host or the control group. */
+ISTHMUS_API isthmus_code isthmus_pinned_alloc(isthmus_session* session, size_t bytes, void** memory,
+                                              isthmus_status* status) ISTHMUS_NOEXCEPT;
+ISTHMUS_API isthmus_code isthmus_pinned_free(isthmus_session* session, void* memory,
+                                             isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 /* What streams and cl_mem of the caller must belong to: CUcontext, cl_context; null with the host. */
 ISTHMUS_API void* isthmus_context(const isthmus_session* session) ISTHMUS_NOEXCEPT;
@@ -184,7 +194,7 @@ ISTHMUS_API isthmus_code isthmus_explain_batch(isthmus_session* session, size_t 
 /* Page-locked memory that the session holds, and may hold. */
 ISTHMUS_API size_t isthmus_pinned_bytes(const isthmus_session* session) ISTHMUS_NOEXCEPT;
 ISTHMUS_API size_t isthmus_pinned_budget_bytes(const isthmus_session* session) ISTHMUS_NOEXCEPT;
-/* Gives back what no copy uses at this moment. */
+/* Gives back what no copy uses at this moment, and what is kept of freed blocks. */
 ISTHMUS_API isthmus_code isthmus_trim(isthmus_session* session, isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 #ifdef __cplusplus

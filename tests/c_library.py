@@ -81,6 +81,8 @@ class Library:
             "isthmus_close": (c_void_p,),
             "isthmus_allocate": (c_void_p, c_int, c_size_t, c_void_p),
             "isthmus_free": (c_void_p, c_void_p),
+            "isthmus_pinned_alloc": (c_void_p, c_size_t, c_void_p),
+            "isthmus_pinned_free": (c_void_p, c_void_p),
             "isthmus_copy": (c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p),
             "isthmus_copy_array": (c_void_p, c_void_p, c_void_p, c_void_p),
             "isthmus_copy_batch": (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int, c_void_p),

@@ -22,6 +22,32 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t page = 4096;
 
+#if !defined(MADV_POPULATE_WRITE)
+constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+
+// The pages that a range lies in, all of them.
+bool populate_alone(std::byte* data, std::size_t bytes) {
+    if (bytes == 0) return true;
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % page;
+    return madvise(data - before, in_pages(before + bytes), MADV_POPULATE_WRITE) == 0;
+}
+
+// Slices of a range for several threads that begin at huge pages, but for the first: threads that meet in a huge page
+// would each clear it.
+template <typename Work>
+void for_each_slice_of_huge_pages(std::byte* data, std::size_t bytes, const Work& work) {
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % huge_page;
+    const auto border = [&](std::size_t at) {
+        if (at == 0 || at == bytes) return at;
+        return std::min(bytes, (before + at + huge_page - 1) / huge_page * huge_page - before);
+    };
+    for_each_slice(bytes, [&](std::size_t begin, std::size_t end) {
+        const std::size_t first = border(begin);
+        work(data + first, border(end) - first);
+    });
+}
+
 }  // namespace
 
 Result<PageMemory> PageMemory::allocate(std::size_t bytes, PageSize size) {
@@ -100,7 +126,14 @@ void touch_pages_alone(std::byte* data, std::size_t bytes) {
 }
 
 void touch_pages(std::byte* data, std::size_t bytes) {
-    for_each_slice(bytes, [data](std::size_t begin, std::size_t end) { touch_pages_alone(data + begin, end - begin); });
+    for_each_slice_of_huge_pages(data, bytes, [](std::byte* begin, std::size_t count) {
+        if (!populate_alone(begin, count)) touch_pages_alone(begin, count);
+    });
+}
+
+void populate_pages(std::byte* data, std::size_t bytes) {
+    for_each_slice_of_huge_pages(data, bytes,
+                                 [](std::byte* begin, std::size_t count) { (void)populate_alone(begin, count); });
 }
 
 std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::size_t count) {

@@ -70,9 +70,12 @@ class HostBlock {
     std::byte* recycled_ = nullptr;
 };
 
-// Writes one byte of every page, so that each page is there and lies where the memory policy of the writing threads
-// wants it: several threads, or the calling one.
+// Sees to it that each page is there and lies where the memory policy of the threads that put it there wants it:
+// several threads, or the calling one. May write one byte of every page.
 void touch_pages(std::byte* data, std::size_t bytes);
+// Has pages put in place by several threads as though they were written to, and leaves what memory holds as it is.
+// Where the kernel cannot (before Linux 5.14, or what may not be written) some or all stay as they were.
+void populate_pages(std::byte* data, std::size_t bytes);
 void touch_pages_alone(std::byte* data, std::size_t bytes);
 
 // NUMA node of up to `count` pages spread evenly over [data, data + bytes); -1 where the kernel cannot say

@@ -22,4 +22,5 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_future(module);
     isthmus::bindings::bind_copies(module);
     isthmus::bindings::bind_file_copies(module);
+    isthmus::bindings::bind_pinned(module);
 }

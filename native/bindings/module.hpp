@@ -38,5 +38,6 @@ void bind_copies(nanobind::module_& module);
 void bind_file_copies(nanobind::module_& module);
 void bind_device_array(nanobind::module_& module);
 void bind_future(nanobind::module_& module);
+void bind_pinned(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

@@ -125,6 +125,9 @@ void bind_sessions(nb::module_& module) {
         .def_prop_ro(
             "pinned_budget_bytes", [](const SessionHandle& self) { return self.session->pinned_budget_bytes(); },
             described::Session_pinned_budget_bytes.text)
+        .def_prop_ro(
+            "pinned_pool_bytes", [](const SessionHandle& self) { return self.session->pinned_pool_bytes(); },
+            described::Session_pinned_pool_bytes.text)
         .def(
             "trim", [](SessionHandle& self) { check(self.session->trim()); }, ISTHMUS_DESCRIBED(Session_trim),
             ReleaseGil())

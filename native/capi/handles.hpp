@@ -11,6 +11,7 @@
 
 #include "backend/region.hpp"
 #include "base/fork.hpp"
+#include "transfer/pinned/pinned_pool.hpp"
 #include "transfer/session/session.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names that C knows them by
@@ -21,8 +22,9 @@ struct isthmus_session {
     unsigned generation = isthmus::fork_generation();  // in which it was opened
 
     std::mutex mutex;  // for what follows
-    // What isthmus_allocate made, by the address that it gave out.
+    // What was given out, by address: of the device, and of the host.
     std::map<void*, std::unique_ptr<isthmus::Allocation>> memory;
+    std::map<void*, isthmus::PinnedBlock> pinned;
 };
 
 struct isthmus_transfer {

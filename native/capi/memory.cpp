@@ -1,5 +1,7 @@
 // Memory that the C interface gives out to programs that have no way of their own to get some.
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "backend/device.hpp"
 #include "capi/ending.hpp"
@@ -8,8 +10,18 @@
 namespace isthmus::capi {
 namespace {
 
+Result<void*> allocate_pinned(isthmus_session& handle, std::size_t bytes) {
+    if (bytes == 0) return static_cast<void*>(nullptr);
+    ISTHMUS_TRY_ASSIGN(block, handle.session->pinned(bytes));
+    void* const given = block.data();
+    const std::lock_guard lock(handle.mutex);
+    handle.pinned.emplace(given, std::move(block));
+    return given;
+}
+
 Result<void*> allocate(isthmus_session& handle, isthmus_side side, std::size_t bytes) {
-    if (side != ISTHMUS_HOST && side != ISTHMUS_DEVICE) {
+    if (side == ISTHMUS_HOST) return allocate_pinned(handle, bytes);
+    if (side != ISTHMUS_DEVICE) {
         return Status(Code::invalid_argument, "side is " + std::to_string(side) +
                                                   "; expected ISTHMUS_HOST for page-locked memory, or ISTHMUS_DEVICE");
     }
@@ -17,29 +29,48 @@ Result<void*> allocate(isthmus_session& handle, isthmus_side side, std::size_t b
     Device& device = handle.session->device();
     Binding binding(device);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(memory, device.allocate(side == ISTHMUS_HOST ? MemoryKind::pinned : MemoryKind::device, bytes));
-    if (side == ISTHMUS_HOST) ISTHMUS_TRY(device.begin_host_access(*memory));
-    void* given = reinterpret_cast<void*>(side == ISTHMUS_HOST ? reinterpret_cast<std::uintptr_t>(memory->host())
-                                                               : memory->handle());
+    ISTHMUS_TRY_ASSIGN(memory, device.allocate(MemoryKind::device, bytes));
+    void* given = reinterpret_cast<void*>(memory->handle());
     const std::lock_guard lock(handle.mutex);
     handle.memory.emplace(given, std::move(memory));
     return given;
 }
 
+Status parents() {
+    return {Code::call_failed, "this memory was got before fork(), so that it is the parent's to free"};
+}
+
+// Whether there was such a block.
+Result<bool> free_pinned(isthmus_session& handle, void* memory) {
+    std::optional<PinnedBlock> freed;
+    {
+        const std::lock_guard lock(handle.mutex);
+        const auto found = handle.pinned.find(memory);
+        if (found == handle.pinned.end()) return false;
+        freed.emplace(std::move(found->second));
+        handle.pinned.erase(found);
+    }
+    if (handle.generation != fork_generation()) return parents();
+    return true;
+}
+
 Status free_memory(isthmus_session& handle, void* memory) {
+    ISTHMUS_TRY_ASSIGN(is_pinned, free_pinned(handle, memory));
+    if (is_pinned) return {};
     std::unique_ptr<Allocation> freed;
     {
         const std::lock_guard lock(handle.mutex);
         const auto found = handle.memory.find(memory);
         if (found == handle.memory.end()) {
-            return {Code::invalid_argument, "not memory that isthmus_allocate gave out for this session"};
+            return {Code::invalid_argument,
+                    "not memory that isthmus_allocate or isthmus_pinned_alloc gave out for this session"};
         }
         freed = std::move(found->second);
         handle.memory.erase(found);
     }
     if (handle.generation != fork_generation()) {
         static_cast<void>(freed.release());
-        return {Code::call_failed, "this memory was got before fork(), so that it is the parent's to free"};
+        return parents();
     }
     Binding binding(handle.session->device());
     ISTHMUS_TRY(binding.status());
@@ -66,6 +97,26 @@ isthmus_code isthmus_allocate(isthmus_session* session, isthmus_side side, size_
 
 isthmus_code isthmus_free(isthmus_session* session, void* memory, isthmus_status* status) noexcept {
     return guarded(status, "free", [&]() -> Status {
+        if (memory == nullptr) return {};
+        if (session == nullptr) return null_argument("session");
+        return free_memory(*session, memory);
+    });
+}
+
+isthmus_code isthmus_pinned_alloc(isthmus_session* session, size_t bytes, void** memory,
+                                  isthmus_status* status) noexcept {
+    return guarded(status, "pinned_alloc", [&]() -> Status {
+        if (memory == nullptr) return null_argument("memory");
+        *memory = nullptr;
+        if (session == nullptr) return null_argument("session");
+        ISTHMUS_TRY_ASSIGN(given, allocate_pinned(*session, bytes));
+        *memory = given;
+        return {};
+    });
+}
+
+isthmus_code isthmus_pinned_free(isthmus_session* session, void* memory, isthmus_status* status) noexcept {
+    return guarded(status, "pinned_free", [&]() -> Status {
         if (memory == nullptr) return {};
         if (session == nullptr) return null_argument("session");
         return free_memory(*session, memory);

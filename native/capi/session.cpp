@@ -30,6 +30,7 @@ Status close_session(isthmus_session* session) {
     Status closed = owner->session->close();
     const Binding binding(owner->session->device());
     owner->memory.clear();
+    owner->pinned.clear();
     return closed;
 }
 

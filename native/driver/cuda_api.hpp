@@ -116,6 +116,7 @@ inline constexpr unsigned host_alloc_device_map = 2;
 inline constexpr unsigned host_alloc_write_combined = 4;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
+inline constexpr unsigned host_register_read_only = 8;
 inline constexpr unsigned mem_attach_global = 1;
 inline constexpr Device device_cpu = -1;
 inline constexpr int advise_set_read_mostly = 1;

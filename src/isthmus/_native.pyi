@@ -666,6 +666,9 @@ class Session:
     @property
     def pinned_budget_bytes(self) -> int:
         """Page-locked memory that it may hold."""
+    @property
+    def pinned_pool_bytes(self) -> int:
+        """Page-locked memory of the arrays that `pinned_empty` gave, and kept for later ones; no part of the budget."""
     def copy(self, dst: object, src: object, *, stream: object = None) -> None:
         """As `isthmus.copy`, by this session."""
     def copy_async(self, dst: object, src: object, *, stream: object = None) -> Future:
@@ -675,7 +678,7 @@ class Session:
     def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future:
         """As `isthmus.copy_batch_async`, by this session."""
     def trim(self) -> None:
-        """Give page-locked memory back that no copy uses at this moment; the next one that needs some gets it anew."""
+        """Give page-locked memory back that no copy uses at this moment, and no array; who needs some gets it anew."""
     def close(self) -> None:
         """Wait for the copies that were begun, end the threads and give everything back.
 
@@ -690,6 +693,27 @@ def tolerate_leaks() -> None:
 
 def forget_sessions() -> None:
     """In the child of a fork: leave the sessions of the parent to it."""
+
+class PinnedMemory:
+    """Page-locked memory of a session's pool, as a buffer. It goes back when the last array that lies in it has gone.
+
+    In the child of a fork it is a copy, as other memory is, and is not page-locked.
+    """
+
+    def __init__(self, session: Session, bytes: int) -> None:
+        """Raises OutOfMemory, with nothing held, where the process, the driver or a limit has no room for it."""
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class PinnedPlace:
+    """Keeps an array page-locked where it is, until it is closed or goes."""
+
+    def __init__(self, session: Session, array: object) -> None:
+        """Does not keep the array. Raises UsageError, Unsupported or OutOfMemory, with nothing changed."""
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is kept page-locked by it: it was closed, or the array has no elements."""
+    def close(self) -> None:
+        """Let go. Precondition: no copy of the array is under way."""
 
 class DeviceArray:
     """An array in a device's memory; `isthmus.DeviceArray` derives from it."""

@@ -82,6 +82,8 @@ def test_every_function_says_which_argument_is_null(c: Any, library: Any, opened
         "open": ((None, None, None), "session"),
         "allocate": ((None, c.HOST, 1, byref(c_void_p())), "session"),
         "free": ((None, 1), "session"),
+        "pinned_alloc": ((session, 1, None), "memory"),
+        "pinned_free": ((None, 1), "session"),
         "copy": ((None, 1, 1, 1, c.H2D, None), "session"),
         "copy_array": ((session, None, None, None), "destination"),
         "copy_batch": ((session, 1, None, None, None, c.H2D, None), "destinations"),
@@ -168,7 +170,7 @@ def test_two_sessions_know_nothing_of_each_other(c: Any, library: Any, opened: O
     assert library.call("allocate", first, c.DEVICE, 1 << 21, byref(c_void_p())).code == 6
     refused = library.call("free", first, memory)
     assert refused.code == c.INVALID
-    assert refused.message == b"not memory that isthmus_allocate gave out for this session"
+    assert refused.message == b"not memory that isthmus_allocate or isthmus_pinned_alloc gave out for this session"
     library.must("free", second, memory)
     assert library.call("free", second, memory).code == c.INVALID
 

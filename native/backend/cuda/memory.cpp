@@ -84,7 +84,7 @@ class PinnedMemory final : public CudaAllocation {
 class RegisteredMemory final : public CudaAllocation {
   public:
     RegisteredMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, std::byte* pages)
-        : CudaAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages) {}
+        : CudaAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages), is_callers_(pages != nullptr) {}
     ~RegisteredMemory() override { let_go(*this, *context_); }
     bool held() const { return host() != nullptr; }
     void leave() { pages_.leave(); }
@@ -108,8 +108,14 @@ class RegisteredMemory final : public CudaAllocation {
   private:
     Status lock() {
         void* memory = host();
-        ISTHMUS_TRY(
-            cu().call(cu().cuMemHostRegister, memory, bytes(), host_register_portable | host_register_device_map));
+        constexpr unsigned flags = host_register_portable | host_register_device_map;
+        Status locked = cu().call(cu().cuMemHostRegister, memory, bytes(), flags);
+        // What a caller may only read, as a mapped file, the driver locks when it is told so, from CUDA 11.1 on.
+        if (!locked.ok() && locked.code() != Code::out_of_memory && is_callers_ &&
+            cu().call(cu().cuMemHostRegister, memory, bytes(), flags | host_register_read_only).ok()) {
+            locked = Status();
+        }
+        ISTHMUS_TRY(std::move(locked));
         DevicePointer address = 0;
         Status status = cu().call(cu().cuMemHostGetDevicePointer, &address, memory, 0U);
         if (!status.ok()) (void)cu().call(cu().cuMemHostUnregister, memory);
@@ -123,6 +129,7 @@ class RegisteredMemory final : public CudaAllocation {
     }
 
     LockablePages pages_;
+    bool is_callers_;
 };
 
 // Linear memory of the device, and managed memory.

@@ -96,7 +96,8 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads, blocks_),
              StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads, blocks_)},
       rings_{ring_pool(device_, options_.pinned_budget_bytes, true),
-             ring_pool(device_, options_.pinned_budget_bytes, false)} {
+             ring_pool(device_, options_.pinned_budget_bytes, false)},
+      pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {
         std::size_t& first = first_staged_[rule.to_device ? 0 : 1];
@@ -121,6 +122,7 @@ SessionImpl::~SessionImpl() {
     streams_.forget();
     for (StagingLane& lane : lanes_) lane.forget();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->forget();
+    keep_for_good(std::move(pool_));
     for (Packer& packer : packers_) packer.forget();
     watcher_.forget();
     static_cast<void>(own_stream_.release());
@@ -227,7 +229,24 @@ Status SessionImpl::trim() {
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     give_back();
+    pool_->trim();
     return {};
+}
+
+Result<PinnedBlock> SessionImpl::pinned(std::size_t bytes) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    return pool_->allocate(bytes);
+}
+
+Result<PinnedRange> SessionImpl::pin(std::uintptr_t address, std::size_t bytes) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    return PinnedRange::lock(device_, address, bytes);
 }
 
 void SessionImpl::give_back() {
@@ -247,6 +266,7 @@ Status SessionImpl::close() {
     for (Packer& packer : packers_) packer.thread.stop();
     watcher_.stop();
     give_back();
+    pool_->close();
     const std::lock_guard lock(async_mutex_);
     for (Packer& packer : packers_) packer.group.reset();
     own_stream_.reset();

@@ -16,6 +16,8 @@ namespace isthmus {
 
 class Device;
 struct FileRange;
+class PinnedBlock;
+class PinnedRange;
 
 struct SessionOptions {
     // The most page-locked memory for all that this session does; it is got when it is first needed, and kept.
@@ -104,12 +106,19 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) = 0;
     virtual Result<Explanation> explain_batch(const Batch& batch, Sides sides) = 0;
 
+    // Page-locked memory for the caller, which is no part of the budget and may outlive the session: see PinnedPool.
+    virtual Result<PinnedBlock> pinned(std::size_t bytes) = 0;
+    // Page-locks memory of the caller where it is: see PinnedRange::lock.
+    virtual Result<PinnedRange> pin(std::uintptr_t address, std::size_t bytes) = 0;
+    // What callers have by pinned(), and what is kept for later ones.
+    virtual std::size_t pinned_pool_bytes() const = 0;
+
     virtual Device& device() = 0;
     virtual const TransferTable& table() const = 0;
     virtual std::size_t pinned_bytes() const = 0;
     virtual std::size_t pinned_budget_bytes() const = 0;
     virtual bool is_closed() const = 0;
-    // Gives page-locked memory back that no copy uses at this moment; the next copy that needs some gets it anew.
+    // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with
     // invalid_argument. Returns the first failure of a copy that nobody waited for.

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "transfer/pinned/pinned_pool.hpp"
+#include "transfer/pinned/pinned_range.hpp"
 #include "transfer/session/async_copy.hpp"
 #include "transfer/session/copy_job.hpp"
 #include "transfer/session/session.hpp"
@@ -40,6 +42,9 @@ class SessionImpl final : public Session {
                                                          std::shared_ptr<const void> keep) override;
     Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) override;
     Result<Explanation> explain_batch(const Batch& batch, Sides sides) override;
+    Result<PinnedBlock> pinned(std::size_t bytes) override;
+    Result<PinnedRange> pin(std::uintptr_t address, std::size_t bytes) override;
+    std::size_t pinned_pool_bytes() const override { return pool_->held_bytes(); }
 
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
@@ -194,6 +199,7 @@ class SessionImpl final : public Session {
     StreamPool streams_;
     std::array<StagingLane, 2> lanes_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
+    std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;
     const std::shared_ptr<SpareOffsets> spare_offsets_ = std::make_shared<SpareOffsets>();
     // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.

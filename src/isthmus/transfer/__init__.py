@@ -4,6 +4,7 @@ from isthmus._native import Future, copy, copy_async, copy_batch, copy_batch_asy
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
 from isthmus.transfer.file_copies import copy_from_file
+from isthmus.transfer.pinned import Pinned, pin, pinned_empty, pinned_like
 from isthmus.transfer.sessions import (
     Session,
     default_session,
@@ -20,6 +21,7 @@ __all__ = [
     "DeviceArray",
     "Explanation",
     "Future",
+    "Pinned",
     "Session",
     "copy",
     "copy_async",
@@ -30,6 +32,9 @@ __all__ = [
     "device_empty",
     "explain",
     "explain_batch",
+    "pin",
+    "pinned_empty",
+    "pinned_like",
     "to_device",
     "to_device_async",
     "to_host",

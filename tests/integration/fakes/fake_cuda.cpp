@@ -261,8 +261,11 @@ int cuMemFreeHost(void* host) {
     ENTER_UNCAPTURED();
     return give(host);
 }
-int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
+int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
     ENTER_UNCAPTURED();
+    constexpr unsigned read_only = 8;
+    if (fake::memory.is_split(host, bytes) || !fake::memory.is_pageable(host)) return 712;  // ALREADY_REGISTERED
+    if ((flags & read_only) == 0 && !fake::is_writable(host)) return invalid_value;
     return fake::memory.lock(host, bytes, current) ? success : out_of_memory;
 }
 int cuMemHostUnregister(void* host) {

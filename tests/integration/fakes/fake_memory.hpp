@@ -1,6 +1,8 @@
 // What the fake CUDA driver has allocated and locked: what is known of an address, how much there is, what was leaked.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -29,6 +31,16 @@ struct Block {
 inline std::size_t limit(const char* variable) {
     const char* text = std::getenv(variable);
     return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
+}
+
+// Whether the byte may be written, which is found out without writing another one there.
+inline bool is_writable(void* byte) {
+    int ends[2];
+    if (pipe(ends) != 0) return true;
+    const bool written = write(ends[1], byte, 1) == 1 && read(ends[0], byte, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return written;
 }
 
 // Told when the library is unloaded, which is after everything else.

@@ -93,9 +93,8 @@ def test_processors_are_those_bound_and_granted(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         roots.append(str(root))
-    check = build_cpp(
-        Path(__file__).with_name("processors_check.cpp"), repository / "native" / "base" / "processors.cpp"
-    )
+    sources = [repository / "native" / "base" / name for name in ("processors.cpp", "limits/control_groups.cpp")]
+    check = build_cpp(Path(__file__).with_name("processors_check.cpp"), *sources)
     roots.append(str(tmp_path / "absent"))
     ran = subprocess.run([check], input="\n".join(roots), capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
