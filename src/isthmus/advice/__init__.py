@@ -1,8 +1,19 @@
 """From a trace and a run of the machine to what to change, and what that would gain."""
 
 from isthmus.advice.advise import advise
+from isthmus.advice.code import ADVICE_LANGUAGES
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, parse_gain_gate
 from isthmus.advice.missing import are_alike
 from isthmus.advice.records import interface_of_all
 
-__all__ = ["Abstention", "Advice", "Evidence", "Finding", "advise", "are_alike", "interface_of_all", "parse_gain_gate"]
+__all__ = [
+    "ADVICE_LANGUAGES",
+    "Abstention",
+    "Advice",
+    "Evidence",
+    "Finding",
+    "advise",
+    "are_alike",
+    "interface_of_all",
+    "parse_gain_gate",
+]

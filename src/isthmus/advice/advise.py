@@ -8,9 +8,11 @@ import numpy as np
 
 from isthmus.advice.combining import gain_of, gain_together
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
+from isthmus.advice.hip import words_in_hip
 from isthmus.advice.missing import elsewhere_words, missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates, Seconds
+from isthmus.advice.records import is_hip
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
@@ -85,6 +87,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> 
     records = [_records(*each) for each in drafts]
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
     words = rule.words(Summary(calls, moved, draft.facts, scene.interface))
+    words = words_in_hip(words) if is_hip(scene.trace) else words
     matters = gain.median >= least_gain(span) and gain.low > 0
     return Finding(
         rule=rule.name,

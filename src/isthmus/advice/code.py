@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from isthmus.advice.records import Interface
-from isthmus.plan import Way, snippet, snippet_languages
+from isthmus.plan import SNIPPET_LANGUAGES, Way, snippet, snippet_languages
 from isthmus.record import Interval, Need
 
 _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("cuda", "torch", "cupy", "isthmus"),
     "opencl": ("opencl", "isthmus"),
 }
+# Those that code comes in.
+ADVICE_LANGUAGES = (*SNIPPET_LANGUAGES, "hip")
 # What a change calls, by what it is for.
 CALLS: Mapping[str, Mapping[Interface, str]] = {
     "pin": {"cuda": "cudaMallocHost", "opencl": "clEnqueueMapBuffer (CL_MEM_ALLOC_HOST_PTR)"},

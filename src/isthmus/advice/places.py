@@ -9,7 +9,7 @@ from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import MOST_PLACES
 from isthmus.language import say
-from isthmus.trace import DIRECTIONS, UNKNOWN, Integers
+from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, site_words
 
 _STEPS_A_DOUBLING = 4
 
@@ -39,7 +39,7 @@ def _nowhere(scene: Scene) -> int:
 def _text(scene: Scene, place: int) -> str:
     trace = scene.trace
     if place < len(trace.sites):
-        return trace.sites[place][0] if trace.sites[place] else say("advice.place_unknown")
+        return site_words(trace.sites[place]) or say("advice.place_unknown")
     if place < _nowhere(scene):
         return trace.names[place - len(trace.sites)]
     direction = place - _nowhere(scene) - 1

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from isthmus.advice.rates import Seconds
 from isthmus.record import Direction
-from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
+from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index, vendors
 
 Interface = Literal["cuda", "opencl"]
 Mask = npt.NDArray[np.bool_]
@@ -122,9 +122,19 @@ def interface_of(trace: Trace, copies: Integers) -> Interface:
     """By whose calls most of these copies were made; CUDA's where no calls are known, as OpenCL's always are."""
     calls = trace.copies.call[copies]
     names = trace.calls.name[calls[(calls >= 0) & (calls < len(trace.calls))]]
-    # Functions of CUDA begin with cu or cuda.
-    ours = [place for place, name in enumerate(trace.names) if name.startswith("cl")]
-    return "opencl" if 2 * int(np.isin(names, ours).sum()) > names.size else "cuda"
+    return "opencl" if _most_are(trace, names, "OpenCL") else "cuda"
+
+
+def is_hip(trace: Trace) -> bool:
+    """Whether most calls are of HIP, whose functions are CUDA's by other names."""
+    return _most_are(trace, trace.calls.name, "HIP")
+
+
+def _most_are(trace: Trace, names: Integers, vendor: str) -> bool:
+    """Whether most of these names of calls are a vendor's."""
+    whose = [vendors.vendor_of(name) for name in trace.names]
+    ours = [place for place, found in enumerate(whose) if found is not None and found.name == vendor]
+    return 2 * int(np.isin(names, ours).sum()) > names.size
 
 
 def interface_of_all(traces: Sequence[Trace]) -> Interface:

@@ -10,7 +10,7 @@ from isthmus.advice.records import ONE_WAY, Mask, Records
 from isthmus.advice.thresholds import TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
-from isthmus.trace import OPENCL_WAITS, UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union
+from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union, vendors
 
 # Longer than any trace, and short enough for sums of it to keep nanoseconds.
 _ALWAYS = Union(np.array([-1e6]), np.array([1e6]))
@@ -146,7 +146,7 @@ class Scene(Records):
     @cached_property
     def _synchronizing(self) -> Mask:
         """Whether calls of each name wait for a stream or a device; the last entry is for calls without a name."""
-        waits = [name in OPENCL_WAITS or "Synchronize" in name for name in self.trace.names]
+        waits = [vendors.waits(name) for name in self.trace.names]
         return np.array([*waits, False])
 
     @cached_property
@@ -197,7 +197,7 @@ class Scene(Records):
     @cached_property
     def _asynchronous(self) -> Mask:
         """Whether calls of each name return before what they ask for is done; the last entry is for no name."""
-        return np.array([*("Async" in name for name in self.trace.names), True])
+        return np.array([*map(vendors.asynchronous, self.trace.names), True])
 
 
 def _known(rates: Rates, kind: str, direction: Direction, sizes: Integers) -> Range | None:

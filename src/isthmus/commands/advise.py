@@ -44,7 +44,7 @@ def advise(
         option(
             "--snippet",
             "LANGUAGE",
-            "Show code in one language: cuda, torch, cupy, isthmus or opencl.",
+            "Show code in one language: cuda, hip, torch, cupy, isthmus or opencl.",
             autocompletion=_completions.snippets,
         ),
     ] = None,
@@ -55,10 +55,9 @@ def advise(
     language: LanguageOption = "en",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
-    from isthmus.advice import interface_of_all, parse_gain_gate
+    from isthmus.advice import ADVICE_LANGUAGES, interface_of_all, parse_gain_gate
     from isthmus.commands._run_choice import advice_on, rates_for
     from isthmus.language import speaking
-    from isthmus.plan import SNIPPET_LANGUAGES
     from isthmus.record import format_seconds
     from isthmus.report import advice_document
     from isthmus.trace import open_trace
@@ -71,7 +70,7 @@ def advise(
         language_of(language),
     )
     if snippet is not None:
-        one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
+        one_of(snippet, ADVICE_LANGUAGES, "language of snippets")
     for each in outputs:
         unlike_inputs(each, traces, "traces")
     if len({path.resolve() for path in traces}) < len(traces):

@@ -1,5 +1,6 @@
 """The document of advice: the verdict, each finding with its price and its evidence, and rules that could not judge."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,12 @@ from isthmus.report.trace.lanes import timeline
 from isthmus.trace import Trace
 
 _MOST_SHORT = 5
+# The library whose code says most to the author of a program with frames in it; JAX has no calls for pinned memory.
+_PACKAGES = {
+    "torch": re.compile(r"(^|/)torch/|^aten::"),
+    "cupy": re.compile(r"(^|/)cupy/"),
+    "isthmus": re.compile(r"(^|/)jax(lib)?/"),
+}
 
 
 def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None = None) -> Document:
@@ -89,10 +96,13 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> I
 
 def _language_of(traces: Sequence[Trace]) -> str | None:
     """The language whose code says most to the author of what was traced: its profiler's, or one that calls name."""
+    frames = {frame for trace in traces for site in trace.sites for frame in site}
+    named = (name for name, path in _PACKAGES.items() if any(path.search(frame) for frame in frames))
+    if (library := next(named, None)) is not None:
+        return library
     if traces and all(trace.maker == "kineto" for trace in traces):
         return "torch"
-    frames = {frame for trace in traces for site in trace.sites for frame in site}
-    return next((name for name in ("torch", "cupy") if any(name in frame for frame in frames)), None)
+    return "isthmus" if any(".py:" in frame for frame in frames) else None
 
 
 def _snippets(finding: Finding, snippet: str | None, own: str | None) -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """Opens traces of several makers: one model for all of them."""
 
+from isthmus.trace import vendors
 from isthmus.trace.columns import (
     CAUSES,
     DIRECTIONS,
@@ -18,15 +19,15 @@ from isthmus.trace.columns import (
 )
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
-from isthmus.trace.recorded import OPENCL_WAITS, grouped
-from isthmus.trace.trace import Knowledge, Maker, Process, Trace
+from isthmus.trace.recorded import grouped
+from isthmus.trace.sites import site_words
+from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 
 __all__ = [
     "CAUSES",
     "DIRECTIONS",
     "MEMORY_KINDS",
-    "OPENCL_WAITS",
     "UNKNOWN",
     "Allocations",
     "Calls",
@@ -37,6 +38,7 @@ __all__ = [
     "Knowledge",
     "Maker",
     "Process",
+    "Site",
     "Trace",
     "Union",
     "cause_index",
@@ -46,5 +48,7 @@ __all__ = [
     "join_parts",
     "memory_index",
     "open_trace",
+    "site_words",
     "union",
+    "vendors",
 ]

@@ -1,6 +1,6 @@
 """Pinned memory that copies hardly touch, and pinned memory that is got and given back again and again."""
 
-import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,11 +18,7 @@ from isthmus.advice.thresholds import (
 )
 from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
-from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union
-
-# Calls of the runtime, and of the driver where a program calls that.
-_GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")
-_GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
+from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union, vendors
 
 
 def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
@@ -61,7 +57,7 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
     if scene.interface == "opencl":
         gets, gives_back = (_of_buffers(scene, release) for release in (0, 1))
     else:
-        gets, gives_back = (_named(scene, pattern) for pattern in (_GETS, _GIVES_BACK))
+        gets, gives_back = (_named(scene, does) for does in (vendors.pins, vendors.unpins))
     # Only what is got after something was given back could have been kept: other memory fills a pool.
     begun = trace.calls.start_ns
     released = np.searchsorted(begun[gives_back], begun[gets])
@@ -84,10 +80,10 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
     return Draft("calls", calls, np.repeat(seconds[:, np.newaxis], 3, axis=1), bound=bound, facts=facts)
 
 
-def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:
-    """Calls of this process by names that match from their beginning, the outermost of those that hold one another."""
+def _named(scene: Scene, does: Callable[[str], bool]) -> Integers:
+    """Calls of this process that do something by their names, the outermost of those that hold one another."""
     trace = scene.trace
-    names = [place for place, name in enumerate(trace.names) if pattern.match(name)]
+    names = [place for place, name in enumerate(trace.names) if does(name)]
     calls = np.flatnonzero((trace.calls.process == scene.process) & np.isin(trace.calls.name, names))
     if not calls.size:
         return calls

@@ -17,7 +17,7 @@ from isthmus.language import clauses, say
 from isthmus.report.trace.names import CopyKind, copy_kinds, kernel_name
 from isthmus.report.trace.records import named
 from isthmus.report.trace.totals import devices_of
-from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, union
+from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, site_words, union
 
 # In all lanes together.
 MOST_SINGLE = 20_000
@@ -136,7 +136,7 @@ def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:
         known = 0 <= call < len(trace.calls)
         name = (named(trace.names, int(trace.calls.name[call])) or "") if known else ""
         site = int(trace.calls.site[call]) if known else UNKNOWN
-        line = trace.sites[site][0] if 0 <= site < len(trace.sites) and trace.sites[site] else ""
+        line = site_words(trace.sites[site]) if 0 <= site < len(trace.sites) else ""
         return clauses([name, _stream(int(copies.stream[row])), line])
 
     return tell

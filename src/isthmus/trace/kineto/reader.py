@@ -6,12 +6,14 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
+from isthmus.trace.kineto.frames import call_sites
 from isthmus.trace.kineto.items import EXPECTED, Items
 from isthmus.trace.kineto.records import MOST_RECORDS, Records, Table
 from isthmus.trace.recorded import looked_up
-from isthmus.trace.trace import Knowledge, Process, Trace
+from isthmus.trace.trace import Knowledge, Process, Site, Trace
 
 Columns = dict[str, Integers]
+_OF_CALLS = ("start_ns", "end_ns", "process", "thread", "name", "site")
 
 
 def read_kineto(path: Path) -> Trace:
@@ -31,12 +33,13 @@ def read_kineto(path: Path) -> Trace:
         records.add(item)
 
     version = items.header.get("schemaVersion")
-    if not len(records) and not items.notes and version is None:
+    if not records.has_accelerator and not items.notes and version is None:
         raise TraceFileError(f"{path}: events of another program: none is of a profiler of torch; {EXPECTED}")
     calls = records.calls.sorted_columns()
+    calls["site"], sites = call_sites(records, calls)
     pids = tuple(records.host_pids)
     calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
-    copies = _joined(records.copies, calls, pids)
+    copies, without_bytes = _with_ends_of_calls(_joined(records.copies, calls, pids), calls)
     return Trace(
         path=path,
         maker="kineto",
@@ -45,12 +48,13 @@ def read_kineto(path: Path) -> Trace:
         devices=records.devices,
         names=tuple(records.names),
         copies=Copies.filled(**copies, migration=np.zeros_like(copies["start_ns"])),
-        calls=Calls.filled(**{name: column for name, column in calls.items() if name != "correlation"}),
+        calls=Calls.filled(**{name: calls[name] for name in _OF_CALLS}),
         kernels=_intervals(records.kernels, calls, pids),
         memsets=_intervals(records.memsets, calls, pids),
         synchronizations=_intervals(records.waits, calls, pids),
-        knows=_knowledge(records),
-        notes=(*items.notes, *_notes(records, whole=not items.notes)),
+        knows=_knowledge(records, copies, sites),
+        sites=sites,
+        notes=(*items.notes, *_notes(records, without_bytes, whole=not items.notes)),
     )
 
 
@@ -72,6 +76,23 @@ def _joined(table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:
     return {**columns, "call": call, "process": process}
 
 
+def _with_ends_of_calls(copies: Columns, calls: Columns) -> tuple[Columns, int]:
+    """The copies with sizes and addresses that only calls tell, as those of ROCm do, and how many have no size."""
+    called = np.flatnonzero(copies["call"] != UNKNOWN)
+    of = copies["call"][called]
+    # A call that made several copies tells the size of none.
+    alone = np.bincount(of, minlength=calls["bytes"].size)[of] == 1 if of.size else np.zeros(0, np.bool_)
+    lacking = called[alone & (copies["bytes"][called] == UNKNOWN)]
+    sizes = copies["bytes"].copy()
+    sizes[lacking] = calls["bytes"][copies["call"][lacking]]
+    addresses = {f"{end}_address": np.full_like(sizes, UNKNOWN) for end in ("source", "destination")}
+    for end in ("source", "destination"):
+        addresses[f"{end}_address"][called[alone]] = calls[end][of[alone]]
+    found = {**copies, **addresses, "bytes": sizes}
+    known = sizes != UNKNOWN
+    return {name: column[known] for name, column in found.items()}, int((~known).sum())
+
+
 def _calls_of(correlation: Integers, calls: Columns) -> Integers:
     """The call of each correlation: the first of those that have it, the outermost."""
     distinct, first, inverse = np.unique(calls["correlation"], return_index=True, return_inverse=True)
@@ -89,21 +110,24 @@ def _intervals(table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals
     return Intervals(**_joined(table, calls, pids))
 
 
-def _knowledge(records: Records) -> frozenset[Knowledge]:
-    recorded: dict[Knowledge, Table] = {
-        "calls": records.calls,
-        "kernels": records.kernels,
-        "synchronizations": records.waits,
+def _knowledge(records: Records, copies: Columns, sites: tuple[Site, ...]) -> frozenset[Knowledge]:
+    addresses = [copies[end] for end in ("source_address", "destination_address")]
+    recorded: dict[Knowledge, bool] = {
+        "calls": len(records.calls) > 0,
+        "kernels": len(records.kernels) > 0,
+        "synchronizations": len(records.waits) > 0,
+        "call_sites": len(sites) > 0,
+        "addresses": any((column != UNKNOWN).any() for column in addresses),
     }
-    return frozenset(knowledge for knowledge, table in recorded.items() if len(table))
+    return frozenset(knowledge for knowledge, known in recorded.items() if known)
 
 
-def _notes(records: Records, *, whole: bool) -> list[str]:
+def _notes(records: Records, without_bytes: int, *, whole: bool) -> list[str]:
     notes = []
     if records.without_time:
         notes.append(f"Left out {records.without_time} records, whose times are missing or cannot be.")
-    if records.without_bytes:
-        notes.append(f"Left out {records.without_bytes} copies or fills, whose sizes are missing or cannot be.")
-    if whole and not len(records):
-        notes.append("Nothing of CUDA was recorded; profile with activities=[ProfilerActivity.CUDA].")
+    if without_bytes := without_bytes + records.fills_without_bytes:
+        notes.append(f"Left out {without_bytes} copies or fills, whose sizes are missing or cannot be.")
+    if whole and not records.has_accelerator:
+        notes.append("Nothing of an accelerator was recorded; profile with activities=[ProfilerActivity.CUDA].")
     return notes

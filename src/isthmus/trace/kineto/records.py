@@ -1,19 +1,22 @@
-"""Collects what the torch profiler recorded of CUDA, in columns of 64 bits each."""
+"""Collects what the torch profiler recorded of accelerators, in columns of 64 bits each."""
 
-import re
 from array import array
+from contextlib import suppress
 from decimal import Decimal
 
 import numpy as np
 
-from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
+from isthmus.trace.columns import UNKNOWN, Integers, direction_index
+from isthmus.trace.kineto.copies import direction_of_kind, ends_of
 from isthmus.trace.kineto.items import Item, shown
 from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER, call_name
 
 _WHEN = ("start_ns", "end_ns")
 _WHERE = ("device", "stream", "correlation")
 COPIES = (*_WHEN, *_WHERE, "bytes", "direction", "source", "destination")
-CALLS = (*_WHEN, "pid", "thread", "correlation", "name")
+# The last three stand only on calls of ROCm.
+CALLS = (*_WHEN, "pid", "thread", "correlation", "name", "bytes", "source", "destination")
+FRAMES = (*_WHEN, "pid", "thread", "name")
 INTERVALS = (*_WHEN, *_WHERE, "bytes", "name")
 # At most 72 bytes each; a gzip file of any size can unpack to more than memory holds.
 MOST_RECORDS = 20_000_000
@@ -21,24 +24,18 @@ MOST_RECORDS = 20_000_000
 _MOST_NAMES = 10_000
 _MOST_PROCESSES = 1000
 _MOST_DEVICES = 1000
+_MOST_FRAMES = 200_000
+# Above what systems number threads by.
+_FIRST_NAMED_THREAD = 1 << 62
+# The runtimes and drivers of all vendors, as they are called since 2021, and before.
+_CALL_CATEGORIES = (
+    *("cuda_runtime", "cuda_driver", "runtime", "driver", "xpu_runtime", "xpu_driver"),
+    *("hip_runtime", "mtia_runtime", "mtia_ccp_events", "privateuse1_runtime", "privateuse1_driver"),
+)
 # Times count from 1970 or later.
 _MOST_US = MOST_NS // 1000
 _LAST_US = 100 * _MOST_US
 
-_COPY_NAME = re.compile(r"Memcpy (\w+) \(([\w ]+) -> ([\w ]+)\)")
-_DIRECTION = {
-    **dict.fromkeys(("HtoD", "HtoA"), direction_index("h2d")),
-    **dict.fromkeys(("DtoH", "AtoH"), direction_index("d2h")),
-    **dict.fromkeys(("DtoD", "DtoA", "AtoD", "AtoA"), direction_index("d2d")),
-    "PtoP": direction_index("peer"),
-    "HtoH": direction_index("h2h"),
-}
-_MEMORY = {
-    "Pageable": memory_index("pageable"),
-    "Pinned": memory_index("pinned"),
-    **dict.fromkeys(("Device", "Device Static", "Array"), memory_index("device")),
-    **dict.fromkeys(("Managed", "Managed Static"), memory_index("managed")),
-}
 _WAITED_FOR = {
     "Event Sync": "event",
     "Stream Wait Event": "stream wait",
@@ -69,7 +66,7 @@ class Table:
 
 
 class Records:
-    """Everything of one file that concerns CUDA."""
+    """Everything of one file that concerns accelerators."""
 
     def __init__(self) -> None:
         self.copies = Table(COPIES)
@@ -83,21 +80,38 @@ class Records:
         self.host_pids: dict[int, None] = {}
         self.devices: dict[int, str] = {}
         self.rank: int | None = None
-        self.without_time = self.without_bytes = 0
+        # Lines of Python, and operators of torch, that calls were made in.
+        self.frames = Table(FRAMES)
+        self.operators = Table(FRAMES)
+        self.frame_names: dict[str, int] = {}
+        self._tables = (
+            *(self.copies, self.calls, self.kernels, self.memsets, self.waits),
+            *(self.frames, self.operators),
+        )
+        self.without_time = self.fills_without_bytes = 0
+        # Threads by the texts that some writers name them with.
+        self._named_threads: dict[str, int] = {}
         # Both as they are called since 2021, and before.
         self._adders = {
             **dict.fromkeys(("gpu_memcpy", "memcpy"), self._add_copy),
             **dict.fromkeys(("gpu_memset", "memset"), self._add_memset),
-            **dict.fromkeys(("cuda_runtime", "cuda_driver", "runtime", "driver"), self._add_call),
+            **dict.fromkeys(_CALL_CATEGORIES, self._add_call),
+            "python_function": self._add_frame,
+            "cpu_op": self._add_operator,
             "kernel": self._add_kernel,
             "cuda_sync": self._add_wait,
         }
 
     def __len__(self) -> int:
-        return sum(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
+        return sum(map(len, self._tables))
+
+    @property
+    def has_accelerator(self) -> bool:
+        """Whether anything was recorded of an accelerator, or of calls to one."""
+        return any(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
 
     def add(self, item: Item) -> None:
-        """Keeps what concerns CUDA of an item."""
+        """Keeps what concerns accelerators of an item."""
         fields = item.fields
         if item.section == "deviceProperties":
             if len(self.devices) < _MOST_DEVICES and (number := _number(fields.get("id"))) != UNKNOWN:
@@ -125,22 +139,17 @@ class Records:
             self.host_pids[pid] = None
 
     def _add_copy(self, item: Item, start_ns: int, end_ns: int) -> None:
-        # Nothing can be said of a copy of unknown size; the first versions recorded none.
-        if (count := _bytes(item)) == UNKNOWN:
-            self.without_bytes += 1
-            return
-        match = _COPY_NAME.fullmatch(_text(item.fields.get("name")))
-        operation, source, destination = match.groups() if match else ("", "", "")
-        direction = _DIRECTION.get(operation, UNKNOWN)
+        direction, source, destination = ends_of(_text(item.fields.get("name")))
+        if direction == UNKNOWN:
+            direction = direction_of_kind(_text(item.arguments.get("kind")))
         begin, end = (_number(item.arguments.get(key)) for key in ("fromDevice", "toDevice"))
-        if operation == "DtoD" and begin != end and UNKNOWN not in {begin, end}:
+        if direction == direction_index("d2d") and begin != end and UNKNOWN not in {begin, end}:
             direction = direction_index("peer")
-        kinds = (_MEMORY.get(source, UNKNOWN), _MEMORY.get(destination, UNKNOWN))
-        self.copies.add(start_ns, end_ns, *_where(item), count, direction, *kinds)
+        self.copies.add(start_ns, end_ns, *_where(item), _bytes(item), direction, source, destination)
 
     def _add_memset(self, item: Item, start_ns: int, end_ns: int) -> None:
         if (count := _bytes(item)) == UNKNOWN:
-            self.without_bytes += 1
+            self.fills_without_bytes += 1
             return
         self.memsets.add(start_ns, end_ns, *_where(item), count, self._name(_text(item.fields.get("name"))))
 
@@ -152,11 +161,37 @@ class Records:
         self.waits.add(start_ns, end_ns, *_where(item), 0, self._name(name))
 
     def _add_call(self, item: Item, start_ns: int, end_ns: int) -> None:
-        pid, thread = (_number(item.fields.get(key)) for key in ("pid", "tid"))
+        pid, thread = _number(item.fields.get("pid")), self._thread(item)
         if pid != UNKNOWN and len(self.host_pids) < _MOST_PROCESSES:
             self.host_pids[pid] = None
         name = self._name(call_name(_text(item.fields.get("name"))))
-        self.calls.add(start_ns, end_ns, pid, thread, _number(item.arguments.get("correlation")), name)
+        ends = (_address(item.arguments.get(key)) for key in ("src", "dst"))
+        correlation = _number(item.arguments.get("correlation"))
+        self.calls.add(start_ns, end_ns, pid, thread, correlation, name, _bytes(item), *ends)
+
+    def _add_frame(self, item: Item, start_ns: int, end_ns: int) -> None:
+        self._add_to(self.frames, item, start_ns, end_ns)
+
+    def _add_operator(self, item: Item, start_ns: int, end_ns: int) -> None:
+        self._add_to(self.operators, item, start_ns, end_ns)
+
+    def _add_to(self, table: Table, item: Item, start_ns: int, end_ns: int) -> None:
+        name = _text(item.fields.get("name"))
+        if len(self.frame_names) >= _MOST_FRAMES and name not in self.frame_names:
+            return
+        number = self.frame_names.setdefault(name, len(self.frame_names))
+        table.add(start_ns, end_ns, _number(item.fields.get("pid")), self._thread(item), number)
+
+    def _thread(self, item: Item) -> int:
+        """The number of a thread, which may stand there as text; such as are none get numbers of their own."""
+        value = item.fields.get("tid")
+        if not isinstance(value, str):
+            return _number(value)
+        if (number := _decimal(value)) != UNKNOWN:
+            return number
+        if len(self._named_threads) >= _MOST_PROCESSES and value not in self._named_threads:
+            return UNKNOWN
+        return self._named_threads.setdefault(value, _FIRST_NAMED_THREAD + len(self._named_threads))
 
     def _name(self, name: str) -> int:
         if len(self.names) >= _MOST_NAMES and name not in self.names:
@@ -189,8 +224,27 @@ def _where(item: Item) -> tuple[int, int, int]:
 
 
 def _bytes(item: Item) -> int:
-    count = _number(item.arguments.get("bytes"))
-    return count if count <= MOST_BYTES else UNKNOWN
+    """Bytes moved, which calls of ROCm tell as text; UNKNOWN where nothing tells."""
+    for key in ("bytes", "size"):
+        value = item.arguments.get(key)
+        count = _decimal(value) if isinstance(value, str) else _number(value)
+        if count != UNKNOWN:
+            return count if count <= MOST_BYTES else UNKNOWN
+    return UNKNOWN
+
+
+def _address(value: object) -> int:
+    """An address, which is written as hexadecimal digits; UNKNOWN for anything else, and for the null pointer."""
+    if not isinstance(value, str) or not value.startswith("0x") or len(value) > len("0x") + 16:
+        return UNKNOWN
+    with suppress(ValueError):
+        return _number(int(value, 16)) or UNKNOWN
+    return UNKNOWN
+
+
+def _decimal(text: str) -> int:
+    """The number that a text of a few digits stands for; UNKNOWN for any other."""
+    return _number(int(text)) if text.isascii() and text.isdecimal() and len(text) < 20 else UNKNOWN
 
 
 def _number(value: object) -> int:

@@ -221,7 +221,7 @@ def test_of_calls_within_one_another_the_outer_made_the_copy(path: Path) -> None
     assert trace.names[trace.calls.name[trace.copies.call[0]]] == "cudaMemcpyAsync"
 
 
-@pytest.mark.parametrize("size", [None, -1, 1 << 60, 1 << 80, 1.5, "4096", True, [4096], {"bytes": 4096}])
+@pytest.mark.parametrize("size", [None, -1, 1 << 60, 1 << 80, 1.5, "4096 B", True, [4096], {"bytes": 4096}])
 def test_copies_without_a_size_are_left_out_and_counted(path: Path, size: Any) -> None:
     trace = read(path, copy(), copy(bytes=size), on_device("gpu_memset", "Memset (Device)", bytes=size))
     assert (len(trace.copies), len(trace.memsets)) == (1, 0)
