@@ -3,7 +3,7 @@
 from isthmus.advice.advise import advise
 from isthmus.advice.code import ADVICE_LANGUAGES
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, parse_gain_gate
-from isthmus.advice.missing import are_alike
+from isthmus.advice.machines import are_alike
 from isthmus.advice.records import interface_of_all
 
 __all__ = [

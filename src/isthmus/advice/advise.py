@@ -1,15 +1,16 @@
 """Applies every rule to every process, and puts the findings in order."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from isthmus.advice.combining import gain_of, gain_together
+from isthmus.advice.competing import settled
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
 from isthmus.advice.hip import words_in_hip
-from isthmus.advice.missing import elsewhere_words, missing_words, unknown_kinds_words
+from isthmus.advice.machines import elsewhere_words, other_devices
+from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import is_hip
@@ -17,23 +18,15 @@ from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.thresholds import least_gain
+from isthmus.advice.unseen import unseen
 from isthmus.analysis.phrases import describe_device
-from isthmus.language import say, sentences
+from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Run
 from isthmus.trace import Trace
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
 _BY_KIND = ("pageable", "slow-copies")
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A finding with the drafts behind it, for the sum of all."""
-
-    rule: Rule
-    finding: Finding
-    drafts: tuple[tuple[Scene, Draft], ...]
 
 
 def advise(traces: Sequence[Trace], run: Run) -> Advice:
@@ -43,9 +36,9 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
     change gains what it gains the one that gains most.
     """
     rates = Rates(run)
-    every = scenes(traces)
+    every = scenes(traces, rates)
     span = max((scene.span_seconds for scene in every), default=0.0)
-    found: list[_Found] = []
+    drafted: list[tuple[Rule, Scene, Draft]] = []
     abstentions: dict[tuple[str, str], Abstention] = {}
     for rule in RULES:
         drafts: list[tuple[Scene, Draft]] = []
@@ -60,19 +53,28 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
         except Unpriced as unpriced:
             abstentions[rule.name, str(unpriced)] = Abstention(rule.name, str(unpriced))
             continue
-        if drafts:
-            found.append(_Found(rule, _finding(rule, drafts, span), tuple(drafts)))
+        drafted += [(rule, *each) for each in drafts]
     if unknown := unknown_kinds_words(every):
         for name in _BY_KIND:
             abstentions[name, unknown] = Abstention(name, unknown)
-    found.sort(key=lambda each: _rank(each.finding))
+    kept = settled(drafted)
+    findings = []
+    for rule in RULES:
+        if of_rule := [each for each in kept if each[0] is rule]:
+            also = frozenset[str]().union(*(others for *_, others in of_rule))
+            findings.append(_finding(rule, [(scene, draft) for _, scene, draft, _ in of_rule], span, also))
+    gaining = [(rule, scene, draft) for rule, scene, draft, _ in kept]
+    foreign = tuple(other_devices(traces, run))
     return Advice(
-        findings=tuple(each.finding for each in found),
+        findings=tuple(sorted(findings, key=_rank)),
         abstentions=tuple(abstentions.values()),
         span_seconds=span,
-        gain_seconds=gain_together([(each.rule, *pair) for each in found for pair in each.drafts]),
+        gain_seconds=gain_together([each for each in gaining if not (foreign and each[0].by_trace)]),
+        gain_by_trace_seconds=gain_together([each for each in gaining if foreign and each[0].by_trace]),
         priced_by=say("advice.priced_by", run=run.run, device=describe_device(run)),
         priced_elsewhere=elsewhere_words(traces, run),
+        foreign=foreign,
+        unseen=unseen(traces, every),
     )
 
 
@@ -80,7 +82,7 @@ def _can_judge(rule: Rule, trace: Trace) -> bool:
     return not any(trace.knows.isdisjoint(each) for each in rule.needs)
 
 
-def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> Finding:
+def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, also: frozenset[str]) -> Finding:
     gains = [gain_of(scene, draft) for scene, draft in drafts]
     leading = max(range(len(drafts)), key=lambda at: gains[at].median)
     gain, (scene, draft) = gains[leading], drafts[leading]
@@ -88,12 +90,12 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> 
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
     words = rule.words(Summary(calls, moved, draft.facts, scene.interface))
     words = words_in_hip(words) if is_hip(scene.trace) else words
-    matters = gain.median >= least_gain(span) and gain.low > 0
+    matters = gain.median >= least_gain(span)
     return Finding(
         rule=rule.name,
         severity=draft.severity or ("warning" if matters else "information"),
         title=words.title,
-        cause=sentences([words.cause, say("advice.of_leading_process", count=len(drafts)) if len(drafts) > 1 else ""]),
+        cause=sentences([words.cause, *_beside(len(drafts), also)]),
         change=words.change,
         pricing=words.pricing,
         snippets=words.snippets,
@@ -101,7 +103,15 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> 
         calls=calls,
         bytes=moved,
         gain_seconds=gain if gain.median > 0 else None,
+        by_trace=rule.by_trace,
     )
+
+
+def _beside(processes: int, also: frozenset[str]) -> Iterator[str]:
+    if processes > 1:
+        yield say("advice.of_leading_process", count=processes)
+    if also:
+        yield say("advice.also", rules=enumerated(sorted(also)))
 
 
 class _Records(NamedTuple):

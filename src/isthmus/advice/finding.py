@@ -44,6 +44,8 @@ class Finding:
     bytes: int
     # Time of the program that the change would save, after what the timeline cannot absorb; None where it has no price.
     gain_seconds: Interval | None
+    # Whether that follows from the trace's own times alone.
+    by_trace: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,12 @@ class Advice:
     priced_by: str
     # Whether that is another machine than the one the trace is of, as far as one can tell; empty where it is not.
     priced_elsewhere: str
+    # The traced devices where those are others than the run's. Then copies are priced as the run's device makes them,
+    # and what follows from the trace's own times is apart from that.
+    foreign: tuple[str, ...] = ()
+    gain_by_trace_seconds: Interval | None = None
+    # What the traces do not show of the copies, each a sentence: over that nothing is said to be all right.
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ def bursts(scene: Scene, rows: Integers, *same: Integers) -> list[Burst]:
     # Where copies wait in a queue, those before them end after they were asked for.
     begin = np.maximum(asked[first], np.concatenate([[-np.inf], end])[first])
     elapsed = scene.elapsed(np.concatenate(runs), begin, end[last])
+    if scene.other is not None:
+        elapsed = np.array([scene.cost(each, scene.other).sum() for each in runs])
     waited = [_waited(scene, each) for each in runs]
     return [Burst(*each) for each in zip(runs, elapsed.tolist(), waited, strict=True)]
 
@@ -69,8 +71,8 @@ def _between(scene: Scene, rows: Integers) -> Mask:
 
 def _waited(scene: Scene, rows: Integers) -> bool:
     calls = scene.call(rows)
-    known = calls[calls >= 0]
-    return bool(known.size) and bool((~scene.asynchronous(known)).mean() > 0.5)
+    waits = (scene.waits(rows) != UNKNOWN)[calls != UNKNOWN]
+    return bool(waits.size) and bool(waits.mean() > 0.5)
 
 
 @dataclass(frozen=True)

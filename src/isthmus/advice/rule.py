@@ -67,6 +67,8 @@ class Rule:
     words: Callable[[Summary], Words]
     # Names of rules whose gains on the same records come on top: this one's price begins where theirs end.
     beyond: frozenset[str] = frozenset()
+    # Whether gains follow from the trace's own times alone, so that they are the traced machine's whatever prices it.
+    by_trace: bool = False
 
 
 def removed(scene: Scene, rates: Rates, rows: Integers, facts: Mapping[str, Any]) -> Draft | None:

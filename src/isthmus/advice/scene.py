@@ -5,9 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
+from isthmus.advice.machines import other_devices
 from isthmus.advice.rates import Range, Rates, Seconds
 from isthmus.advice.records import ONE_WAY, Mask, Records
-from isthmus.advice.thresholds import TRACED_BYTES
+from isthmus.advice.thresholds import LONGEST_START_SECONDS, TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
 from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union, vendors
@@ -19,8 +20,10 @@ _ALWAYS = Union(np.array([-1e6]), np.array([1e6]))
 class Scene(Records):
     """What the records of one process mean: which calls waited, and when nothing but some copies went on."""
 
-    def __init__(self, trace: Trace, process: int) -> None:
+    def __init__(self, trace: Trace, process: int, other: Rates | None = None) -> None:
+        """`other` are rates of another machine than the traced one: both sides of a price are then that machine's."""
         super().__init__(trace, process)
+        self.other = other
         # Rules ask several times in a row about the same copies.
         self._last: tuple[Integers, Union] | None = None
 
@@ -74,12 +77,16 @@ class Scene(Records):
         What goes on beside these copies is kernels, memory that is set and other copies. Something waits where a thread
         is in a call, or where a device has been given more to do.
         """
-        return self._free_beside(rows).covered(*self.occupied(rows))
+        return self._free_beside(rows).covered(*self.occupied(rows)) * self._scale(rows)
 
     def exposed_together(self, rows: Integers) -> float:
         """The same of all these copies, with each moment counted once."""
         stretches = union(*self.occupied(rows))
-        return float(self._free_beside(rows).covered(stretches.begin, stretches.end).sum())
+        together = float(self._free_beside(rows).covered(stretches.begin, stretches.end).sum())
+        if self.other is None or not rows.size:
+            return together
+        took = float(self.took(rows).sum())
+        return together * float((self.took(rows) * self._scale(rows)).sum()) / took if took else 0.0
 
     def elapsed(self, rows: Integers, begin: Seconds, end: Seconds) -> Seconds:
         """Seconds of each interval in which something waited, and nothing but these copies went on."""
@@ -88,6 +95,10 @@ class Scene(Records):
     def idle_within(self, begin: Seconds, end: Seconds) -> Seconds:
         """Seconds of each interval in which no device did anything."""
         return self._free_beside(np.zeros(0, np.int64)).covered(begin, end)
+
+    def idle_between(self, begin: Seconds, end: Seconds) -> Seconds:
+        """Seconds of each interval in which no device worked for this process and no copy of it was under way."""
+        return np.maximum(end - begin - self._at_work.covered(begin, end), 0.0)
 
     def asked(self, rows: Integers) -> Seconds:
         """When each copy was asked for: when its call began, else when it began itself."""
@@ -100,10 +111,14 @@ class Scene(Records):
     def cost(self, rows: Integers, rates: Rates) -> Seconds:
         """Seconds that each copy cost the program: on the device, and what its call took besides.
 
+        What a call takes before the device begins, with nothing ahead of it, is the driver's where it is long.
         Tracing makes calls longer, so that a small copy costs no more than the run says of such.
         """
+        if self.other is not None:
+            return self.took(rows) * self._scale(rows)
         begin, end = self.occupied(rows)
         before = self._free_beside(rows).covered(begin, self.device_begin(rows))
+        before = np.minimum(before, LONGEST_START_SECONDS)
         seconds: Seconds = before + end - self.device_begin(rows)
         sizes = self.trace.copies.bytes[rows]
         for direction in ONE_WAY:
@@ -114,6 +129,21 @@ class Scene(Records):
                     seconds[alike] = np.minimum(seconds[alike], known[:, 0])
         return seconds
 
+    def _scale(self, rows: Integers) -> Seconds:
+        """How many times as long as in the trace each copy takes on the machine that prices it; 1 where unknown."""
+        scale = np.ones(rows.size)
+        if self.other is None:
+            return scale
+        took = np.maximum(self.took(rows), 1e-9)
+        for direction in ONE_WAY:
+            for kind in ("pageable", "pinned"):
+                alike = self.host_kind(rows) == memory_index(kind)
+                alike &= self.trace.copies.direction[rows] == direction_index(direction)
+                sizes = self.trace.copies.bytes[rows[alike]]
+                if alike.any() and (known := _known(self.other, kind, direction, sizes)) is not None:
+                    scale[alike] = known[:, 0] / took[alike]
+        return scale
+
     def waits(self, rows: Integers) -> Integers:
         """The call in which a thread waited for each copy: its own, or one right after it; UNKNOWN where none did."""
         calls = self.call(rows)
@@ -121,9 +151,14 @@ class Scene(Records):
             return calls
         own = np.where(self.blocking(rows), calls, UNKNOWN)
         after = np.where(calls != UNKNOWN, self._next_call[np.clip(calls, 0, None)], UNKNOWN)
-        names = np.where(after != UNKNOWN, self.trace.calls.name[np.clip(after, 0, None)], UNKNOWN)
-        waiting = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
+        waiting = (after != UNKNOWN) & self.synchronizing(np.clip(after, 0, None))
         return np.where((own == UNKNOWN) & waiting, after, own)
+
+    def synchronizing(self, calls: Integers) -> Mask:
+        """Whether each call only waits for a stream or a device."""
+        names = self.trace.calls.name[calls]
+        found: Mask = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
+        return found
 
     def own_time_after(self, calls: Integers) -> Seconds:
         """Seconds that the thread of each call spent on its own work before it called again."""
@@ -185,6 +220,17 @@ class Scene(Records):
             self._last = (rows, self._demanded.without(union(begin, end)))
         return self._last[1]
 
+    @cached_property
+    def _at_work(self) -> Union:
+        """When a device worked for this process, or a copy of it was under way."""
+        copies = self.trace.copies
+        every = np.flatnonzero(copies.process == self.process)
+        busy = [
+            *(self.kernels, self.working(self.trace.memsets)),
+            *((self.device_begin(every), self.device_end(every)), self.occupied(every)),
+        ]
+        return union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
+
     def _known_call(self, calls: Integers) -> Mask:
         found: Mask = (calls >= 0) & (calls < len(self.trace.calls))
         return found
@@ -207,11 +253,12 @@ def _known(rates: Rates, kind: str, direction: Direction, sizes: Integers) -> Ra
         return None
 
 
-def scenes(traces: Sequence[Trace]) -> list[Scene]:
+def scenes(traces: Sequence[Trace], rates: Rates) -> list[Scene]:
     """Every process of every trace that made or computed anything; those that no record names count as one."""
     found = []
     for trace in traces:
         tables = (trace.copies, trace.calls, trace.kernels, trace.allocations)
         processes = np.unique(np.concatenate([table.process for table in tables]))
-        found += [Scene(trace, int(process)) for process in processes]
+        other = rates if other_devices([trace], rates.run) else None
+        found += [Scene(trace, int(process), other) for process in processes]
     return found

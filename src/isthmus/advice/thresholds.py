@@ -11,6 +11,9 @@ MOST_PLACES = 20
 # A traced call costs microseconds more than one that is not. Copies below this are taken to cost what the run says of
 # their kind of memory, unless they took less.
 TRACED_BYTES = MIB
+# A device begins a copy that nothing is before so long after its call, at the latest: what a call takes beyond that is
+# the driver's own, such as loading modules in a program's first calls.
+LONGEST_START_SECONDS = 200e-6
 # Copies of at most so many bytes are mostly latency; so many in a row, with no longer a pause between, are a burst.
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16
@@ -26,6 +29,10 @@ SINGLE_CHUNKS = 8
 MOST_SINGLE_KERNELS = 3
 LARGE_COPY_BYTES = 16 * MIB
 OVERLAP_SECONDS = 1e-3
+# So many waits of a program that run its devices dry are a habit of it. Of what launching ahead would gain by the
+# timeline, so much is sure: work that was launched ahead begins a little later than at once.
+LEAST_WAITS = 3
+WAIT_SURE_SHARE = 0.75
 # Less of its own work after a copy is a thread's way from one call to the next.
 LEAST_OWN_SECONDS = 20e-6
 # No thread writes more than a cache holds any faster.

@@ -86,9 +86,18 @@ def advise(
         # Whoever stops reading does not decide a gate.
         with speaking(spoken), suppress(BrokenPipeError):
             write_report(advice_document(advice, opened, snippet), form, path)
-    if gate and gate.fails(advice):
+    if gate is None:
+        return
+    if advice.foreign:
+        raise UsageError(
+            f"{gate} cannot be judged: the trace is of {', '.join(advice.foreign)}, the rates are of another device; "
+            "name a run of the traced one by --run, or advise on its machine"
+        )
+    if gate.fails(advice):
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
         gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
         to_stderr(f"isthmus: {gate} fails: all changes together gain {gained}")
         raise typer.Exit(1)
+    if advice.unseen:
+        raise TraceFileError(f"{gate} cannot be judged: {advice.unseen[0]}")

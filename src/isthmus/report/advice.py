@@ -63,19 +63,40 @@ def short_blocks(advice: Advice) -> Iterator[Block]:
 
 
 def _verdict(advice: Advice) -> Iterator[Block]:
-    gain, count = advice.gain_seconds, sum(finding.severity == "warning" for finding in advice.findings)
-    if gain is not None:
-        # The sum is over all that have a price, and so is their number.
-        priced = sum(finding.gain_seconds is not None for finding in advice.findings)
-        words = {"time": _interval(gain), "share": _share(gain, advice), "span": format_seconds(advice.span_seconds)}
-        verdict = say("advice_report.verdict" if count else "advice_report.verdict_little", count=priced, **words)
-    else:
-        verdict = say("advice_report.verdict_unpriced" if count else "advice_report.verdict_none", count=count)
-    yield Answer((verdict,))
+    yield Answer(tuple(_verdict_sentences(advice)))
+    if advice.unseen:
+        yield Prose(say("advice_report.unseen", what=" ".join(advice.unseen)), "warning")
     if advice.priced_by:
         yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
     if advice.priced_elsewhere:
         yield Prose(advice.priced_elsewhere, "warning")
+
+
+def _verdict_sentences(advice: Advice) -> Iterator[str]:
+    """What all changes gain: of the time traced, or on each of two machines."""
+    warnings = sum(finding.severity == "warning" for finding in advice.findings)
+    by_trace, by_run = (_priced(advice, by_trace=each) for each in (True, False))
+    if advice.foreign:
+        if (gain := advice.gain_seconds) is not None:
+            words = {"device": advice.priced_by, "time": _interval(gain), "count": by_run}
+            yield say("advice_report.verdict_elsewhere", **words)
+        if (gain := advice.gain_by_trace_seconds) is not None:
+            yield say("advice_report.verdict", count=by_trace, **_of_span(gain, advice))
+    elif (gain := advice.gain_seconds) is not None:
+        # The sum is over all that have a price, and so is their number.
+        kind = "advice_report.verdict" if warnings else "advice_report.verdict_little"
+        yield say(kind, count=by_trace + by_run, **_of_span(gain, advice))
+    if (advice.gain_seconds, advice.gain_by_trace_seconds) == (None, None):
+        none = "advice_report.verdict_unseen" if advice.unseen else "advice_report.verdict_none"
+        yield say("advice_report.verdict_unpriced" if warnings else none, count=warnings)
+
+
+def _priced(advice: Advice, *, by_trace: bool) -> int:
+    return sum(finding.gain_seconds is not None and finding.by_trace == by_trace for finding in advice.findings)
+
+
+def _of_span(gain: Interval, advice: Advice) -> dict[str, str]:
+    return {"time": _interval(gain), "share": _share(gain, advice), "span": format_seconds(advice.span_seconds)}
 
 
 def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> Iterator[Block]:
@@ -84,8 +105,7 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> I
         severity = "ATTENTION" if finding.severity == "warning" else say("page.severity_note")
         yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
         if finding.gain_seconds is not None:
-            time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)
-            yield Answer((say("advice_report.gain", time=time, share=share),))
+            yield Answer((_gain(finding, _interval(finding.gain_seconds), advice),))
         yield from (Prose(text) for text in (finding.cause, finding.change) if text)
         yield from _snippets(finding, snippet, own)
         if finding.evidence:
@@ -140,8 +160,14 @@ def _abstentions(advice: Advice) -> Iterator[Block]:
 def _short(finding: Finding, advice: Advice) -> str:
     if finding.gain_seconds is None:
         return finding.title
-    time, share = format_seconds(finding.gain_seconds.median), _share(finding.gain_seconds, advice)
-    return say("advice_report.short", title=finding.title, gain=say("advice_report.gain", time=time, share=share))
+    gain = _gain(finding, format_seconds(finding.gain_seconds.median), advice)
+    return say("advice_report.short", title=finding.title, gain=gain)
+
+
+def _gain(finding: Finding, time: str, advice: Advice) -> str:
+    if advice.foreign and not finding.by_trace:
+        return say("advice_report.gain_elsewhere", time=time)
+    return say("advice_report.gain", time=time, share=_share(finding.gain_seconds, advice))
 
 
 def _interval(seconds: Interval) -> str:
@@ -149,8 +175,8 @@ def _interval(seconds: Interval) -> str:
     return median + in_brackets(say("common.range", low=low, high=high))
 
 
-def _share(seconds: Interval, advice: Advice) -> str:
-    return f"{100 * seconds.median / advice.span_seconds:.1f} %" if advice.span_seconds > 0 else "-"
+def _share(seconds: Interval | None, advice: Advice) -> str:
+    return f"{100 * seconds.median / advice.span_seconds:.1f} %" if seconds and advice.span_seconds > 0 else "-"
 
 
 def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapping[str, Any]:
@@ -164,8 +190,11 @@ def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapp
         ],
         "priced_by": advice.priced_by,
         "priced_elsewhere": advice.priced_elsewhere,
+        "foreign": advice.foreign,
+        "unseen": advice.unseen,
         "span_seconds": advice.span_seconds,
         "gain_seconds": _seconds(advice.gain_seconds),
+        "gain_by_trace_seconds": _seconds(advice.gain_by_trace_seconds),
         "findings": [asdict(finding) | {"gain_seconds": _seconds(finding.gain_seconds)} for finding in advice.findings],
         "abstentions": [asdict(abstention) for abstention in advice.abstentions],
         "notes": notes,

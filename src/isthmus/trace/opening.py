@@ -72,4 +72,4 @@ def _with_clock_checked(trace: Trace) -> Trace:
         f"The clock jumped: {early} of {called.size} copies begin before the calls that made them, by up to "
         f"{1e-9 * int(ahead.max()):.3g} s. Times and gains that rest on when things were cannot be trusted."
     )
-    return replace(trace, notes=(*trace.notes, remark))
+    return replace(trace, notes=(*trace.notes, remark), lost=(*trace.lost, remark))

@@ -60,6 +60,8 @@ class Trace:
     sites: tuple[Site, ...] = ()
     # What was left out or looked wrong, each a sentence: records with an end before their beginning, cut-off files.
     notes: tuple[str, ...] = ()
+    # Those of the notes by which records are missing or wrong: over them nothing can be said to be all right.
+    lost: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from isthmus.advice.code import own_code, way_code
 from isthmus.advice.records import Interface
 from isthmus.record import BufferNeed
 
-CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "synchronous")
+CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "synchronous", "waits")
 # Torch has no managed memory, and no trace of OpenCL tells when pages move.
 NOT_OF = {"torch": {"prefetch"}, "opencl": {"prefetch"}}
 LANGUAGES: dict[Interface, set[str]] = {"cuda": {"cuda", "torch", "cupy"}, "opencl": {"opencl"}}

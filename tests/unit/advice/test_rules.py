@@ -356,20 +356,6 @@ def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
     assert together.span_seconds == alone.span_seconds
 
 
-def test_no_copy_counts_twice_in_the_sum(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
-    """Pageable, the same content each time, and never read: leaving the copies out gains all there is."""
-    program = synthetic_traces.Program()
-    program.kernel(1e-6)
-    for _ in range(20):
-        program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE, content=5)
-    advice = advise([program.trace()], run)
-    assert {"pageable", "duplicate", "unused"} <= {finding.rule for finding in advice.findings}
-    assert advice.gain_seconds
-    largest = max(finding.gain_seconds.median for finding in advice.findings if finding.gain_seconds)
-    assert largest <= advice.gain_seconds.median <= 1.1 * largest
-    assert advice.gain_seconds.high <= advice.span_seconds
-
-
 def test_what_overlap_gains_beyond_pinning_comes_on_top(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
 ) -> None:

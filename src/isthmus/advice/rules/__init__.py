@@ -9,6 +9,7 @@ from isthmus.advice.rules import (
     pinned_memory,
     slow_copies,
     synchronous,
+    waits,
 )
 
 # In the order of the documentation; findings come by what they gain.
@@ -18,6 +19,7 @@ RULES = (
     one_by_one.STRIDED,
     no_overlap.RULE,
     synchronous.RULE,
+    waits.RULE,
     needless.DUPLICATE,
     needless.ROUND_TRIP,
     needless.UNUSED,

@@ -17,6 +17,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
 from isthmus.analysis.overlap.pipeline import pipeline_model
 from isthmus.language import say, sentences
+from isthmus.plan import Unpriced
 from isthmus.record import Direction, PipelineNeed, format_bytes, format_seconds
 from isthmus.trace import Integers, direction_index, memory_index
 
@@ -35,6 +36,9 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     candidates = pipelines(scene)
     tied = _tied(scene, rates) if candidates else np.zeros(0, np.int64)
     for pipeline in candidates:
+        pageable = scene.host_kind(pipeline.rows) == memory_index("pageable")
+        if scene.other is not None and pageable.any():
+            raise Unpriced(say("advice.overlap_elsewhere"))
         # What an iteration begins with is what the one before it ended with.
         if np.isin(pipeline.rows, tied).mean() > _TIED_SHARE:
             continue
@@ -130,4 +134,4 @@ def _words(summary: Summary) -> Words:
     return Words(say("advice.overlap_title"), cause, sentences([pin, change]), say("advice.overlap_pricing"), code)
 
 
-RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}))
+RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}), by_trace=True)

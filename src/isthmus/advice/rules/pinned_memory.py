@@ -20,6 +20,9 @@ from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union, vendors
 
+# Of a program: what goes on for longer is none of its beginning.
+_MOST_OF = 0.75
+
 
 def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
     table = scene.trace.allocations
@@ -58,26 +61,36 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
         gets, gives_back = (_of_buffers(scene, release) for release in (0, 1))
     else:
         gets, gives_back = (_named(scene, does) for does in (vendors.pins, vendors.unpins))
-    # Only what is got after something was given back could have been kept: other memory fills a pool.
+    # What is got after something was given back could have been kept: other memory fills a pool.
     begun = trace.calls.start_ns
     released = np.searchsorted(begun[gives_back], begun[gets])
+    launched = np.searchsorted(scene.kernels[0], scene.moments(begun[gets]))
     again: list[Integers] = []
     for group in grouped(call_places(scene, gets)):
         later = group[1:][np.diff(released[group]) > 0]
+        if not later.size and _goes_on(scene, begun[gets[group]]):
+            # A pool that grows from step to step, as of an allocator that never gives back, is none.
+            later = group[1:][np.diff(launched[group]) > 0]
         if later.size >= LEAST_REPEATED_ALLOCATIONS - 1:
             again.append(later)
     if not again:
         return None
     repeated = np.concatenate(again)
-    needless = gives_back[np.unique(released[repeated] - 1)]
+    kept = np.unique(released[repeated][released[repeated] > 0] - 1)
+    needless = gives_back[kept] if gives_back.size else gives_back
     calls = np.sort(np.concatenate([gets[repeated], needless]))
     begin = scene.moments(trace.calls.start_ns[calls])
     end = begin + scene.lasted(trace.calls, calls)
     seconds = scene.idle_within(begin, end)
     together = union(begin, end)
     bound = float(scene.idle_within(together.begin, together.end).sum())
-    facts = {"again": repeated.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
+    facts = {"freed": bool(kept.size), "again": repeated.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
     return Draft("calls", calls, np.repeat(seconds[:, np.newaxis], 3, axis=1), bound=bound, facts=facts)
+
+
+def _goes_on(scene: Scene, begun_ns: Integers) -> bool:
+    """Whether calls come again and again until most of the program is over, and not only while it begins."""
+    return bool(scene.moments(begun_ns).max() > _MOST_OF * scene.span_seconds)
 
 
 def _named(scene: Scene, does: Callable[[str], bool]) -> Integers:
@@ -107,10 +120,13 @@ def _words_pinned_in_loop(summary: Summary) -> Words:
     facts = summary.facts
     return Words(
         say("advice.pinned_loop_title", count=facts["again"]),
-        say("advice.pinned_loop_cause", time=format_seconds(facts["seconds"])),
+        say(
+            "advice.pinned_loop_cause" if facts["freed"] else "advice.pinned_loop_grows",
+            time=format_seconds(facts["seconds"]),
+        ),
         say("advice.pinned_loop_change"),
         snippets=own_code("pinned_in_loop", summary.interface),
     )
 
 
-PINNED_IN_LOOP = Rule("pinned-in-loop", (("calls",),), _find_pinned_in_loop, _words_pinned_in_loop)
+PINNED_IN_LOOP = Rule("pinned-in-loop", (("calls",),), _find_pinned_in_loop, _words_pinned_in_loop, by_trace=True)

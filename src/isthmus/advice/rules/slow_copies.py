@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isthmus.advice.missing import other_devices
+from isthmus.advice.machines import names_devices
 from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -20,8 +20,10 @@ _TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies
-    if other_devices([scene.trace], rates.run):
+    if scene.other is not None:
         raise Unpriced(say("advice.slow_elsewhere"))
+    if not names_devices(scene.trace):
+        raise Unpriced(say("advice.slow_nameless"))
     rows: list[Integers] = []
     gains: list[Range] = []
     expected = 0.0

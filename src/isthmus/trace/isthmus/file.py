@@ -86,7 +86,8 @@ def read_isthmus(path: Path) -> Trace:
     # Devices tell of the parts, and the call of the copy.
     parts = np.append(accelerated, False)[called(timed)]
     timed = {name: column[~parts] for name, column in timed.items()}
-    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, accelerated, notes)
+    estimates: list[str] = []
+    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, accelerated, estimates)
     found = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
     called_for = called(found)
     del found["correlation"]
@@ -132,7 +133,8 @@ def read_isthmus(path: Path) -> Trace:
             count=faults["count"],
         ),
         sites=tuple(_frames(site) for site in sites.all),
-        notes=(*notes, *file.remarks()),
+        notes=(*notes, *estimates, *file.noticed(), *file.lacks()),
+        lost=(*notes, *file.lacks()),
     )
 
 
@@ -223,13 +225,16 @@ class _File:
                 known.update(words)
         return frozenset(known)
 
-    def remarks(self) -> Iterator[str]:
-        """What the recorder noticed, each once, and whose trace is not whole."""
+    def noticed(self) -> Iterator[str]:
+        """What the recorder noticed, each once."""
         if (self.records("operands")["content"] != 0).any():
             yield "What was copied was hashed, between the calls: that time is in the program's, and it took longer."
         columns = self.records("note")
         said = zip(columns["process"].tolist(), columns["text"].tolist(), strict=True)
         yield from dict.fromkeys(self.text.get((process, text), "") for process, text in said if text)
+
+    def lacks(self) -> Iterator[str]:
+        """Whose trace is not whole."""
         for place, process in enumerate(self.processes):
             pid = self._pids[place]
             if process["lack"]:

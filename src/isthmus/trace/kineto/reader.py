@@ -40,6 +40,7 @@ def read_kineto(path: Path) -> Trace:
     pids = tuple(records.host_pids)
     calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
     copies, without_bytes = _with_ends_of_calls(_joined(records.copies, calls, pids), calls)
+    notes = (*items.notes, *_notes(records, without_bytes, whole=not items.notes))
     return Trace(
         path=path,
         maker="kineto",
@@ -54,7 +55,8 @@ def read_kineto(path: Path) -> Trace:
         synchronizations=_intervals(records.waits, calls, pids),
         knows=_knowledge(records, copies, sites),
         sites=sites,
-        notes=(*items.notes, *_notes(records, without_bytes, whole=not items.notes)),
+        notes=notes,
+        lost=notes,
     )
 
 

@@ -70,6 +70,7 @@ def read_nsys(path: Path) -> Trace:
         run = names.places(kernels["demangledName"], strings)
         waited_for = names.places(waits["syncType"], synchronizations(tables))
         trace_copies = _copies(tables, copies, calls)
+        notes = (*_remarks(tables, trace_copies), *tables.notes)
         return Trace(
             path=path,
             maker="nsys",
@@ -89,7 +90,8 @@ def read_nsys(path: Path) -> Trace:
             memsets=_intervals(memsets, calls, np.full_like(memsets["start"], UNKNOWN)),
             synchronizations=_intervals(waits, calls, waited_for),
             knows=_knowledge(tables, trace_copies),
-            notes=(*_remarks(tables, trace_copies), *tables.notes),
+            notes=notes,
+            lost=notes,
         )
 
 

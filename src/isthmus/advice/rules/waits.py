@@ -1,0 +1,119 @@
+"""Waits for queued work, after which the device has run dry: it idles until the host has launched again."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.advice.code import own_code
+from isthmus.advice.rates import Rates, Seconds
+from isthmus.advice.records import Mask
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import LEAST_WAITS, SMALL_COPY_BYTES, WAIT_SURE_SHARE, least_gain
+from isthmus.language import say
+from isthmus.record import format_seconds
+from isthmus.trace import UNKNOWN, Integers, direction_index, union
+
+
+class Waits(NamedTuple):
+    """Calls in which a thread that launches work waited for some of it, by when they began."""
+
+    calls: Integers
+    # The copy that each made; UNKNOWN where it only waited.
+    copies: Integers
+    # Seconds of each in which kernels were under way, and of the time until the next wait ends in which no device did
+    # anything and no copy was under way.
+    waited: Seconds
+    idle: Seconds
+    # Whether so much came to the host meanwhile that its work on that may have been what the device waited for.
+    is_result: Mask
+
+    @property
+    def gains(self) -> Seconds:
+        """What launching ahead saves of each: the host would be as far on as it waited, if the device has room."""
+        return np.minimum(self.waited, self.idle)
+
+
+def waits(scene: Scene) -> Waits:
+    """All waits of a process for kernels."""
+    trace = scene.trace
+    launching = np.unique(trace.calls.thread[_calls_of_kernels(scene)])
+    mine = (trace.calls.process == scene.process) & np.isin(trace.calls.thread, launching)
+    rows = scene.copies
+    made = np.full(len(trace.calls), UNKNOWN)
+    calls = scene.call(rows)
+    # To the device, a copy waits for its memory to be pinned, of which other rules speak.
+    out = trace.copies.direction[rows] == direction_index("d2h")
+    blocking = out & scene.blocking(rows) & (calls != UNKNOWN)
+    made[calls[blocking]] = rows[blocking]
+    found = np.flatnonzero(mine & (scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)))
+    begin = scene.moments(trace.calls.start_ns[found])
+    end = begin + scene.lasted(trace.calls, found)
+    waited = union(*scene.kernels).covered(begin, end)
+    waiting = waited > 0
+    found, end, waited = found[waiting], end[waiting], waited[waiting]
+    order = np.argsort(end, kind="stable")
+    found, end, waited = found[order], end[order], waited[order]
+    # After the last kernel nobody waits for more.
+    until = np.minimum(np.append(end[1:], np.inf), scene.kernels[0].max(initial=-np.inf))
+    idle = scene.idle_between(end, until)
+    since = begin[waiting][order]
+    # Pages that the host touched meanwhile: that is what it waited for.
+    idle[_arrived(scene, since, until, migrated=True)] = 0.0
+    return Waits(found, made[found], waited, idle, _arrived(scene, since, until, migrated=False))
+
+
+def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> Mask:
+    """Whether more than a few values came to the host within each of these times."""
+    copies = scene.trace.copies
+    wanted = (copies.process == scene.process) & (copies.direction == direction_index("d2h"))
+    wanted &= (copies.migration == 1) == migrated
+    if not migrated:
+        wanted &= copies.bytes > SMALL_COPY_BYTES
+    arrivals = np.sort(scene.device_end(np.flatnonzero(wanted)))
+    found: Mask = np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
+    return found
+
+
+def _calls_of_kernels(scene: Scene) -> Integers:
+    kernels = scene.trace.kernels
+    calls = kernels.call[kernels.process == scene.process]
+    found: Integers = calls[(calls >= 0) & (calls < len(scene.trace.calls))]
+    return found
+
+
+def _find(scene: Scene, _rates: Rates) -> Draft | None:
+    if not _calls_of_kernels(scene).size:
+        return None
+    found = waits(scene)
+    useful: Mask = found.gains > 0
+    total = float(found.gains.sum())
+    if useful.sum() < LEAST_WAITS or total < least_gain(scene.span_seconds):
+        return None
+    sure = np.where(found.is_result, 0.0, WAIT_SURE_SHARE)
+    gains = found.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
+    copies = found.copies[useful]
+    copied = copies[copies != UNKNOWN]
+    facts = {
+        "waited": float(found.waited[useful].sum()),
+        "idle": float(found.idle[useful].sum()),
+        "copies": copied.size,
+        "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
+    }
+    return Draft("calls", found.calls[useful], gains, bound=total, facts=facts, took=found.waited[useful])
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    words = {name: format_seconds(facts[name]) for name in ("waited", "idle", "copied")}
+    kind = "copies" if 2 * facts["copies"] > summary.calls else "calls"
+    return Words(
+        say("advice.waits_title", count=summary.calls),
+        say(f"advice.waits_{kind}", **words),
+        say(f"advice.waits_{kind}_change"),
+        say("advice.waits_pricing"),
+        own_code("waits", summary.interface),
+    )
+
+
+RULE = Rule("waits", (("calls",), ("kernels",)), _find, _words, by_trace=True)

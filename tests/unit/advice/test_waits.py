@@ -1,0 +1,87 @@
+"""Waits that run the device dry: found by what it idles afterwards, and by nothing where it does not."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.advice import Advice, Finding, advise
+from isthmus.record import MIB, Run
+
+STEPS, KERNELS, KERNEL, LAUNCHING = 20, 10, 1e-3, 5e-3
+HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
+
+
+def of(advice: Advice, rule: str) -> Finding | None:
+    return next((finding for finding in advice.findings if finding.rule == rule), None)
+
+
+def steps(traces: ModuleType, *, launching: float = LAUNCHING, every: int = 1, how: str = "item"):  # type: ignore[no-untyped-def]
+    """Steps whose host part comes after the value of the step before is known, as in `if loss.item() > ...`."""
+    program = traces.Program()
+    for step in range(STEPS):
+        program.own(launching)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        if step % every == 0:
+            if how == "item":
+                program.copy(4, 8e-6, direction="d2h", kind="pageable", device=DEVICE, site="train.py:41 check")
+            elif how == "synchronize":
+                program.synchronize()
+            elif how == "fetch":
+                program.copy(8 * MIB, 8e-4, direction="d2h", kind="pinned", host=HOST, device=DEVICE)
+    program.synchronize()
+    return program.trace()
+
+
+@pytest.mark.parametrize("how", ["item", "synchronize"])
+def test_the_gain_is_what_the_device_idles(run: Run, synthetic_traces: ModuleType, how: str) -> None:
+    advice = advise([steps(synthetic_traces, how=how)], run)
+    finding = of(advice, "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert finding.severity == "warning"
+    # Nobody waits for what comes after the last step.
+    assert finding.calls == STEPS - 1
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * LAUNCHING, rel=0.02)
+    assert finding.gain_seconds.low < finding.gain_seconds.median
+    assert {"cuda", "torch", "cupy"} <= set(finding.snippets)
+
+
+def test_tiny_copies_are_not_to_be_left_where_their_wait_is_the_cost(run: Run, synthetic_traces: ModuleType) -> None:
+    advice = advise([steps(synthetic_traces)], run)
+    pageable = of(advice, "pageable")
+    assert pageable is None or pageable.calls == 1
+    waits = of(advice, "waits")
+    assert waits
+    assert waits.evidence[0].place == "train.py:41 check"
+
+
+def test_a_host_that_is_slower_than_the_device_gains_what_it_waited(run: Run, synthetic_traces: ModuleType) -> None:
+    launching = 5 * KERNELS * KERNEL
+    finding = of(advise([steps(synthetic_traces, launching=launching)], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    # Launched ahead or not, each step takes the host as long as it takes to launch.
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.02)
+
+
+def test_waits_now_and_then_are_none(run: Run, synthetic_traces: ModuleType) -> None:
+    assert of(advise([steps(synthetic_traces, every=10)], run), "waits") is None
+
+
+def test_a_device_that_is_kept_busy_gains_nothing(run: Run, synthetic_traces: ModuleType) -> None:
+    assert of(advise([steps(synthetic_traces, launching=1e-6)], run), "waits") is None
+
+
+def test_work_on_a_result_may_be_what_the_device_waits_for(run: Run, synthetic_traces: ModuleType) -> None:
+    finding = of(advise([steps(synthetic_traces, how="fetch")], run), "waits")
+    assert finding is None or (finding.gain_seconds and finding.gain_seconds.low == 0)
+
+
+def test_without_calls_waits_are_not_judged(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    program.kernel(1e-3)
+    advice = advise([program.trace(synthetic_traces.EVERYTHING - {"calls"})], run)
+    assert "waits" in {abstention.rule for abstention in advice.abstentions}
