@@ -155,7 +155,9 @@ class Program:
         """Give pinned memory back."""
         self._hold(self._call(call, self.now, self.now + seconds), UNKNOWN, address, release=1)
 
-    def trace(self, knows: Iterable[Knowledge] = EVERYTHING, *, maker: Maker = "isthmus", device: str = "") -> Trace:
+    def trace(
+        self, knows: Iterable[Knowledge] = EVERYTHING, *, maker: Maker = "isthmus", device: str = "NVIDIA H200"
+    ) -> Trace:
         """What a tool that records all this would have recorded; it leaves out what it does not know."""
         known = frozenset(knows)
         found = {name: _columns(records, self.process) for name, records in self._records.items()}

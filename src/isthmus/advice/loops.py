@@ -27,6 +27,8 @@ class Burst:
     rows: Integers
     # Seconds from the first call to the last copy's end in which nothing but these copies went on.
     elapsed: float
+    # Seconds that the program spent of its own between the calls: of an interpreter it may be most.
+    between: float
     # Whether the host waited for each of them.
     waited: bool
 
@@ -56,7 +58,8 @@ def bursts(scene: Scene, rows: Integers, *same: Integers) -> list[Burst]:
     if scene.other is not None:
         elapsed = np.array([scene.cost(each, scene.other).sum() for each in runs])
     waited = [_waited(scene, each) for each in runs]
-    return [Burst(*each) for each in zip(runs, elapsed.tolist(), waited, strict=True)]
+    between = scene.own_time(begin, end[last])
+    return [Burst(*each) for each in zip(runs, elapsed.tolist(), between.tolist(), waited, strict=True)]
 
 
 def _between(scene: Scene, rows: Integers) -> Mask:
@@ -99,7 +102,7 @@ def looped(
         if loop is None:
             continue
         as_it_is = _as_it_is(scene, rates, longest)
-        each = min(longest.elapsed, as_it_is) / longest.rows.size
+        each = (min(longest.elapsed, as_it_is) + longest.between) / longest.rows.size
         figures = {"count": longest.rows.size, "each": each, "new": loop.seconds.median}
         for burst in alike:
             # Those of a kind differ a little in number.
@@ -107,16 +110,18 @@ def looped(
             share = count / longest.rows.size
             cost = min(burst.elapsed, as_it_is * share)
             gain = saved(np.array(cost), range_of(loop.seconds) * share, np.array(burst.elapsed))
+            # One call instead of many leaves little to do between them; what it leaves is not known.
+            gain = gain + np.array([burst.between, 0.0, burst.between])
             if gain[0] <= 0:
                 continue
             taken.append(burst.rows)
-            took.append(np.full(count, cost / count))
+            took.append(np.full(count, (cost + burst.between) / count))
             gains.append(np.repeat(gain[np.newaxis] / count, count, axis=0))
             if gain[0] > largest[0]:
                 largest = (float(gain[0]), {**loop.facts, **figures})
     if not taken:
         return None
-    bound = sum(burst.elapsed for burst in found)
+    bound = sum(burst.elapsed + burst.between for burst in found)
     every, seconds = np.concatenate(taken), np.concatenate(took)
     return Draft("copies", every, np.concatenate(gains), bound=bound, facts=largest[1], took=seconds)
 

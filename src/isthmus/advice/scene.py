@@ -100,6 +100,13 @@ class Scene(Records):
         """Seconds of each interval in which no device worked for this process and no copy of it was under way."""
         return np.maximum(end - begin - self._at_work.covered(begin, end), 0.0)
 
+    def own_time(self, begin: Seconds, end: Seconds) -> Seconds:
+        """Seconds of each interval in which the process was in no call and no device worked for it."""
+        if "calls" not in self.trace.knows:
+            return np.zeros_like(begin)
+        at_work = union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
+        return np.maximum(end - begin - at_work.covered(begin, end), 0.0)
+
     def asked(self, rows: Integers) -> Seconds:
         """When each copy was asked for: when its call began, else when it began itself."""
         begin, calls = self.device_begin(rows), self.call(rows)

@@ -16,9 +16,15 @@ from isthmus.advice.code import own_code, way_code
 from isthmus.advice.records import Interface
 from isthmus.record import BufferNeed
 
-CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "synchronous", "waits")
+CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "small_copies", "synchronous", "waits")
 # Torch has no managed memory, and no trace of OpenCL tells when pages move.
-NOT_OF = {"torch": {"prefetch"}, "opencl": {"prefetch"}}
+NOT_OF = {
+    "torch": {"prefetch"},
+    "opencl": {"prefetch", "small_copies"},
+    # Plans have code of their own.
+    "cuda": {"small_copies"},
+    "cupy": {"small_copies"},
+}
 LANGUAGES: dict[Interface, set[str]] = {"cuda": {"cuda", "torch", "cupy"}, "opencl": {"opencl"}}
 PYTHON = {"torch", "cupy"}
 
@@ -46,7 +52,10 @@ def test_cuda_compiles(tmp_path: Path) -> None:
     nvcc = nvcc or next((str(path) for each in places for path in each.glob("nvidia/cu*/bin/nvcc")), None)
     if nvcc is None:
         pytest.skip("no nvcc: on PATH, in ISTHMUS_NVCC, or as nvidia-cuda-nvcc with nvidia-cuda-runtime from PyPI")
-    bodies = [re.sub("^#include.*$", "", own_code(change, "cuda")["cuda"], flags=re.MULTILINE) for change in CHANGES]
+    bodies = [
+        re.sub("^#include.*$", "", own_code(change, "cuda")["cuda"], flags=re.MULTILINE)
+        for change in sorted(set(CHANGES) - NOT_OF["cuda"])
+    ]
     texts = [f"namespace n{place} {{{body}}}\n" for place, body in enumerate(bodies)]
     source = tmp_path / "snippets.cu"
     source.write_text("#include <cuda_runtime.h>\n" + "".join(texts), "utf-8")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from isthmus.advice.code import CALLS, way_code
+from isthmus.advice.code import CALLS, own_code, way_code
 from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, pieces_need, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Interface
@@ -117,7 +117,7 @@ def _words_small_copies(summary: Summary) -> Words:
         say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
         say("advice.small_change"),
         say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
-        way_code(need, "pack", summary.interface),
+        {**own_code("small_copies", summary.interface), **way_code(need, "pack", summary.interface)},
     )
 
 
