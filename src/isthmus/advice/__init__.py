@@ -2,7 +2,7 @@
 
 from isthmus.advice.advise import advise
 from isthmus.advice.code import ADVICE_LANGUAGES
-from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, parse_gain_gate
+from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Steps, parse_gain_gate
 from isthmus.advice.machines import are_alike
 from isthmus.advice.records import interface_of_all
 
@@ -12,6 +12,7 @@ __all__ = [
     "Advice",
     "Evidence",
     "Finding",
+    "Steps",
     "advise",
     "are_alike",
     "interface_of_all",

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.combining import gain_of, gain_together
-from isthmus.advice.competing import settled
+from isthmus.advice.competing import Drafted, settled
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
 from isthmus.advice.hip import words_in_hip
+from isthmus.advice.links import generation_of, most_to_gain
 from isthmus.advice.machines import elsewhere_words, other_devices
 from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
@@ -17,12 +18,13 @@ from isthmus.advice.records import is_hip
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
+from isthmus.advice.steps import steps_of
 from isthmus.advice.thresholds import least_gain
 from isthmus.advice.unseen import unseen
 from isthmus.analysis.phrases import describe_device
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
-from isthmus.record import Run
+from isthmus.record import Run, format_seconds
 from isthmus.trace import Trace
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
@@ -65,17 +67,39 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
             findings.append(_finding(rule, [(scene, draft) for _, scene, draft, _ in of_rule], span, also))
     gaining = [(rule, scene, draft) for rule, scene, draft, _ in kept]
     foreign = tuple(other_devices(traces, run))
+    # With rates of another machine, what the trace's own times say is summed up apart.
+    of_trace = [each for each in gaining if foreign and each[0].by_trace]
+    of_run = [each for each in gaining if not (foreign and each[0].by_trace)]
+    of_one_machine = of_trace if foreign else of_run
     return Advice(
         findings=tuple(sorted(findings, key=_rank)),
         abstentions=tuple(abstentions.values()),
         span_seconds=span,
-        gain_seconds=gain_together([each for each in gaining if not (foreign and each[0].by_trace)]),
-        gain_by_trace_seconds=gain_together([each for each in gaining if foreign and each[0].by_trace]),
+        gain_seconds=gain_together(of_run),
+        gain_by_trace_seconds=gain_together(of_trace),
         priced_by=say("advice.priced_by", run=run.run, device=describe_device(run)),
-        priced_elsewhere=elsewhere_words(traces, run),
+        priced_elsewhere=sentences([elsewhere_words(traces, run), *(_at_most(name, every) for name in foreign)]),
         foreign=foreign,
         unseen=unseen(traces, every),
+        steps=steps_of(_leading(every, gaining), of_one_machine) if every else None,
     )
+
+
+def _at_most(device: str, every: Sequence[Scene]) -> str:
+    """What a traced device other than the run's gains at most by copies of pageable memory."""
+    generation = generation_of(device)
+    if generation is None:
+        return say("advice.elsewhere_unknown", traced=device)
+    most = max((most_to_gain(scene, generation) for scene in every), default=0.0)
+    if most == 0:
+        return ""
+    return say("advice.elsewhere_most", traced=device, time=format_seconds(most), link=f"PCIe {generation}.0 x16")
+
+
+def _leading(every: Sequence[Scene], gaining: Sequence[Drafted]) -> Scene:
+    """The process that gains most, which is the one that all others wait for."""
+    gains = {id(scene): gain_together([each for each in gaining if each[1] is scene]) for scene in every}
+    return max(every, key=lambda scene: (gains[id(scene)] or (0.0,))[0])
 
 
 def _can_judge(rule: Rule, trace: Trace) -> bool:

@@ -58,6 +58,25 @@ class Abstention:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """Steps of one process, all of which take about as long."""
+
+    # How many; seconds of the median one, and of the time before the first.
+    count: int
+    seconds: float
+    before_seconds: float
+    # Seconds of all of them, and what of that all changes would gain.
+    steady_seconds: float
+    gain_seconds: Interval | None = None
+
+    @property
+    def new_seconds(self) -> float:
+        """What a step takes with all changes."""
+        gained = self.gain_seconds.median if self.gain_seconds else 0.0
+        return max(self.seconds * (1 - gained / self.steady_seconds), 0.0)
+
+
+@dataclass(frozen=True)
 class Advice:
     """What was found in traces of one program, the largest gain first."""
 
@@ -77,41 +96,50 @@ class Advice:
     gain_by_trace_seconds: Interval | None = None
     # What the traces do not show of the copies, each a sentence: over that nothing is said to be all right.
     unseen: tuple[str, ...] = ()
+    # The repeated phase of the process that gains most, where one was found.
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True)
 class GainGate:
-    """Fails where all changes together would gain at least that share of the span, or that many seconds."""
+    """Fails where all changes together would gain at least that share of the time, or that many seconds.
+
+    A share is of the program's steps where it has such, of the whole trace where it has none or `of_total` says so.
+    """
 
     share: float | None
     seconds: float | None
+    of_total: bool = False
 
     def __str__(self) -> str:
         return f"gain:{100 * self.share:g}%" if self.share is not None else f"gain:{format_seconds(self.seconds or 0)}"
 
     def fails(self, advice: Advice) -> bool:
         """Whether the advice reaches it; advice without a price never does."""
-        if advice.gain_seconds is None:
+        steps = None if self.of_total or self.share is None else advice.steps
+        gain = steps.gain_seconds if steps else advice.gain_seconds
+        if gain is None:
             return False
-        limit = self.share * advice.span_seconds if self.share is not None else self.seconds or 0.0
-        return advice.gain_seconds.median >= limit
+        time = steps.steady_seconds if steps else advice.span_seconds
+        limit = self.share * time if self.share is not None else self.seconds or 0.0
+        return gain.median >= limit
 
 
-def parse_gain_gate(text: str) -> GainGate:
-    """The gate in a text such as ``gain:10%`` or ``gain:5ms``.
+def parse_gain_gate(text: str, *, of_total: bool = False) -> GainGate:
+    """The gate in a text such as ``gain:10%`` or ``gain:5ms``; shares are of steps, or of the whole trace.
 
     Raises UsageError for anything else.
     """
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"not a gate: {text!r}; expected gain:N% of the span or gain:TIME, such as gain:10% or gain:5ms"
+            f"not a gate: {text!r}; expected gain:N% of the time or gain:TIME, such as gain:10% or gain:5ms"
         )
     if match["time"]:
         if match["time"].rstrip()[-1].isdigit():
-            raise UsageError(f"not a gate: {text!r}; say % of the span or a unit of time: gain:10%, gain:5ms, gain:2s")
-        return GainGate(None, parse_seconds(match["time"]))
+            raise UsageError(f"not a gate: {text!r}; say % of the time or a unit of time: gain:10%, gain:5ms, gain:2s")
+        return GainGate(None, parse_seconds(match["time"]), of_total)
     share = float(match["percent"]) / 100
     if not 0 < share <= 1:
         raise UsageError(f"not a gate: {text!r}; changes gain more than nothing, and no more than all of the time")
-    return GainGate(share, None)
+    return GainGate(share, None, of_total)

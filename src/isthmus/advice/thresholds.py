@@ -33,6 +33,12 @@ OVERLAP_SECONDS = 1e-3
 # timeline, so much is sure: work that was launched ahead begins a little later than at once.
 LEAST_WAITS = 3
 WAIT_SURE_SHARE = 0.75
+# A phase repeats where something comes again more often than this, at distances of which such a share is within such a
+# spread of the median, with more than half of all kernels between them. What takes so many times the median is no step.
+LEAST_STEPS = 5
+STEADY_SHARE = 0.8
+STEP_SPREAD = 0.25
+SLOW_STEP_TIMES = 1.5
 # Less of its own work after a copy is a thread's way from one call to the next.
 LEAST_OWN_SECONDS = 20e-6
 # No thread writes more than a cache holds any faster.

@@ -52,6 +52,9 @@ def advise(
         str | None,
         option("--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."),
     ] = None,
+    gate_of: Annotated[
+        str, option("--of", "TIME", "What a share in --fail-if is of: steps, where the program has such, or total.")
+    ] = "steps",
     language: LanguageOption = "en",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
@@ -63,7 +66,8 @@ def advise(
     from isthmus.trace import open_trace
 
     # Contradictions are found before anything is read.
-    gate = parse_gain_gate(fail_if) if fail_if is not None else None
+    one_of(gate_of, ("steps", "total"), "time")
+    gate = parse_gain_gate(fail_if, of_total=gate_of == "total") if fail_if is not None else None
     outputs: list[Path | None] = [*output] if output else [None]
     chosen, spoken = (
         [format_of("advice", format_name, each, as_json=as_json, force=force) for each in outputs],

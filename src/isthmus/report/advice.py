@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isthmus.advice import Advice, Evidence, Finding
+from isthmus.advice import Advice, Evidence, Finding, Steps
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, in_brackets, say
@@ -64,6 +64,8 @@ def short_blocks(advice: Advice) -> Iterator[Block]:
 
 def _verdict(advice: Advice) -> Iterator[Block]:
     yield Answer(tuple(_verdict_sentences(advice)))
+    if advice.steps:
+        yield Prose(_steps(advice.steps))
     if advice.unseen:
         yield Prose(say("advice_report.unseen", what=" ".join(advice.unseen)), "warning")
     if advice.priced_by:
@@ -89,6 +91,18 @@ def _verdict_sentences(advice: Advice) -> Iterator[str]:
     if (advice.gain_seconds, advice.gain_by_trace_seconds) == (None, None):
         none = "advice_report.verdict_unseen" if advice.unseen else "advice_report.verdict_none"
         yield say("advice_report.verdict_unpriced" if warnings else none, count=warnings)
+
+
+def _steps(steps: Steps) -> str:
+    words = {
+        "count": steps.count,
+        "time": format_seconds(steps.seconds),
+        "before": format_seconds(steps.before_seconds),
+    }
+    if steps.gain_seconds is None:
+        return say("advice_report.steps", **words)
+    share = f"{100 * (steps.new_seconds / steps.seconds - 1):+.0f} %" if steps.seconds else "-"
+    return say("advice_report.steps_gain", new=format_seconds(steps.new_seconds), share=share, **words)
 
 
 def _priced(advice: Advice, *, by_trace: bool) -> int:
@@ -193,6 +207,7 @@ def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapp
         "foreign": advice.foreign,
         "unseen": advice.unseen,
         "span_seconds": advice.span_seconds,
+        "steps": advice.steps and asdict(advice.steps) | {"gain_seconds": _seconds(advice.steps.gain_seconds)},
         "gain_seconds": _seconds(advice.gain_seconds),
         "gain_by_trace_seconds": _seconds(advice.gain_by_trace_seconds),
         "findings": [asdict(finding) | {"gain_seconds": _seconds(finding.gain_seconds)} for finding in advice.findings],

@@ -1,0 +1,86 @@
+"""The repeated phase of a program: its step, what comes before, and what a change makes of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from isthmus.advice import advise, parse_gain_gate
+from isthmus.advice.links import generation_of
+from isthmus.record import MIB, Run
+
+HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
+SIZE, STEPS = 64 * MIB, 40
+
+
+def program(traces: ModuleType, slow: float, *, saves: bool = False):  # type: ignore[no-untyped-def]
+    """Two seconds of start-up, then steps of a pageable copy and two kernels, of which one is the optimizer's."""
+    found = traces.Program()
+    found.kernel(1e-3, name="initialise")
+    found.own(2.0)
+    for step in range(STEPS):
+        found.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE)
+        for _ in range(3):
+            found.kernel(1e-3, name="layer")
+        found.kernel(1e-3, name="optimizer")
+        found.synchronize()
+        if saves and step % 10 == 9:
+            found.own(0.5)
+    return found.trace()
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_a_step_is_told_with_what_it_would_take(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], saves: bool
+) -> None:
+    slow, fast = (seconds(kind, "h2d", SIZE) for kind in ("pageable", "registered"))
+    steps = advise([program(synthetic_traces, slow, saves=saves)], run).steps
+    assert steps
+    assert steps.gain_seconds
+    assert steps.seconds == pytest.approx(slow + 4e-3, rel=0.02)
+    assert steps.before_seconds > 2.0
+    # Those around a saved checkpoint are none.
+    assert steps.count == STEPS - 1 - (3 if saves else 0)
+    # Pinned, and at best beside the kernels.
+    assert 4e-3 <= steps.new_seconds <= 1.05 * (fast + 4e-3)
+
+
+def test_a_share_is_of_the_steps_unless_told_otherwise(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    advice = advise([program(synthetic_traces, seconds("pageable", "h2d", SIZE))], run)
+    assert advice.steps
+    assert advice.steps.gain_seconds
+    assert advice.gain_seconds
+    of_steps = advice.steps.gain_seconds.median / advice.steps.steady_seconds
+    of_total = advice.gain_seconds.median / advice.span_seconds
+    assert of_steps > 2 * of_total
+    gate = f"gain:{100 * (of_steps + of_total) / 2:.2f}%"
+    assert parse_gain_gate(gate).fails(advice)
+    assert not parse_gain_gate(gate, of_total=True).fails(advice)
+
+
+def test_a_program_without_a_loop_has_no_steps(run: Run, synthetic_traces: ModuleType) -> None:
+    found = synthetic_traces.Program()
+    for pause in (0.1, 1e-3, 0.7, 0.02, 0.3, 1e-4, 0.9):
+        found.kernel(1e-3, name=f"kernel {pause}")
+        found.own(pause)
+    assert advise([found.trace()], run).steps is None
+
+
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [
+        ("Tesla T4", 3),
+        ("Tesla V100-DGXS-32GB", 3),
+        ("NVIDIA A100-SXM4-80GB", 4),
+        ("NVIDIA GeForce RTX 4090", 4),
+        ("NVIDIA H100 80GB HBM3", 5),
+        ("AMD Instinct MI300X", 5),
+        ("Something else", None),
+    ],
+)
+def test_the_link_of_a_known_board_is_known(name: str, generation: int | None) -> None:
+    assert generation_of(name) == generation
