@@ -3,6 +3,7 @@
 from isthmus.advice.advise import advise
 from isthmus.advice.code import ADVICE_LANGUAGES
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Steps, parse_gain_gate
+from isthmus.advice.lines import lines_for
 from isthmus.advice.machines import are_alike
 from isthmus.advice.records import interface_of_all
 
@@ -16,5 +17,6 @@ __all__ = [
     "advise",
     "are_alike",
     "interface_of_all",
+    "lines_for",
     "parse_gain_gate",
 ]

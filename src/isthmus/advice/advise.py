@@ -123,6 +123,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
         change=words.change,
         pricing=words.pricing,
         snippets=words.snippets,
+        lines=words.lines,
         evidence=gathered([evidence for each in records for evidence in each.evidence]),
         calls=calls,
         bytes=moved,

@@ -46,6 +46,8 @@ class Finding:
     gain_seconds: Interval | None
     # Whether that follows from the trace's own times alone.
     by_trace: bool = False
+    # The paragraph of `isthmus.advice.lines` that shows the change in short; empty where there is none.
+    lines: str = ""
 
 
 @dataclass(frozen=True)

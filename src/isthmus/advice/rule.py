@@ -54,6 +54,8 @@ class Words:
     change: str
     pricing: str = ""
     snippets: dict[str, str] = field(default_factory=dict)
+    # The paragraph of `lines` that shows it in short, where there is one.
+    lines: str = ""
 
 
 @dataclass(frozen=True)

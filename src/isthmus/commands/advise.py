@@ -52,6 +52,10 @@ def advise(
         str | None,
         option("--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."),
     ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Show every finding with its evidence, code that runs, and what cannot be judged."),
+    ] = False,
     gate_of: Annotated[
         str, option("--of", "TIME", "What a share in --fail-if is of: steps, where the program has such, or total.")
     ] = "steps",
@@ -89,7 +93,7 @@ def advise(
     for path, form in zip(outputs, chosen, strict=True):
         # Whoever stops reading does not decide a gate.
         with speaking(spoken), suppress(BrokenPipeError):
-            write_report(advice_document(advice, opened, snippet), form, path)
+            write_report(advice_document(advice, opened, snippet, everything=everything), form, path)
     if gate is None:
         return
     if advice.foreign:

@@ -5,38 +5,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isthmus.advice import Advice, Evidence, Finding, Steps
-from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
+import numpy as np
+
+from isthmus.advice import Advice, Evidence, Finding, Steps, lines_for
+from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table, Where
 from isthmus.document.grid import Grid, text_grid
-from isthmus.language import enumerated, in_brackets, say
+from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.trace.lanes import timeline
-from isthmus.trace import Trace
+from isthmus.trace import Trace, direction_index, union
 
 _MOST_SHORT = 5
-# The library whose code says most to the author of a program with frames in it; JAX has no calls for pinned memory.
+# In a terminal, of those that gain most.
+_MOST_SHOWN = 3
+# The library whose code says most to the author of a program with frames in it.
 _PACKAGES = {
     "torch": re.compile(r"(^|/)torch/|^aten::"),
     "cupy": re.compile(r"(^|/)cupy/"),
-    "isthmus": re.compile(r"(^|/)jax(lib)?/"),
+    "jax": re.compile(r"(^|/)jax(lib)?/"),
 }
 
 
-def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None = None) -> Document:
+def advice_document(
+    advice: Advice, traces: Sequence[Trace], snippet: str | None = None, *, everything: bool = False
+) -> Document:
     """The advice on traces, whose timelines a page shows, too.
 
-    Code is shown in the language of `snippet`, else in all; in a terminal in the program's, where that is known.
+    A terminal gets the findings that gain most, each with a few lines of code, unless it is to have `everything`. Code
+    is shown in the language of `snippet`, else in all; in a terminal in the program's, where that is known.
     """
     names = enumerated([trace.name for trace in traces])
     notes = tuple(f"{trace.name}: {note}" for trace in traces for note in trace.notes)
     if advice.findings or any(len(trace.copies) for trace in traces):
-        blocks = [*_verdict(advice), *_findings(advice, traces, snippet)]
+        blocks = [*_verdict(advice), *_spent(traces), *_findings(advice, traces, snippet, everything=everything)]
     else:
         blocks = [Answer((say("advice_report.verdict_nothing"),))]
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
-    blocks += _abstentions(advice)
+    blocks += _abstentions(advice, everything=everything)
     if notes:
-        blocks += [Heading(say("trace_report.remarks")), Bullets(tuple(map(Item, notes)))]
+        where = _where(everything)
+        blocks += [Heading(say("trace_report.remarks"), where=where), Bullets(tuple(map(Item, notes)), where=where)]
     return Document(
         "advice",
         say("advice_report.title", names=names),
@@ -48,8 +56,8 @@ def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None
 def advice_blocks(advice: Advice, trace: Trace) -> Iterator[Block]:
     """The advice as a part of the document of its trace."""
     yield from _verdict(advice)
-    yield from _findings(advice, (trace,), None)
-    yield from _abstentions(advice)
+    yield from _findings(advice, (trace,), None, everything=True)
+    yield from _abstentions(advice, everything=True)
 
 
 def short_blocks(advice: Advice) -> Iterator[Block]:
@@ -113,19 +121,72 @@ def _of_span(gain: Interval, advice: Advice) -> dict[str, str]:
     return {"time": _interval(gain), "share": _share(gain, advice), "span": format_seconds(advice.span_seconds)}
 
 
-def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> Iterator[Block]:
-    own = _language_of(traces)
+def _where(everything: bool) -> Where:
+    """Where what the first screen leaves out is shown."""
+    return "everywhere" if everything else "long"
+
+
+def _spent(traces: Sequence[Trace]) -> Iterator[Block]:
+    """What part of the time copies between host and device were under way, in the program that copied most."""
+    span, copying = max(((_seconds_of(trace), _copying(trace)) for trace in traces), key=lambda each: each[1])
+    if span > 0:
+        share = f"{100 * copying / span:.1f} %"
+        yield Prose(say("advice_report.spent", time=format_seconds(copying), share=share), where="terminal")
+
+
+def _seconds_of(trace: Trace) -> float:
+    return 1e-9 * (trace.span_ns[1] - trace.span_ns[0])
+
+
+def _copying(trace: Trace) -> float:
+    """Seconds in which a copy between host and device, or pages, were under way."""
+    copies = trace.copies
+    between = np.isin(copies.direction, [direction_index("h2d"), direction_index("d2h")])
+    return 1e-9 * float(union(copies.start_ns[between], copies.end_ns[between]).length)
+
+
+def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, everything: bool) -> Iterator[Block]:
+    own = snippet or _language_of(traces)
     for number, finding in enumerate(advice.findings, 1):
-        severity = "ATTENTION" if finding.severity == "warning" else say("page.severity_note")
-        yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
-        if finding.gain_seconds is not None:
-            yield Answer((_gain(finding, _interval(finding.gain_seconds), advice),))
-        yield from (Prose(text) for text in (finding.cause, finding.change) if text)
-        yield from _snippets(finding, snippet, own)
+        shown: Where = "everywhere" if everything or number <= _MOST_SHOWN else "long"
+        yield from _finding(number, finding, advice, shown)
+        # Who asks for a language wants the code that runs.
+        in_full = everything or (snippet is not None and shown == "everywhere")
+        if not in_full and shown == "everywhere":
+            yield from _in_short(finding, own or ("opencl" if "opencl" in finding.snippets else "cuda"))
+        yield from _snippets(finding, snippet, own, everything=in_full)
+        where = _where(everything)
         if finding.evidence:
-            yield Table((_evidence(finding.evidence),))
+            yield Table((_evidence(finding.evidence),), where=where)
         if finding.pricing:
-            yield Prose(finding.pricing, "small")
+            yield Prose(finding.pricing, "small", where=where)
+    more = len(advice.findings) - _MOST_SHOWN
+    if more > 0 and not everything:
+        yield Prose(say("advice_report.more", count=more, option="--all"), "small", where="terminal")
+
+
+def _finding(number: int, finding: Finding, advice: Advice, where: Where) -> Iterator[Block]:
+    severity = "ATTENTION" if finding.severity == "warning" else say("page.severity_note")
+    heading = say("advice_report.finding", number=number, severity=severity, title=finding.title)
+    yield Heading(heading, 3, where=where)
+    if finding.gain_seconds is not None:
+        yield Answer((_gain(finding, _interval(finding.gain_seconds), advice),), where=where)
+    yield from (Prose(text, where=where) for text in (finding.cause, finding.change) if text)
+
+
+def _in_short(finding: Finding, library: str) -> Iterator[Block]:
+    """The place with the most time, and the change in a few lines: what a terminal has of evidence and code."""
+    where = ""
+    if finding.evidence:
+        place, *others = finding.evidence
+        where = say("advice_report.at", place=place.place, time=format_seconds(place.seconds))
+        if others:
+            where = sentences([where, say("advice_report.at_others", count=len(others))])
+    code = lines_for(finding.lines, library if lines_for(finding.lines, library) else "cuda")
+    if code:
+        yield Code(where or say("advice_report.snippet", language=library), code, where="terminal")
+    elif where:
+        yield Prose(where, where="terminal")
 
 
 def _language_of(traces: Sequence[Trace]) -> str | None:
@@ -139,13 +200,13 @@ def _language_of(traces: Sequence[Trace]) -> str | None:
     return "isthmus" if any(".py:" in frame for frame in frames) else None
 
 
-def _snippets(finding: Finding, snippet: str | None, own: str | None) -> Iterator[Block]:
+def _snippets(finding: Finding, snippet: str | None, own: str | None, *, everything: bool) -> Iterator[Block]:
     # Sorting keeps the order of the others.
     names = sorted((name for name in finding.snippets if snippet in (None, name)), key=lambda name: name != own)
     for place, name in enumerate(names):
         title = say("advice_report.snippet", language=name)
-        yield Code(title, finding.snippets[name].rstrip(), where="long" if place else "everywhere")
-    if others := names[1:]:
+        yield Code(title, finding.snippets[name].rstrip(), where="long" if place or not everything else "everywhere")
+    if everything and (others := names[1:]):
         languages = enumerated(others, "or")
         yield Prose(
             say("advice_report.other_snippets", option="--snippet", languages=languages), "small", where="terminal"
@@ -161,14 +222,18 @@ def _evidence(evidence: Sequence[Evidence]) -> Grid:
     return text_grid("", time, [*others, say("advice_report.column_place")], rows, words=1)
 
 
-def _abstentions(advice: Advice) -> Iterator[Block]:
-    if advice.abstentions:
-        yield Heading(say("advice_report.abstentions"))
-        rules: dict[str, list[str]] = {}
-        for each in advice.abstentions:
-            rules.setdefault(each.why, []).append(each.rule)
-        lines = (say("advice_report.abstention", rule=enumerated(names), why=why) for why, names in rules.items())
-        yield Bullets(tuple(map(Item, lines)))
+def _abstentions(advice: Advice, *, everything: bool) -> Iterator[Block]:
+    if not advice.abstentions:
+        return
+    rules: dict[str, list[str]] = {}
+    for each in advice.abstentions:
+        rules.setdefault(each.why, []).append(each.rule)
+    if not everything:
+        names = list(dict.fromkeys(each.rule for each in advice.abstentions))
+        yield Prose(say("advice_report.not_judged_why", rules=enumerated(names), option="--all"), where="terminal")
+    yield Heading(say("advice_report.abstentions"), where=_where(everything))
+    lines = (say("advice_report.abstention", rule=enumerated(names), why=why) for why, names in rules.items())
+    yield Bullets(tuple(map(Item, lines)), where=_where(everything))
 
 
 def _short(finding: Finding, advice: Advice) -> str:

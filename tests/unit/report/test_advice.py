@@ -14,10 +14,40 @@ from isthmus.trace import Maker
 from tests.made_traces import made_advice, made_trace
 
 
-def written(advice: Advice, format_name: str, snippet: str | None = None) -> str:
+def written(advice: Advice, format_name: str, snippet: str | None = None, *, everything: bool = True) -> str:
     out = io.StringIO()
-    write(advice_document(advice, [made_trace()], snippet), format_name, out)
+    write(advice_document(advice, [made_trace()], snippet, everything=everything), format_name, out)
     return out.getvalue()
+
+
+def test_the_first_screen_has_three_findings_with_place_and_a_few_lines() -> None:
+    advice = made_advice()
+    many = [replace(advice.findings[0], title=f"Number {number}", lines="waits") for number in range(5)]
+    text = written(replace(advice, findings=tuple(many)), "terminal", everything=False)
+    assert len(text.splitlines()) <= 40
+    assert [f"Number {number}" in text for number in range(5)] == [True, True, True, False, False]
+    assert "2 more: --all." in text
+    assert text.count("train.py:42 step: 20.0 ms.") == 3
+    assert "cudaEventRecord" in text
+    assert "cudaHostAlloc" not in text
+    assert "Not judged: duplicate. --all says why." in text
+    # A page and a file for humans have all of it.
+    assert "cudaHostAlloc" in written(replace(advice, findings=tuple(many)), "markdown", everything=False)
+
+
+def test_the_first_screen_has_the_lines_of_the_program_s_library() -> None:
+    finding = replace(made_advice().findings[0], lines="waits")
+    out = io.StringIO()
+    trace = replace(made_trace(), maker="kineto", sites=())
+    write(advice_document(replace(made_advice(), findings=(finding,)), [trace]), "terminal", out)
+    assert "seen.copy_(loss, non_blocking=True)" in out.getvalue()
+
+
+def test_what_was_not_seen_is_said_and_is_no_all_clear() -> None:
+    nothing = replace(made_advice(), findings=(), gain_seconds=None, unseen=("7 copies were lost.",))
+    text = written(nothing, "terminal", everything=False)
+    assert "Nothing here is worth changing." not in text
+    assert "Not seen: 7 copies were lost." in text
 
 
 @pytest.mark.parametrize("format_name", ["terminal", "markdown", "html"])
@@ -62,7 +92,8 @@ def test_a_terminal_gets_the_code_of_the_program_s_language(
     maker: Maker, sites: tuple[tuple[str, ...], ...], shown: str
 ) -> None:
     out = io.StringIO()
-    write(advice_document(made_advice(), [replace(made_trace(), maker=maker, sites=sites)]), "terminal", out)
+    trace = replace(made_trace(), maker=maker, sites=sites)
+    write(advice_document(made_advice(), [trace], everything=True), "terminal", out)
     assert [word for word in ("pin_memory", "cudaHostAlloc") if word in out.getvalue()] == [shown]
 
 

@@ -84,6 +84,7 @@ def _words_round_trip(summary: Summary) -> Words:
         say("advice.round_trip_change"),
         say("advice.removed_pricing"),
         own_code("round_trip", summary.interface),
+        "round-trip",
     )
 
 
@@ -106,6 +107,7 @@ def _words_duplicate(summary: Summary) -> Words:
         say("advice.duplicate_change"),
         say("advice.removed_pricing"),
         own_code("duplicate", summary.interface),
+        "duplicate",
     )
 
 

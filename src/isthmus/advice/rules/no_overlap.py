@@ -131,7 +131,9 @@ def _words(summary: Summary) -> Words:
         change = say("advice.overlap_chunks")
         code = way_code(need, "pinned_pipeline", summary.interface, options)
     pin = say("advice.overlap_pin") if facts["pageable"] else ""
-    return Words(say("advice.overlap_title"), cause, sentences([pin, change]), say("advice.overlap_pricing"), code)
+    return Words(
+        say("advice.overlap_title"), cause, sentences([pin, change]), say("advice.overlap_pricing"), code, "overlap"
+    )
 
 
 RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}), by_trace=True)

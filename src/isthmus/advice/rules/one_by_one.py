@@ -85,6 +85,7 @@ def _words_strided(summary: Summary) -> Words:
         change,
         say("advice.strided_pricing", count=facts["count"], time=format_seconds(facts["new"])),
         way_code(need, facts["way"], summary.interface, {"threads": facts["threads"]}),
+        "strided",
     )
 
 
@@ -118,6 +119,7 @@ def _words_small_copies(summary: Summary) -> Words:
         say("advice.small_change"),
         say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
         {**own_code("small_copies", summary.interface), **way_code(need, "pack", summary.interface)},
+        "small-copies",
     )
 
 

@@ -125,7 +125,9 @@ def _words(summary: Summary) -> Words:
     source: BufferSource = "new" if facts["way"] == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
     code = way_code(need, facts["way"], summary.interface)
-    return Words(title, cause, changes[facts["way"]], sentences([once, buffers]), code)
+    kept = {"registered": "same", "pinned": "new", "staging": "staging"}[facts["way"]]
+    lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept}-h2d"
+    return Words(title, cause, changes[facts["way"]], sentences([once, buffers]), code, lines)
 
 
 RULE = Rule("pageable", (), _find, _words)

@@ -126,6 +126,7 @@ def _words_pinned_in_loop(summary: Summary) -> Words:
         ),
         say("advice.pinned_loop_change"),
         snippets=own_code("pinned_in_loop", summary.interface),
+        lines="pinned-in-loop",
     )
 
 

@@ -39,6 +39,7 @@ def _words(summary: Summary) -> Words:
         say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
         say("advice.synchronous_change", call=CALLS["asynchronous"][summary.interface]),
         snippets=own_code("synchronous", summary.interface),
+        lines="synchronous",
     )
 
 

@@ -113,6 +113,7 @@ def _words(summary: Summary) -> Words:
         say(f"advice.waits_{kind}_change"),
         say("advice.waits_pricing"),
         own_code("waits", summary.interface),
+        "waits",
     )
 
 
