@@ -13,13 +13,13 @@ from isthmus.trace.isthmus.blocks import MAGIC
 from isthmus.trace.isthmus.file import read_isthmus
 from isthmus.trace.kineto.reader import read_kineto
 from isthmus.trace.nsys.reader import read_nsys
+from isthmus.trace.others import what_it_is
 from isthmus.trace.trace import Trace
 
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"
 _JSON = (b"{", b"[")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_REPORTS = (".nsys-rep", ".qdrep")
 # Clocks of devices are set by the host's to microseconds; torch's traces are of older ones, to a millisecond or so.
 _MOST_AHEAD_NS = 10_000_000
 
@@ -41,12 +41,10 @@ def _read(path: Path) -> Trace:
         return read_isthmus(path)
     if begin.startswith(_SQLITE):
         return read_nsys(path)
+    if known := what_it_is(path, begin):
+        raise TraceFileError(f"{path}: no trace: {known}")
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
         return read_kineto(path)
-    if path.suffix in _REPORTS:
-        raise TraceFileError(
-            f"{path}: a report of nsys, which nsys alone reads; make an export: nsys export --type sqlite {path.name}"
-        )
     found = "an empty file" if not begin else "something else"
     if not begin and (parts := sorted(path.parent.glob(f"{glob.escape(path.name)}.*.parts"))):
         # The recorder's own: `isthmus trace` is still at it, or was killed.

@@ -32,12 +32,38 @@ def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:
         ("none", b"", "found an empty file"),
         ("text", b"hello", "expected a file of isthmus trace"),
         ("app.nsys-rep", b"\x00\x01", "nsys export --type sqlite app.nsys-rep"),
+        ("big.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "git lfs pull"),
+        ("trace.zip", b"PK\x03\x04\x14\x00", "unzip trace.zip"),
+        (
+            "events.json",
+            b'{"format":"isthmus.events","displayTimeUnit":"ns","traceEvents":[]}',
+            "give the trace that it was",
+        ),
+        ("table.json", b'{"format": "isthmus.transfers", "copies": []}', "table of a trace"),
+        ("run.json", b'{"format":"isthmus.run","schema_version":5}', "--run"),
+        ("app.json", b'{"Type":48,"CudaEvent":{"startNs":"1"}}', "--type sqlite app.nsys-rep"),
+        ("log.txt", b"==71== NVPROF is profiling process 71\n", "nsys profile --trace=cuda"),
+        ("host.xplane.pb", b"\x0a\x13\x08", "host.trace.json.gz"),
+        ("app.ncu-rep", b"NVR\x00", "isthmus trace"),
     ],
 )
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TraceFileError, match=said):
         open_trace(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [("rocpd_kernel_dispatch", "rocprofv3"), ("CUPTI_ACTIVITY_KIND_MEMCPY", "nvprof"), ("cats", "StringIds")],
+)
+def test_databases_of_others_are_known(tmp_path: Path, table: str, said: str) -> None:
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {table} (id INTEGER)")
+    connection.close()
+    with pytest.raises(TraceFileError, match=said):
+        open_trace(path)
 
 
 def test_the_parts_of_a_recorder_that_was_killed_are_named(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from isthmus.trace.nsys.records import (
     version,
 )
 from isthmus.trace.nsys.tables import Tables, opened
+from isthmus.trace.others import what_database
 from isthmus.trace.recorded import CAUSE_OF, Names, call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Trace
 
@@ -95,9 +96,15 @@ def read_nsys(path: Path) -> Trace:
         )
 
 
+# Names of tables that are looked at to tell whose a database is.
+_MOST_TABLES = 1000
+
+
 def _check_export(tables: Tables) -> None:
     """Raises TraceFileError for a database of something else: every export of nsys has its strings in this table."""
     if not tables.has("StringIds"):
+        if known := what_database(tables.names(_MOST_TABLES)):
+            raise TraceFileError(f"{tables.path}: no export of nsys: {known}")
         some = ", ".join(tables.names(5)) or "none"
         raise TraceFileError(
             f"{tables.path}: no export of nsys: expected a table StringIds, found the tables {some}; "

@@ -64,7 +64,10 @@ def test_a_database_of_something_else_is_named(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE StringTable (_id_, value)")
         connection.execute(f"CREATE TABLE {COPIES} (_id_, copyKind, bytes, start, end)")
-    fails(path, "expected a table StringIds, found the tables StringTable", "nsys export --type sqlite")
+    fails(path, "a database of nvprof", "nsys profile --trace=cuda")
+    with closing(sqlite3.connect(other := tmp_path / "other.sqlite")) as connection:
+        connection.execute("CREATE TABLE StringTable (_id_, value)")
+    fails(other, "expected a table StringIds, found the tables StringTable", "nsys export --type sqlite")
 
 
 def test_a_table_without_a_needed_column_is_named(export: Export) -> None:
