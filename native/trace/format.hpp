@@ -70,6 +70,7 @@ struct ProcessRecord {
 inline constexpr std::uint32_t recorded_call_sites = 1;
 inline constexpr std::uint32_t recorded_contents = 2;
 inline constexpr std::uint32_t recorded_managed = 4;
+inline constexpr std::uint32_t without_kernels = 8;
 
 // Followed by `bytes` bytes of UTF-8, padded to a multiple of 8.
 struct TextHeader {

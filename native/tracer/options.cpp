@@ -25,6 +25,7 @@ std::optional<Options> Options::from_environment() {
         if (word == "contents") options.contents = true;
         if (word == "all-times") options.all_times = true;
         if (word == "no-python") options.python_lines = false;
+        if (word == "no-kernels") options.kernels = false;
     }
     return options;
 }

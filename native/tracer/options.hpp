@@ -1,7 +1,7 @@
 // What the environment asks of the libraries that trace.
 //
 // ISTHMUS_TRACE_FOLDER  where each process puts its part of the trace, and a message if it cannot
-// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, all-times, separated by commas
+// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, all-times, separated by commas
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@ struct Options {
     bool native_stacks = false;
     bool contents = false;
     bool python_lines = true;
+    bool kernels = true;
     bool all_times = false;
 
     // Nothing where the process is not to be traced.

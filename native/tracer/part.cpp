@@ -35,7 +35,8 @@ std::string process_name() {
 
 // Of several programs that one process becomes in turn, each has a file, and so has each library that traces it.
 Result<std::unique_ptr<trace::TraceFile>> make_file(const Options& options, std::uint64_t now_ns) {
-    std::uint32_t flags = options.contents ? trace::recorded_contents : 0;
+    const std::uint32_t flags =
+        (options.contents ? trace::recorded_contents : 0) | (options.kernels ? 0 : trace::without_kernels);
     for (int number = 0;; ++number) {
         const std::string path =
             options.folder + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + ".part";

@@ -20,7 +20,7 @@ from isthmus.errors import IsthmusError, ProgramAbsent, ProgramNotExecutable, Un
 from isthmus.files import read_begin, read_bounded
 
 # What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
-RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
+RecordingOption = Literal["stacks", "contents", "no-python", "no-kernels", "all-times"]
 
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"

@@ -40,7 +40,9 @@ def program(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[..., Pa
 
 @pytest.fixture
 def traced(program: Path, tmp_path: Path) -> Traced:
-    def traced(ending: str, copies: int = COPIES, **environment: str) -> subprocess.CompletedProcess[str]:
+    def traced(
+        ending: str, copies: int = COPIES, launches: int = 0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         given = {
             "ISTHMUS_TRACE_FOLDER": str(tmp_path),
             "ISTHMUS_TRACE_CUPTI": "",
@@ -48,7 +50,11 @@ def traced(program: Path, tmp_path: Path) -> Traced:
             **environment,
         }
         return subprocess.run(
-            [program, TRACER, ending, str(copies)], env=os.environ | given, capture_output=True, text=True, check=False
+            [program, TRACER, ending, str(copies), str(launches)],
+            env=os.environ | given,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     return traced
@@ -85,6 +91,16 @@ def test_everything_is_recorded(traced: Traced, tmp_path: Path) -> None:
     assert {"calls", "addresses", "allocations", "migrations", "faults"} <= trace.knows
     assert not {"call_sites", "contents"} & trace.knows
     assert trace.notes == ()
+
+
+@pytest.mark.parametrize(("options", "told"), [("", 1), ("no-kernels", 0)])
+def test_of_launches_the_first_alone_is_told_of(traced: Traced, tmp_path: Path, options: str, told: int) -> None:
+    """From then on devices tell of kernels: programs launch far more often than they copy."""
+    done = traced("exit", launches=1000, ISTHMUS_TRACE_OPTIONS=options)
+    assert f"launches told of: {told}\n" in done.stdout
+    trace = trace_in(tmp_path)
+    assert {trace.names[name] for name in trace.calls.name.tolist()} == {"cudaMemcpy"}
+    assert ("kernels" in trace.knows) == (told > 0)
 
 
 @pytest.mark.parametrize(("ending", "code"), [("exit", 4), ("_exit", 5), ("kill", -signal.SIGKILL)])

@@ -1,7 +1,8 @@
 // A program that copies through a fake CUPTI, and loads the tracer as the driver would.
 //
-// traced_program TRACER ENDING COPIES: each of two threads makes so many copies of 64 bytes and more; what the device
-// did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit, kill, fork, exec.
+// traced_program TRACER ENDING COPIES [LAUNCHES]: after so many launches each of two threads makes so many copies of 64
+// bytes and more; what the device did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit,
+// kill, fork, exec.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@ bool fake_listened();
 void fake_context();
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
 void fake_deliver();
+void fake_launch();
+std::uint32_t fake_launches_told();
 }
 
 int main(int count, char** words) {
@@ -29,6 +32,9 @@ int main(int count, char** words) {
     reinterpret_cast<int (*)()>(dlsym(tracer, "InitializeInjection"))();
     if (fake_listened()) {
         fake_context();
+        const int launches = count > 4 ? std::atoi(words[4]) : 0;
+        for (int index = 0; index < launches; ++index) fake_launch();
+        if (launches > 0) std::printf("launches told of: %u\n", fake_launches_told());
         const auto work = [&](std::uint64_t base) {
             for (int index = 0; index < copies; ++index) {
                 const auto place = static_cast<std::uint64_t>(index);

@@ -53,6 +53,7 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
     const Function* found = function(domain, number, data.function);
     if (found == nullptr || found->role == Role::ignored) return;
     if (found->role == Role::graph) return expect_graph();
+    if (found->role == Role::launch) return expect_kernels();
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
@@ -66,9 +67,16 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
     }
 }
 
+void Recorder::expect_kernels() {
+    if (!options_.kernels || kernels_expected_.exchange(true)) return;
+    expect(Activities::kernels);
+    stop_listening_to_launches();
+}
+
 void Recorder::expect_graph() {
     timing_.time_all();
-    for (const Activities kind : {Activities::kernels, Activities::fills, Activities::peer_copies}) expect(kind);
+    for (const Activities kind : {Activities::fills, Activities::peer_copies}) expect(kind);
+    expect_kernels();
 }
 
 void Recorder::begin_call(const Function& function, const cupti::CallbackData& data) {
@@ -78,8 +86,7 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
         call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
         call.operands.reset();
         call.memory.reset();
-        // Launches are many, and of no interest here but for when they were.
-        call.site = function.role != Role::launch && sites_.known() ? sites_.here() : 0;
+        call.site = sites_.known() ? sites_.here() : 0;
         call.start_ns = trace_clock();
     }
     if (function.role == Role::copy && !call.operands) {
@@ -94,7 +101,6 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
             ++call.timed;
         }
     }
-    if (function.role == Role::launch) expect(Activities::kernels);
     if (function.role == Role::fill) expect(Activities::fills);
     // Before the call, which may make the address another's.
     if (function.role == Role::release && !call.memory) call.memory = memory_of(data.function, data.parameters);

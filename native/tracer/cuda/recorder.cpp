@@ -97,9 +97,8 @@ Status Recorder::start(cupti::Api api, Options options) {
 }
 
 Status Recorder::subscribe() {
-    cupti::Subscriber subscriber = nullptr;
     // First of all: it is what tells whether somebody else holds CUPTI, whose clock and records must stay as they are.
-    ISTHMUS_TRY(api_.call(api_.cuptiSubscribe, &subscriber, &on_callback, nullptr));
+    ISTHMUS_TRY(api_.call(api_.cuptiSubscribe, &subscriber_, &on_callback, nullptr));
     // Before anything is recorded, so that all of it is on one clock.
     clock_of = &api_;
     const bool ours = api_.cuptiActivityRegisterTimestampCallback &&
@@ -107,10 +106,10 @@ Status Recorder::subscribe() {
     clock_read = ours ? monotonic_ns : cupti_ns;
     ISTHMUS_TRY(api_.call(api_.cuptiActivityRegisterCallbacks, &on_buffer_requested, &on_buffer_completed));
     for (const int domain : {cupti::domain_driver_api, cupti::domain_runtime_api}) {
-        ISTHMUS_TRY(listen(subscriber, domain));
+        ISTHMUS_TRY(listen(subscriber_, domain));
     }
     ISTHMUS_TRY(
-        api_.call(api_.cuptiEnableCallback, 1U, subscriber, cupti::domain_resource, cupti::resource_context_created));
+        api_.call(api_.cuptiEnableCallback, 1U, subscriber_, cupti::domain_resource, cupti::resource_context_created));
     ISTHMUS_TRY(api_.call(api_.cuptiActivityEnable, cupti::activity_kind_memcpy));
     if (const Status period = api_.call(api_.cuptiActivityFlushPeriod, flush_milliseconds); !period.ok()) {
         file_.note("Records were kept until the program ended: " + period.message());
@@ -124,10 +123,21 @@ Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
     const char* name = nullptr;
     for (std::uint32_t number = 1; number < most_functions; ++number) {
         if (api_.cuptiGetCallbackName(domain, number, &name) != cupti::success || name == nullptr) continue;
-        if (role_of(name) == Role::ignored) continue;
+        const Role role = role_of(name);
+        if (role == Role::ignored || (role == Role::launch && !options_.kernels)) continue;
+        if (role == Role::launch) launches_.emplace_back(domain, number);
         ISTHMUS_TRY(api_.call(api_.cuptiEnableCallback, 1U, subscriber, domain, number));
     }
     return {};
+}
+
+void Recorder::stop_listening_to_launches() {
+    const std::lock_guard lock(launches_mutex_);
+    for (const auto& [domain, number] : launches_) {
+        // Where that fails, each launch is told of and ignored.
+        [[maybe_unused]] const Status disabled = api_.call(api_.cuptiEnableCallback, 0U, subscriber_, domain, number);
+    }
+    launches_.clear();
 }
 
 void Recorder::expect(Activities kind) {

@@ -8,7 +8,7 @@ import numpy as np
 from isthmus.advice.machines import other_devices
 from isthmus.advice.rates import Range, Rates, Seconds
 from isthmus.advice.records import ONE_WAY, Mask, Records
-from isthmus.advice.thresholds import LONGEST_START_SECONDS, TRACED_BYTES
+from isthmus.advice.thresholds import LONGEST_START_SECONDS, SHORTEST_LAUNCH_SECONDS, TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
 from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union, vendors
@@ -213,7 +213,33 @@ class Scene(Records):
             given = (table.process == self.process) & self._known_call(table.call)
             begin.append(self.moments(trace.calls.start_ns[table.call[given]]))
             end.append(self.moments(table.start_ns[given]))
+        queued = self._queued
+        begin.append(queued[0])
+        end.append(queued[1])
         return union(np.concatenate(begin), np.concatenate(end))
+
+    @property
+    def _queued(self) -> tuple[Seconds, Seconds]:
+        """From when to when kernels of unknown calls were waited for by a device, at least.
+
+        A kernel that begins as soon as what its stream did before has ended was in the queue all that time.
+        """
+        kernels, copies = self.trace.kernels, self.trace.copies
+        mine = np.flatnonzero((kernels.process == self.process) & (kernels.call == UNKNOWN))
+        if not mine.size:
+            return np.zeros(0), np.zeros(0)
+        moved = np.flatnonzero(copies.process == self.process)
+        every = np.flatnonzero(kernels.process == self.process)
+        stream = np.concatenate([kernels.stream[every], copies.stream[moved]])
+        device = np.concatenate([kernels.device[every], copies.device[moved]])
+        starts = np.concatenate([kernels.start_ns[every], copies.start_ns[moved]])
+        ends = np.concatenate([kernels.end_ns[every], copies.end_ns[moved]])
+        is_mine = np.concatenate([kernels.call[every] == UNKNOWN, np.zeros(moved.size, np.bool_)])
+        order = np.lexsort((starts, stream, device))
+        same = (np.diff(stream[order]) == 0) & (np.diff(device[order]) == 0)
+        after = starts[order][1:] - ends[order][:-1]
+        queued = same & is_mine[order][1:] & (after < 1e9 * SHORTEST_LAUNCH_SECONDS)
+        return self.moments(starts[order][:-1][queued]), self.moments(starts[order][1:][queued])
 
     def _free_beside(self, rows: Integers) -> Union:
         """Moments at which the program waits for nothing but these copies, if for anything."""

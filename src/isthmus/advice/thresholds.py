@@ -14,6 +14,8 @@ TRACED_BYTES = MIB
 # A device begins a copy that nothing is before so long after its call, at the latest: what a call takes beyond that is
 # the driver's own, such as loading modules in a program's first calls.
 LONGEST_START_SECONDS = 200e-6
+# No kernel begins so soon after its launch, or after what was before it on its stream, unless it was queued.
+SHORTEST_LAUNCH_SECONDS = 3e-6
 # Copies of at most so many bytes are mostly latency; so many in a row, with no longer a pause between, are a burst.
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16

@@ -51,6 +51,9 @@ def trace(
     no_python_lines: Annotated[
         bool, typer.Option("--no-python-lines", help="Do not record files and lines of Python.")
     ] = False,
+    no_kernels: Annotated[
+        bool, typer.Option("--no-kernels", help="Do not record kernels; what waits for them cannot be judged then.")
+    ] = False,
     all_times: Annotated[
         bool,
         typer.Option(
@@ -88,11 +91,13 @@ def trace(
         "stacks": stacks,
         "contents": contents,
         "no-python": no_python_lines,
+        "no-kernels": no_kernels,
         "all-times": all_times,
     }
     if saved is not None and any(options.values()):
         raise UsageError(
-            "--stacks, --contents, --no-python-lines and --all-times are for recording; a saved trace has what it has"
+            "--stacks, --contents, --no-python-lines, --no-kernels and --all-times are for recording; "
+            "a saved trace has what it has"
         )
     with speaking(spoken):
         if saved is not None:

@@ -1,7 +1,8 @@
 // A CUPTI that tells of copies which a program pretends to make: for the tracer, under whose feet it stands.
 //
 // fake_copy is such a copy: a call of the runtime within which the driver is called. What devices did is delivered by
-// fake_deliver and by every flush. FAKE_SUBSCRIBE is what cuptiSubscribe returns.
+// fake_deliver and by every flush. FAKE_SUBSCRIBE is what cuptiSubscribe returns. fake_launch launches a kernel of
+// which nothing is told but the call, and fake_launches_told says of how many calls it was.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,10 @@ cupti::BufferCompleted completed = nullptr;
 cupti::Timestamp timestamp = nullptr;
 std::atomic<std::uint32_t> correlations{0};
 std::atomic<bool> timing{false};
+// Whether each function, of the driver and of the runtime, is listened to.
+std::atomic<bool> listened[4][4096];
+std::atomic<std::uint32_t> launches_told{0};
+constexpr std::uint32_t runtime_copy = 31, driver_copy = 276, runtime_launch = 211, driver_launch = 307;
 
 std::mutex mutex;
 std::vector<cupti::CopyActivity> done;
@@ -56,17 +61,22 @@ void call(int domain, std::uint32_t number, const char* function, const void* pa
                              .context_number = 1,
                              .user_data = &user,
                              .correlation = correlation};
-    callback(nullptr, domain, number, &data);
+    const auto tell = [&] {
+        if (!listened[domain][number]) return;
+        if (number == runtime_launch || number == driver_launch) ++launches_told;
+        callback(nullptr, domain, number, &data);
+    };
+    tell();
     work();
     data.site = 1;
-    callback(nullptr, domain, number, &data);
+    tell();
 }
 
 void make_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
     const std::uint32_t correlation = ++correlations;
     const Parameters parameters{destination, source, bytes, 1};
-    call(cupti::domain_runtime_api, 31, "cudaMemcpy_v3020", &parameters, correlation, [&] {
-        call(cupti::domain_driver_api, 276, "cuMemcpyHtoD_v2", &parameters, correlation, [&] {
+    call(cupti::domain_runtime_api, runtime_copy, "cudaMemcpy_v3020", &parameters, correlation, [&] {
+        call(cupti::domain_driver_api, driver_copy, "cuMemcpyHtoD_v2", &parameters, correlation, [&] {
             if (!timing) return;
             const std::uint64_t start = timestamp();
             const std::lock_guard lock(mutex);
@@ -100,6 +110,14 @@ void fake_context() {
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
     make_copy(source, destination, bytes);
 }
+void fake_launch() {
+    const std::uint32_t correlation = ++correlations;
+    call(cupti::domain_runtime_api, runtime_launch, "cudaLaunchKernel_v7000", nullptr, correlation,
+         [&] { call(cupti::domain_driver_api, driver_launch, "cuLaunchKernel", nullptr, correlation, [] {}); });
+}
+std::uint32_t fake_launches_told() {
+    return launches_told;
+}
 void fake_deliver() {
     deliver_all();
 }
@@ -119,7 +137,8 @@ int cuptiSubscribe(void**, cupti::Callback given, void*) {
 int cuptiEnableDomain(std::uint32_t, void*, int) {
     return 0;
 }
-int cuptiEnableCallback(std::uint32_t, void*, int, std::uint32_t) {
+int cuptiEnableCallback(std::uint32_t on, void*, int domain, std::uint32_t number) {
+    if (domain != cupti::domain_resource) listened[domain][number] = on != 0;
     return 0;
 }
 int cuptiActivityRegisterCallbacks(cupti::BufferRequested request, cupti::BufferCompleted complete) {
@@ -139,9 +158,13 @@ int cuptiActivityDisable(int kind) {
     if (kind == cupti::activity_kind_memcpy) timing = false;
     return 0;
 }
-int cuptiGetCallbackName(int, std::uint32_t number, const char** name) {
-    // The functions that make_copy calls.
-    *name = number == 31 ? "cudaMemcpy_v3020" : number == 276 ? "cuMemcpyHtoD_v2" : "cuCtxGetCurrent";
+int cuptiGetCallbackName(int domain, std::uint32_t number, const char** name) {
+    const bool runtime = domain == cupti::domain_runtime_api;
+    *name = "cuCtxGetCurrent";
+    if (number == runtime_copy && runtime) *name = "cudaMemcpy_v3020";
+    if (number == driver_copy && !runtime) *name = "cuMemcpyHtoD_v2";
+    if (number == runtime_launch && runtime) *name = "cudaLaunchKernel_v7000";
+    if (number == driver_launch && !runtime) *name = "cuLaunchKernel";
     return 0;
 }
 int cuptiGetDeviceId(void*, std::uint32_t* device) {

@@ -37,8 +37,10 @@ class Waits(NamedTuple):
 def waits(scene: Scene) -> Waits:
     """All waits of a process for kernels."""
     trace = scene.trace
-    launching = np.unique(trace.calls.thread[_calls_of_kernels(scene)])
-    mine = (trace.calls.process == scene.process) & np.isin(trace.calls.thread, launching)
+    mine = trace.calls.process == scene.process
+    # Where nothing tells who launched, it may be any thread.
+    if (launches := _calls_of_kernels(scene)).size:
+        mine &= np.isin(trace.calls.thread, np.unique(trace.calls.thread[launches]))
     rows = scene.copies
     made = np.full(len(trace.calls), UNKNOWN)
     calls = scene.call(rows)
@@ -83,7 +85,7 @@ def _calls_of_kernels(scene: Scene) -> Integers:
 
 
 def _find(scene: Scene, _rates: Rates) -> Draft | None:
-    if not _calls_of_kernels(scene).size:
+    if not scene.kernels[0].size:
         return None
     found = waits(scene)
     useful: Mask = found.gains > 0

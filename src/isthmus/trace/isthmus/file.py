@@ -30,6 +30,7 @@ _VERSION = "1"
 _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
+_WITHOUT_KERNELS = 8
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
 # What a recorder lacked, as it numbers it.
 _LACKS = {
@@ -223,6 +224,8 @@ class _File:
         for flag, words in _FLAGS.items():
             if self.shown and all(int(process["flags"]) & flag for process in self.processes[: self.shown]):
                 known.update(words)
+        if any(int(process["flags"]) & _WITHOUT_KERNELS for process in self.processes[: self.shown]):
+            known.discard("kernels")
         return frozenset(known)
 
     def noticed(self) -> Iterator[str]:
