@@ -21,7 +21,7 @@ PTX = KERNELS / "kernels.ptx"
 CLANG = os.environ.get("CLANG", "clang-15")
 
 # The order matters: the preamble spells the words that the others are written in.
-SOURCES = ("cuda_preamble.h", "kernels.cl", "doubles.cl", "spin_gate.cu")
+SOURCES = ("cuda_preamble.h", "kernels.cl", "doubles.cl", "rows.cl", "spin_gate.cu")
 
 # PTX 6.3 loads on every driver since CUDA 10.0, and drivers compile code for sm_60 for all later GPUs. No CUDA headers
 # and no libdevice: the code needs neither, so nobody needs a toolkit. No loop strength reduction: it keeps one address

@@ -15,6 +15,13 @@ typedef u32 u32x4 __attribute__((vector_size(16)));
 inline thread_local u64 global_id = 0;
 inline thread_local u64 global_size = 1;
 
+// What was there before.
+inline u32 fetch_or(u32* pointer, u32 value) {
+    const u32 before = *pointer;
+    *pointer |= value;
+    return before;
+}
+
 #define KERNEL      inline void
 #define COPY_KERNEL inline void
 #define DEVICE      inline
@@ -39,8 +46,11 @@ inline thread_local u64 global_size = 1;
 #endif
 #define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
 #define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))
+#define ATOMIC_OR(pointer, value)  device::fetch_or((pointer), (value))
 #include "kernels/kernels.cl"
 
 #include "kernels/doubles.cl"
+
+#include "kernels/rows.cl"
 
 }  // namespace device

@@ -16,6 +16,9 @@ namespace isthmus::bindings {
 // whose memory is copied from or to. Raises UsageError where the operands cannot be one session's.
 std::shared_ptr<Session> session_for(nanobind::handle session, const Operand& destination, const Operand& source);
 
+// The session that the caller passed; without one, that of the best device that is present.
+std::shared_ptr<Session> session_named(nanobind::handle session);
+
 // The caller's stream, else the first of the `ready` ones, after it was made to wait for all of these. Nothing for the
 // legacy default stream, unless the caller asked for it.
 Result<std::optional<std::uintptr_t>> joined(Session& session, std::optional<std::uintptr_t> stream,

@@ -92,6 +92,12 @@ std::shared_ptr<Session> session_for(nb::handle session, const Operand& destinat
     return chosen;
 }
 
+std::shared_ptr<Session> session_named(nb::handle session) {
+    check_not_shut_down();
+    if (!session.is_none()) return session_in(session);
+    return session_in(or_sleep([&] { return nb::object(sessions_module().attr("default_session")()); }));
+}
+
 Result<std::optional<std::uintptr_t>> joined(Session& session, std::optional<std::uintptr_t> stream,
                                              std::span<const std::uintptr_t> ready) {
     const bool asked = stream.has_value();

@@ -23,4 +23,6 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_copies(module);
     isthmus::bindings::bind_file_copies(module);
     isthmus::bindings::bind_pinned(module);
+    isthmus::bindings::bind_rows(module);
+    isthmus::bindings::bind_addresses(module);
 }

@@ -109,6 +109,8 @@ void bind_sessions(nb::module_& module) {
     module.def("forget_sessions", [] { static_cast<void>(Opened::get().take()); });
     nb::class_<SessionHandle> session(module, "Session", described::Session.text);
     bind_session_copies(session);
+    bind_session_rows(session);
+    bind_session_addresses(session);
     session
         .def("__init__", &open, nb::arg("device"), nb::arg("pinned_budget"), nb::arg("threads"),
              nb::arg("table") = nb::none(), nb::arg("kernel_blocks") = 0, ReleaseGil())

@@ -29,5 +29,7 @@ void check_copy(const Outcome& outcome, const char* operation);
 
 // Adds the copies to the class: the functions of the module, with the session given.
 void bind_session_copies(nanobind::class_<SessionHandle>& session);
+void bind_session_rows(nanobind::class_<SessionHandle>& session);
+void bind_session_addresses(nanobind::class_<SessionHandle>& session);
 
 }  // namespace isthmus::bindings

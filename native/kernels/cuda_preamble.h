@@ -26,3 +26,4 @@ typedef u64 address;
 #define LANES                      ((u64)(GLOBAL_SIZE % 32 == 0 ? 32 : 1))  // a warp, where the grid has whole ones
 #define ATOMIC_ADD(pointer, value) ((void)__atomic_fetch_add((pointer), (value), __ATOMIC_RELAXED))
 #define ATOMIC_MIN(pointer, value) ((void)__atomic_fetch_min((pointer), (value), __ATOMIC_RELAXED))
+#define ATOMIC_OR(pointer, value)  __atomic_fetch_or((pointer), (value), __ATOMIC_RELAXED)  // what was there before

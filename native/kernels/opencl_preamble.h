@@ -36,3 +36,4 @@ typedef uintptr_t address;
 #endif
 #define ATOMIC_ADD(pointer, value) ((void)atomic_add((pointer), (value)))
 #define ATOMIC_MIN(pointer, value) ((void)atomic_min((pointer), (value)))
+#define ATOMIC_OR(pointer, value)  atomic_or((pointer), (value))  // what was there before

@@ -1,7 +1,7 @@
 // The kernels that every device runs, one row each; CUDA, OpenCL and the host backend read them here.
 //
-// A new kernel is one row, its device code in kernels.cl or doubles.cl (then run scripts/make_ptx.py), and a function
-// of the same name and parameters in backend/host/kernels.cpp.
+// A new kernel is one row, its device code in kernels.cl, doubles.cl or rows.cl (then run scripts/make_ptx.py), and a
+// function of the same name and parameters in backend/host/kernels.cpp.
 #pragma once
 
 #include <array>
@@ -53,6 +53,20 @@ enum class Threads {
 // offset and place within the pieces may pass through 2^64, so that a part of them can lie in a smaller buffer. The
 // source must not overlap the destination, nor the pieces of the destination one another.
 //
+// copy_rows: copies `count` units of `unit` bytes (1, 4 or 16), which are whole rows of `row_bytes` bytes: of each of
+// `layers` arrays `rows` of them. `table`, aligned to 8 bytes, has four 64-bit numbers for each layer: where row 0 of
+// the destination lies and the bytes from one row to the next, then the same of the source; behind those two lists of
+// 32-bit numbers, which say for each row that is copied which one of the destination it is, and which one of the
+// source. Places count from the regions, modulo 2^64: from address 0 where a region has no allocation. `unit` divides
+// whatever makes up an address. Where `verdict` has an allocation, and its first 32-bit word is not 0, nothing is
+// copied. Rows that are written must overlap no others.
+//
+// check_rows: writes a list of `count` rows, integers of `index_bytes` (4 or 8) with a sign and `stride` bytes from one
+// to the next, as 32-bit numbers to `checked`; 0 in place of those that are not at least 0 and less than `rows`, which
+// is at most 2^32. With marks of 1 it sets each one's bit in `seen`, with marks of 2 it only looks, and finds those
+// whose bit was set. `verdict` is a RowsVerdict (backend/rows.hpp), of whose sides (0: destination, 1: source) this is
+// one; it counts what was found.
+//
 // add and sum work on 32-bit words, to which the regions are aligned. The one adds `value` to each, in place; the other
 // adds them all to *result, modulo 2^32, which the host sets to 0 before. Blocks have a power of two of threads, at
 // most block_threads.
@@ -79,6 +93,12 @@ enum class Threads {
         (Region destination, u64 destination_pitch, u64 destination_slice, Region source, u64 source_pitch,            \
          u64 source_slice, Region table, u32 scattered, u32 unit, u64 width, u64 rows, u64 pieces, u64 first,          \
          u64 count))                                                                                                   \
+    ROW(copy_rows, "rows", per_4_units, 8, false,                                                                      \
+        (Region destination, Region source, Region table, Region verdict, u32 unit, u64 row_bytes, u64 rows,           \
+         u64 layers, u64 count))                                                                                       \
+    ROW(check_rows, "check", per_unit, 3, false,                                                                       \
+        (Region list, u32 index_bytes, u64 stride, u64 count, u64 rows, Region seen, u32 marks, u32 side,              \
+         Region checked, Region verdict))                                                                              \
     ROW(add, "add", per_16_words, 1, false, (Region region, u64 words, u32 value))                                     \
     ROW(sum, "sum", per_16_words, 1, false, (Region region, u64 words, Region result))                                 \
     ROW(work, "work", whole_device, 1, false, (Region region, u64 words, u32 rounds))                                  \

@@ -677,6 +677,18 @@ class Session:
         """As `isthmus.copy_batch`, by this session."""
     def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future:
         """As `isthmus.copy_batch_async`, by this session."""
+    def copy_rows(self, dst: object, dst_rows: object, src: object, src_rows: object, *, stream: object = None) -> None:
+        """As `isthmus.copy_rows`, by this session."""
+    def copy_rows_async(
+        self, dst: object, dst_rows: object, src: object, src_rows: object, *, stream: object = None
+    ) -> Future:
+        """As `isthmus.copy_rows_async`, by this session."""
+    def copy_addresses(self, dst: object, src: object, sizes: object, *, direction: str, stream: object = None) -> None:
+        """As `isthmus.copy_addresses`, by this session."""
+    def copy_addresses_async(
+        self, dst: object, src: object, sizes: object, *, direction: str, stream: object = None
+    ) -> Future:
+        """As `isthmus.copy_addresses_async`, by this session."""
     def trim(self) -> None:
         """Give page-locked memory back that no copy uses at this moment, and no array; who needs some gets it anew."""
     def close(self) -> None:
@@ -854,6 +866,61 @@ def copy_from_file(
 
     Raises CopyFailed where the file ends before or cannot be read, else as `copy` does.
     """
+
+def copy_rows(
+    dst: object,
+    dst_rows: object,
+    src: object,
+    src_rows: object,
+    *,
+    stream: object = None,
+    session: Session | None = None,
+) -> None:
+    """Copy rows of the first dimension of one array to rows of another: ``dst[dst_rows] = src[src_rows]``.
+
+    `dst` and `src` are arrays as `copy` takes them, with rows of one shape and type, or lists of as many of them (the
+    layers of a cache, of one row size), which share the lists of rows. These are ranges, lists, or one-dimensional
+    arrays of integers, also on the session's device (int32 or int64). A row of the destination is named once; rows of
+    the source may repeat. Returns when all has arrived.
+
+    Raises UsageError for a row that there is not, a negative one, a destination's row that is named twice, and rows
+    that are read and written to. Lists on a device are checked there: if they are wrong, nothing is copied. Raises
+    what `copy` does, too.
+    """
+
+def copy_rows_async(
+    dst: object,
+    dst_rows: object,
+    src: object,
+    src_rows: object,
+    *,
+    stream: object = None,
+    session: Session | None = None,
+) -> Future:
+    """The same without waiting, as `copy_async`. What is wrong with lists on a device, the future raises.
+
+    Lists on the host may be changed at once. Where pageable memory takes part, lists on a device are waited for.
+    """
+
+def copy_addresses(
+    dst: object, src: object, sizes: object, *, direction: str, stream: object = None, session: Session | None = None
+) -> None:
+    """Copy pieces of memory that are given by their addresses, and return when all has arrived.
+
+    `dst` and `src` are one-dimensional arrays of integers, `sizes` an array of bytes, or an int for all.
+    `direction` is ``h2d``, ``d2h``, ``d2d`` or ``h2h``: from the host (h) or the device (d) of the session to one of
+    them. Without a session: of the best device. Destinations must not overlap.
+    """
+
+def copy_addresses_async(
+    dst: object, src: object, sizes: object, *, direction: str, stream: object = None, session: Session | None = None
+) -> Future:
+    """The same without waiting, as `copy_async`. The caller keeps the memory until the copy has ended."""
+
+def explain_rows(
+    dst: object, dst_rows: object, src: object, src_rows: object, *, session: Session | None = None
+) -> ExplanationDict:
+    """How `copy_rows` would copy, and why. Moves nothing."""
 
 def explain(dst: object, src: object, *, session: Session | None = None) -> ExplanationDict:
     """How `copy` would copy, and why. Moves nothing."""

@@ -15,7 +15,7 @@ from tests.layout.every import every
 REPOSITORY = Path(__file__).resolve().parents[2]
 MOST_LINES = 500
 # Describes one extension module, which type checkers look for in one file.
-LONGER = {"src/isthmus/_native.pyi": 900}
+LONGER = {"src/isthmus/_native.pyi": 1000}
 
 COMMENTS = {
     **dict.fromkeys((".c", ".cpp", ".hpp", ".h", ".cu", ".cl"), "// "),
@@ -112,7 +112,13 @@ def test_the_description_of_the_native_module_has_its_names_and_no_other() -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["Session", "Future", "DeviceArray", *(f"{a}{b}" for a in ("copy", "copy_batch") for b in ("", "_async"))]
+    "name",
+    [
+        "Session",
+        "Future",
+        "DeviceArray",
+        *(f"{a}{b}" for a in ("copy", "copy_batch", "copy_rows", "copy_addresses") for b in ("", "_async")),
+    ],
 )
 def test_what_callers_use_says_what_its_description_says(name: str) -> None:
     """So help() does; the build takes it from there."""

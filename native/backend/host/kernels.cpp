@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/rows.hpp"
 #include "base/pattern.hpp"
 #include "kernels/kernels.hpp"
 
@@ -64,6 +65,55 @@ void copy_pieces(Region destination, u64 destination_pitch, u64 destination_slic
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), run);
         at += run;
+    }
+}
+
+void copy_rows(Region destination, Region source, Region table, Region verdict, u32 unit, u64 row_bytes, u64 rows,
+               u64 layers, u64 count) {
+    if (verdict.allocation != nullptr && *values<const u32>(verdict) != 0) return;
+    const auto address = [](const Region& region) {
+        const auto begin =
+            region.allocation == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(region.allocation->host());
+        return begin + region.offset;
+    };
+    const u64* const places = values<const u64>(table);
+    const u32* const to_rows = reinterpret_cast<const u32*>(places + 4 * layers);
+    for (u64 i = 0; i < count * unit / row_bytes; ++i) {
+        const u64* const layer = places + i / rows * 4;
+        const u64 to = address(destination) + layer[0] + to_rows[i % rows] * layer[1];
+        const u64 from = address(source) + layer[2] + to_rows[rows + i % rows] * layer[3];
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), row_bytes);
+    }
+}
+
+void check_rows(Region list, u32 index_bytes, u64 stride, u64 count, u64 rows, Region seen, u32 marks, u32 side,
+                Region checked, Region verdict) {
+    auto& found = *values<RowsVerdict>(verdict);
+    RowsVerdict::List& faults = side == 0 ? found.destination : found.source;
+    const auto note = [&](u32& first, u64 at) {
+        ++found.faults;
+        first = std::min(first, static_cast<u32>(at));
+    };
+    for (u64 i = 0; i < count; ++i) {
+        std::int64_t row = 0;
+        if (index_bytes == sizeof row) {
+            std::memcpy(&row, list.host() + i * stride, sizeof row);
+        } else {
+            std::int32_t narrow = 0;
+            std::memcpy(&narrow, list.host() + i * stride, sizeof narrow);
+            row = narrow;
+        }
+        const bool is_there = static_cast<u64>(row) < rows;
+        values<u32>(checked)[i] = is_there ? static_cast<u32>(row) : 0;
+        if (!is_there) {
+            note(faults.outside, i);
+        } else if (marks != 0) {
+            u32& bits = values<u32>(seen)[row / 32];
+            const u32 bit = 1U << static_cast<u32>(row % 32);
+            if ((bits & bit) != 0) note(faults.repeated, i);
+            if (marks == 1) bits |= bit;
+        }
     }
 }
 

@@ -26,9 +26,10 @@ std::string type_text(const Operand& operand) {
     return operand.type().text();
 }
 
-bool same_shape(const Operand& one, const Operand& other) {
+// But for the first so many dimensions.
+bool same_shape(const Operand& one, const Operand& other, int without) {
     if (one.dimensions() != other.dimensions()) return false;
-    for (int i = 0; i < one.dimensions(); ++i) {
+    for (int i = without; i < one.dimensions(); ++i) {
         if (one.extent(i) != other.extent(i)) return false;
     }
     return true;
@@ -252,26 +253,50 @@ std::string Operand::text() const {
     return type_words(object_) + " of shape " + shape_text(*this) + ", " + type_text(*this);
 }
 
+namespace {
+
+void check_writable(const Operand& destination) {
+    if (!destination.is_read_only()) return;
+    const bool is_bytes = PyBytes_Check(destination.object().ptr()) != 0;
+    const bool has_flags = nb::hasattr(destination.object(), "flags");
+    refuse_pair("the destination (" + destination.text() + ") may not be written to; pass one that is writable: " +
+                (is_bytes    ? "a bytearray in place of bytes"
+                 : has_flags ? "a copy, or an array whose flags.writeable is set"
+                             : "a bytearray, or an array of NumPy"));
+}
+
+void check_types(const Operand& destination, const Operand& source) {
+    if ((destination.type() == source.type() && source.type().is_plain()) || same_type(destination, source)) return;
+    refuse_pair("the types differ: the destination is " + destination.text() + ", the source " + source.text() +
+                "; a copy converts nothing: convert the one on the host before it (" + converting(source.object()) +
+                "), or use " + reinterpreting(source.object()) + " where the bytes are meant");
+}
+
+}  // namespace
+
 void check_pair(const Operand& destination, const Operand& source) {
-    if (destination.is_read_only()) {
-        const bool is_bytes = PyBytes_Check(destination.object().ptr()) != 0;
-        const bool has_flags = nb::hasattr(destination.object(), "flags");
-        refuse_pair("the destination (" + destination.text() + ") may not be written to; pass one that is writable: " +
-                    (is_bytes    ? "a bytearray in place of bytes"
-                     : has_flags ? "a copy, or an array whose flags.writeable is set"
-                                 : "a bytearray, or an array of NumPy"));
-    }
+    check_writable(destination);
     const bool bytes = destination.type().is_byte() && source.type().is_byte() && destination.dimensions() == 1 &&
                        source.dimensions() == 1;
-    if (!bytes && (destination.type() != source.type() || !source.type().is_plain()) &&
-        !same_type(destination, source)) {
-        refuse_pair("the types differ: the destination is " + destination.text() + ", the source " + source.text() +
-                    "; a copy converts nothing: convert the one on the host before it (" + converting(source.object()) +
-                    "), or use " + reinterpreting(source.object()) + " where the bytes are meant");
-    }
-    if (!same_shape(destination, source)) {
+    if (!bytes) check_types(destination, source);
+    if (!same_shape(destination, source, 0)) {
         refuse_pair("the shapes differ: the destination is " + destination.text() + ", the source " + source.text() +
                     "; a copy broadcasts nothing: slice one of them, or use " + reshaping(source.object()));
+    }
+}
+
+void check_rows(const Operand& destination, const Operand& source) {
+    check_writable(destination);
+    check_types(destination, source);
+    for (const Operand* const operand : {&destination, &source}) {
+        if (operand->dimensions() > 0) continue;
+        refuse_pair(std::string("the ") + (operand == &source ? "source" : "destination") + " (" + operand->text() +
+                    ") has no rows: they are those of the first dimension");
+    }
+    if (!same_shape(destination, source, 1)) {
+        refuse_pair("the shapes of rows differ: the destination is " + destination.text() + ", the source " +
+                    source.text() + "; expected the same but for the first dimension: use " +
+                    reshaping(source.object()));
     }
 }
 

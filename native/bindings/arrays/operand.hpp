@@ -186,5 +186,7 @@ std::optional<std::uintptr_t> stream_of(nanobind::handle stream);
 // Raises UsageError unless elements of the source can become the destination's: the same shape and type, written to
 // what may be written.
 void check_pair(const Operand& destination, const Operand& source);
+// Likewise for rows, those of the first dimension: of one shape and type, however many there are.
+void check_rows(const Operand& destination, const Operand& source);
 
 }  // namespace isthmus::bindings

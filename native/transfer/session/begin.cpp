@@ -4,6 +4,7 @@
 
 #include "backend/device.hpp"
 #include "base/threads.hpp"
+#include "transfer/rows/row_launch.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {
@@ -27,6 +28,7 @@ struct SessionImpl::Pending {
     std::shared_ptr<AsyncCopy> copy;
     std::shared_ptr<HeldCopy> held;  // null where it is commands alone
     std::vector<Task> tasks;
+    std::shared_ptr<RowLaunch> rows;      // in place of tasks
     std::optional<StreamPool::Loan> own;  // where the caller has no stream
     std::size_t bytes = 0;
     bool enqueued = false;
@@ -53,7 +55,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& des
     ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
     std::vector<std::shared_ptr<CopyJob>> jobs;
     if (job != nullptr) jobs.push_back(std::move(job));
-    return begin(tasks_of(jobs), stream, std::move(keep));
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    return begin(tasks_of(jobs), order, std::move(keep));
 }
 
 Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
@@ -65,7 +68,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& b
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
-    return begin(tasks_of(jobs), stream, std::move(keep));
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    return begin(tasks_of(jobs), order, std::move(keep));
 }
 
 std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs) {
@@ -75,25 +79,38 @@ std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shar
     return tasks;
 }
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, Order& order,
                                                        std::shared_ptr<const void> keep) {
     std::size_t bytes = 0;
     for (const Task& task : tasks) bytes += task.job->extent.bytes();
-    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
     auto copy = std::make_shared<AsyncCopy>(device_, bytes, std::move(keep));
     if (tasks.empty()) {
         copy->end({});
         return std::shared_ptr<CopyHandle>(std::move(copy));
     }
     auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
-    pending->copy = copy;
+    pending->copy = std::move(copy);
     pending->tasks = std::move(tasks);
     pending->bytes = bytes;
+    return begin(pending, order);
+}
+
+Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::shared_ptr<RowLaunch> rows, Order& order,
+                                                       std::shared_ptr<const void> keep) {
+    auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
+    pending->bytes = rows->bytes();
+    pending->copy = std::make_shared<AsyncCopy>(device_, pending->bytes, std::move(keep));
+    pending->rows = std::move(rows);
+    return begin(pending, order);
+}
+
+Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(const std::shared_ptr<Pending>& pending, Order& order) {
+    std::shared_ptr<AsyncCopy> copy = pending->copy;
     ISTHMUS_TRY(watcher_.start());
     // All that may fail comes before anything is begun: what uses the memory of a caller must be watched.
     auto watched = Background::prepare(
         [this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
-    if (can_enqueue(pending->tasks)) {
+    if (pending->rows == nullptr && can_enqueue(pending->tasks)) {
         Stream* stream_of_commands = order.stream;
         if (stream_of_commands == nullptr) {
             ISTHMUS_TRY_ASSIGN(own, own_stream());
@@ -187,7 +204,13 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
 }
 
 Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
-    ISTHMUS_TRY_ASSIGN(held, held_copy(pending.tasks));
+    std::shared_ptr<HeldCopy> held;
+    if (pending.rows != nullptr) {
+        held = held_rows(std::move(pending.rows));
+    } else {
+        ISTHMUS_TRY_ASSIGN(made, held_copy(pending.tasks));
+        held = std::move(made);
+    }
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
     if (held->has_host_part()) {
         ISTHMUS_TRY_ASSIGN(packer,

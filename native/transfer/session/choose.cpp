@@ -94,7 +94,7 @@ Choice SessionImpl::choose(const CopyJob& job) {
     if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
         return choose_buffer(job.ends, job.extent.bytes());
     }
-    if (job.extent.width_bytes >= long_row_bytes) {
+    if (is_long_row(job.extent.width_bytes)) {
         Choice choice = choose_buffer(job.ends, job.extent.width_bytes);
         choice.seconds *= static_cast<double>(job.extent.pieces());
         choice.way = Choice::Way::rows;
@@ -115,15 +115,22 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
         choice.method = PieceMethod::pack_threads;
         return choice;
     }
-    const bool pageable = is_pageable(job.ends.host_kind());
     PieceRule asked;
     asked.to_device = job.to_device();
-    asked.pageable = pageable;
+    asked.pageable = is_pageable(job.ends.host_kind());
     asked.apart_on_host = !job.host_side().is_contiguous(job.extent);
     asked.apart_on_device = !job.device_side().is_contiguous(job.extent);
     asked.scattered = job.is_scattered();
     asked.width_bytes = job.extent.width_bytes;
     asked.pieces = job.extent.pieces();
+    return choose_pieces(asked, job.ends);
+}
+
+bool SessionImpl::is_long_row(std::size_t bytes) {
+    return bytes >= long_row_bytes;
+}
+
+Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
     const Nearest found = nearest(asked);
     const PieceRule* const rule = found.rule;
     Choice choice;
@@ -132,21 +139,21 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     if (rule != nullptr) {
         choice.method = rule->method;
         choice.seconds = found.seconds;
-    } else if (pageable) {
+    } else if (asked.pageable) {
         choice.method = PieceMethod::pack_threads;
     } else {
-        choice.method = device_->kernels_reach(job.ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
+        choice.method = device_->kernels_reach(ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
     }
-    if (job.ends.partly_locked) {
+    if (ends.partly_locked) {
         choice.method = PieceMethod::pack_threads;
         choice.seconds = 0;
     }
-    choice.packing = packing(job.to_device(), rule != nullptr ? rule->threads : 0);
+    choice.packing = packing(asked.to_device, rule != nullptr ? rule->threads : 0);
     const bool through_lane = choice.method == PieceMethod::pack || choice.method == PieceMethod::pack_threads ||
                               choice.method == PieceMethod::pack_kernel || choice.method == PieceMethod::device_pack;
-    if (through_lane && !lane(job.to_device()).has_room()) {
+    if (through_lane && !lane(asked.to_device).has_room()) {
         choice.no_room = true;
-        choice.method = job.is_scattered() ? PieceMethod::copies : PieceMethod::section;
+        choice.method = asked.scattered ? PieceMethod::copies : PieceMethod::section;
         choice.seconds = 0;
     }
     return choice;
@@ -237,6 +244,25 @@ Explanation SessionImpl::explain(const CopyJob& job) {
         explanation.why = "the pinned budget of " + std::to_string(options_.pinned_budget_bytes) +
                           " bytes holds no ring of chunks: the driver's own copies, which are slower; give the session "
                           "a budget of 2 MiB or more";
+    }
+    return explanation;
+}
+
+Explanation SessionImpl::explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts) {
+    const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {
+        return one->extent.bytes() < other->extent.bytes();
+    });
+    Explanation explanation = explain(**largest);
+    explanation.bytes = explanation.pieces = 0;
+    explanation.seconds = 0;
+    for (const std::shared_ptr<CopyJob>& job : jobs) {
+        explanation.bytes += job->extent.bytes();
+        explanation.pieces += job->extent.pieces();
+        explanation.seconds += choose(*job).seconds;
+    }
+    if (jobs.size() > 1) {
+        explanation.why = "pieces of " + std::to_string(jobs.size()) + " " + parts +
+                          " go one after the other; of the largest: " + explanation.why;
     }
     return explanation;
 }

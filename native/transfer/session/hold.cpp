@@ -7,6 +7,7 @@
 #include "backend/stream.hpp"
 #include "base/pages.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
+#include "transfer/rows/row_launch.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {
@@ -173,6 +174,15 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         }
     }
     held->complete();
+    return held;
+}
+
+std::shared_ptr<HeldCopy> SessionImpl::held_rows(std::shared_ptr<RowLaunch> rows) {
+    std::unique_ptr<Rendezvous> none;
+    auto held = std::make_shared<HeldCopy>(*device_, std::move(none), HeldCopy::Plan{});
+    held->add_commands([rows](Stream& stream) { return rows->enqueue(stream); });
+    held->ask_at_end([launch = rows.get()] { return launch->verdict(); });
+    held->keep(std::move(rows));
     return held;
 }
 

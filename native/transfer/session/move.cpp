@@ -25,6 +25,16 @@ Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& 
     return with_progress(move(job, choice, order), job->ends.route, job->extent.bytes());
 }
 
+Outcome SessionImpl::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order) {
+    Outcome all;
+    for (const std::shared_ptr<CopyJob>& job : jobs) {
+        Outcome one = perform(job, choose(*job), order);
+        all.bytes_completed += one.bytes_completed;
+        if (!one.status.ok()) return {std::move(one.status), all.bytes_completed};
+    }
+    return all;
+}
+
 Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (choice.way != Choice::Way::pieces) {
         if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};

@@ -213,13 +213,7 @@ Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<s
     if (!jobs.ok()) return {jobs.take_status()};
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    Outcome all;
-    for (const std::shared_ptr<CopyJob>& job : jobs.value()) {
-        Outcome one = perform(job, choose(*job), order.value());
-        all.bytes_completed += one.bytes_completed;
-        if (!one.status.ok()) return {std::move(one.status), all.bytes_completed};
-    }
-    return all;
+    return perform(jobs.value(), order.value());
 }
 
 Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {
@@ -230,23 +224,7 @@ Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) 
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     if (jobs.empty()) return nothing("no piece has a byte");
-    // How the group with the most bytes goes, with the sums of all groups.
-    const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {
-        return one->extent.bytes() < other->extent.bytes();
-    });
-    Explanation explanation = explain(**largest);
-    explanation.bytes = explanation.pieces = 0;
-    explanation.seconds = 0;
-    for (const std::shared_ptr<CopyJob>& job : jobs) {
-        explanation.bytes += job->extent.bytes();
-        explanation.pieces += job->extent.pieces();
-        explanation.seconds += choose(*job).seconds;
-    }
-    if (jobs.size() > 1) {
-        explanation.why = "pieces of " + std::to_string(jobs.size()) +
-                          " sizes go one after the other; of the largest: " + explanation.why;
-    }
-    return explanation;
+    return explain(jobs, "sizes");
 }
 
 }  // namespace isthmus

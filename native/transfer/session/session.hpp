@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "transfer/rows/row_copy.hpp"
 #include "transfer/session/array_view.hpp"
 #include "transfer/session/batch.hpp"
 #include "transfer/staging/ring_plan.hpp"
@@ -103,8 +104,15 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
                                                                  std::optional<std::uintptr_t> stream,
                                                                  std::shared_ptr<const void> keep) = 0;
+    // Rows that lists name. Lists of the host are read before the call returns, those of the device in the order of the
+    // stream: what is wrong with these is said when the copy has ended, and then nothing was copied.
+    virtual Outcome copy_rows(const RowCopy& copy, std::optional<std::uintptr_t> stream) = 0;
+    virtual Result<std::shared_ptr<CopyHandle>> copy_rows_async(const RowCopy& copy,
+                                                                std::optional<std::uintptr_t> stream,
+                                                                std::shared_ptr<const void> keep) = 0;
     virtual Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) = 0;
     virtual Result<Explanation> explain_batch(const Batch& batch, Sides sides) = 0;
+    virtual Result<Explanation> explain_rows(const RowCopy& copy) = 0;
 
     // Page-locked memory for the caller, which is no part of the budget and may outlive the session: see PinnedPool.
     virtual Result<PinnedBlock> pinned(std::size_t bytes) = 0;

@@ -20,6 +20,8 @@
 
 namespace isthmus {
 
+class RowLaunch;
+
 // A large copy of memory that the device reaches is cut into parts, so that those of others get between: 0.15 ms each
 // on a link of 55 GB/s.
 inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
@@ -40,11 +42,15 @@ class SessionImpl final : public Session {
     Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
                                                          std::optional<std::uintptr_t> stream,
                                                          std::shared_ptr<const void> keep) override;
+    Outcome copy_rows(const RowCopy& copy, std::optional<std::uintptr_t> stream) override;
+    Result<std::shared_ptr<CopyHandle>> copy_rows_async(const RowCopy& copy, std::optional<std::uintptr_t> stream,
+                                                        std::shared_ptr<const void> keep) override;
     Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) override;
     Result<Explanation> explain_batch(const Batch& batch, Sides sides) override;
     Result<PinnedBlock> pinned(std::size_t bytes) override;
     Result<PinnedRange> pin(std::uintptr_t address, std::size_t bytes) override;
     std::size_t pinned_pool_bytes() const override { return pool_->held_bytes(); }
+    Result<Explanation> explain_rows(const RowCopy& copy) override;
 
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
@@ -92,6 +98,10 @@ class SessionImpl final : public Session {
     Choice choose(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
     Choice choose_pieces(const CopyJob& job);
+    // How pieces like these go, which are not repeated.
+    Choice choose_pieces(const PieceRule& asked, const Ends& ends);
+    // Whether rows of so many bytes are worth a transfer of their own.
+    static bool is_long_row(std::size_t bytes);
     // Which rule of the table is nearest, null for none, and what it makes of these pieces: both take long to find out
     // and are often asked again.
     struct Nearest {
@@ -105,11 +115,33 @@ class SessionImpl final : public Session {
     KernelBlocks blocks_between(const Layout& destination, const Layout& source) const;
     std::uint32_t explained_blocks(const CopyJob& job, const Choice& choice) const;
     Explanation explain(const CopyJob& job);
+    // How the job with the most bytes goes, with the sums of all. `parts`: what they are, "sizes".
+    Explanation explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts);
     static Explanation nothing(const char* why);
     // Null where there is nothing to copy.
     Result<std::shared_ptr<CopyJob>> resolve(const ArrayView& destination, const ArrayView& source);
     // The pieces of a batch, those of one size together. None where there is nothing to copy.
     Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const Batch& batch, Sides sides);
+
+    // What a copy of rows comes to: one kernel, or jobs; neither where there is nothing to copy.
+    struct RowTasks {
+        std::shared_ptr<RowLaunch> launch;
+        std::vector<std::shared_ptr<CopyJob>> jobs;
+        Route route = Route::h2h;
+    };
+    // `to_explain`: as jobs, whatever moves them.
+    Result<RowTasks> resolve(const RowCopy& copy, const Order& order, bool to_explain);
+    // Whether one kernel is to move so many rows of each layer.
+    bool can_launch(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t count);
+    // A list that is on the device, in the order of the stream.
+    Result<std::vector<std::int64_t>> fetch(const RowListOnDevice& list, const Order& order);
+    // Rows that the lists name, which were checked.
+    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const RowGeometry& geometry, const std::vector<Ends>& ends,
+                                                          std::span<const std::int64_t> destination_rows,
+                                                          std::span<const std::int64_t> source_rows);
+    // Whether the pieces of a layer go in one job with those of the first one.
+    bool go_together(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t first,
+                     std::size_t layer) const;
 
     // A job, and how it goes.
     struct Task {
@@ -118,8 +150,10 @@ class SessionImpl final : public Session {
     };
     struct Pending;
     std::vector<Task> tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs);
-    Result<std::shared_ptr<CopyHandle>> begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+    Result<std::shared_ptr<CopyHandle>> begin(std::vector<Task> tasks, Order& order, std::shared_ptr<const void> keep);
+    Result<std::shared_ptr<CopyHandle>> begin(std::shared_ptr<RowLaunch> rows, Order& order,
                                               std::shared_ptr<const void> keep);
+    Result<std::shared_ptr<CopyHandle>> begin(const std::shared_ptr<Pending>& pending, Order& order);
     // How many commands of a stream it is; 0 where it is more than commands. Whether a stream can hold those of all
     // tasks, and puts one's there.
     std::size_t commands_of(const Task& task) const;
@@ -132,6 +166,7 @@ class SessionImpl final : public Session {
     // Such a copy of all tasks. For want of page-locked memory by the driver's own copies, which may take the caller's
     // time.
     Result<std::shared_ptr<HeldCopy>> held_copy(const std::vector<Task>& tasks);
+    std::shared_ptr<HeldCopy> held_rows(std::shared_ptr<RowLaunch> rows);
     Result<std::shared_ptr<HeldCopy>> without_ring(const std::vector<Task>& tasks, Status why);
     Result<std::unique_ptr<Rendezvous>> rendezvous();
     // How a task takes part in it: by commands alone, by a kernel that is given offsets, through the ring, or by the
@@ -164,6 +199,9 @@ class SessionImpl final : public Session {
     static Outcome with_progress(Outcome outcome, Route route, std::size_t bytes);
     // These begin after what `order` holds, and return when all has arrived.
     Outcome perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
+    // One after the other, until one fails.
+    Outcome perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order);
+    Outcome launch(RowLaunch& rows, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     // `may_part`: large ones are cut, so that others' copies get between.
     Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);

@@ -46,6 +46,8 @@ class HeldCopy {
     void add_commands(std::function<Status(Stream&)> enqueue);
     // The host's part alone, which may call the driver where that keeps nobody waiting.
     void add_host_work(std::function<Status()> work) { host_work_.push_back(std::move(work)); }
+    // Asked how it went when all commands have ended, where nothing else has failed.
+    void ask_at_end(std::function<Status()> verdict) { verdict_ = std::move(verdict); }
     // Until it is destroyed.
     void keep(std::shared_ptr<const void> what) { kept_.push_back(std::move(what)); }
     // Nothing is added any more.
@@ -68,8 +70,8 @@ class HeldCopy {
     void settle() {
         if (rendezvous_ != nullptr) rendezvous_->settle();
     }
-    // How the host's part went. Precondition: the stream has passed all commands.
-    Status status() const noexcept { return status_.copy(); }
+    // How it went. Precondition: the stream has passed all commands.
+    Status status() const { return status_.ok() && verdict_ ? verdict_() : status_.copy(); }
 
   private:
     // Commands alone, or a run of chunks.
@@ -106,6 +108,7 @@ class HeldCopy {
     std::vector<std::function<Status()>> host_work_;
     bool has_begun_ = false;
     Status status_;
+    std::function<Status()> verdict_;
     std::atomic<std::size_t> end_of_turn_ = 0;
     std::atomic<std::size_t> moved_chunks_ = 0;  // all before this one
     std::atomic<bool> stop_ = false;

@@ -1,6 +1,16 @@
 """Copies between host memory and accelerators at the rate of the link, from and to any library's arrays."""
 
-from isthmus._native import Future, copy, copy_async, copy_batch, copy_batch_async
+from isthmus._native import (
+    Future,
+    copy,
+    copy_addresses,
+    copy_addresses_async,
+    copy_async,
+    copy_batch,
+    copy_batch_async,
+    copy_rows,
+    copy_rows_async,
+)
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
 from isthmus.transfer.file_copies import copy_from_file
@@ -11,6 +21,7 @@ from isthmus.transfer.sessions import (
     device_empty,
     explain,
     explain_batch,
+    explain_rows,
     to_device,
     to_device_async,
     to_host,
@@ -24,14 +35,19 @@ __all__ = [
     "Pinned",
     "Session",
     "copy",
+    "copy_addresses",
+    "copy_addresses_async",
     "copy_async",
     "copy_batch",
     "copy_batch_async",
     "copy_from_file",
+    "copy_rows",
+    "copy_rows_async",
     "default_session",
     "device_empty",
     "explain",
     "explain_batch",
+    "explain_rows",
     "pin",
     "pinned_empty",
     "pinned_like",

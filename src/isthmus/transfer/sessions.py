@@ -102,6 +102,10 @@ class Session(_native.Session):
         """How `copy_batch` would copy between them, and why. Moves nothing."""
         return Explanation(**_native.explain_batch(dsts, srcs, session=self))
 
+    def explain_rows(self, dst: object, dst_rows: object, src: object, src_rows: object) -> Explanation:
+        """How `copy_rows` would copy, and why. Moves nothing."""
+        return Explanation(**_native.explain_rows(dst, dst_rows, src, src_rows, session=self))
+
     def __enter__(self) -> "Session":
         """The session itself; leaving the block closes it."""
         return self
@@ -216,6 +220,13 @@ def explain(dst: object, src: object, session: Session | None = None) -> Explana
 def explain_batch(dsts: Iterable[object], srcs: Iterable[object], session: Session | None = None) -> Explanation:
     """How `copy_batch` would copy between them, and why. Moves nothing."""
     return Explanation(**_native.explain_batch(dsts, srcs, session=session))
+
+
+def explain_rows(
+    dst: object, dst_rows: object, src: object, src_rows: object, session: Session | None = None
+) -> Explanation:
+    """How `copy_rows` would copy, and why. Moves nothing."""
+    return Explanation(**_native.explain_rows(dst, dst_rows, src, src_rows, session=session))
 
 
 def session_for(device: object, session: Session | None) -> Session:

@@ -24,6 +24,7 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
         ("file_copies", {}),
         ("gate", {}),
         ("lifetime", {}),
+        ("rows", {}),
         ("streams", {}),
         ("threads", STRICT),
     ],

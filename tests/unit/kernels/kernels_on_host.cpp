@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -205,6 +206,107 @@ void check_all_pieces(std::uint64_t threads) {
     }
 }
 
+// Rows of two layers on either side, of which the destination's lie backwards, by places that count from address 0.
+void check_copy_rows(std::uint64_t threads, std::uint32_t unit, std::size_t row_bytes, std::uint32_t rows) {
+    const std::size_t pitch = row_bytes + unit;
+    const std::size_t layer_bytes = 2 * rows * pitch;
+    const std::size_t bytes = 2 * layer_bytes;
+    const Case c{bytes, 0, threads};
+    Region destination(bytes, 0);
+    Region expected(bytes, 0);
+    Region source(bytes, 0, std::byte{0x5A});
+    isthmus::fill_pattern(source.begin(), bytes, seed, first_word);
+    const auto to = [&](std::uint32_t i) { return (i * 7 + 3) % rows; };  // 7 divides no number of rows
+    const auto from = [&](std::uint32_t i) { return i * i % (2 * rows); };
+    const auto address = [](Region& region) { return reinterpret_cast<std::uint64_t>(region.begin()); };
+    std::vector<std::uint64_t> table(8 + rows);
+    auto* const lists = reinterpret_cast<std::uint32_t*>(table.data() + 8);
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        lists[i] = to(i);
+        lists[rows + i] = from(i);
+    }
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+        const std::uint64_t last = layer * layer_bytes + (rows - 1) * pitch;
+        std::uint64_t* const places = table.data() + 4 * layer;
+        places[0] = address(destination) + last;
+        places[1] = 0 - std::uint64_t{pitch};
+        places[2] = address(source) + layer * layer_bytes;
+        places[3] = pitch;
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            std::copy_n(source.begin() + layer * layer_bytes + from(i) * pitch, row_bytes,
+                        expected.begin() + last - to(i) * pitch);
+        }
+    }
+    const auto* const read = reinterpret_cast<const std::uint8_t*>(table.data());
+    std::uint32_t verdict[2] = {0, 1};
+    const auto launch = [&](std::size_t verdict_at) {
+        device::launch(threads, [&] {
+            device::isthmus_copy_rows(nullptr, 0, nullptr, 0, read, 0, reinterpret_cast<std::uint8_t*>(verdict),
+                                      verdict_at, unit, row_bytes, rows, 2, 2 * rows * row_bytes / unit);
+        });
+    };
+    launch(sizeof verdict[0]);
+    c.expect(destination[0] == std::byte{0xA5} && destination[bytes - 1] == std::byte{0xA5},
+             "no row is copied where a list is wrong");
+    launch(0);
+    c.expect(std::equal(expected.begin(), expected.begin() + bytes, destination.begin()),
+             "rows arrive, and nothing between them changes");
+    c.expect(destination.surroundings_intact(), "copying rows writes nothing else");
+}
+
+void check_all_rows(std::uint64_t threads) {
+    for (const std::uint32_t unit : {1U, 4U, 16U}) {
+        // Shorter than a tile of 4 or 128 units, as long, and longer, with and without a rest.
+        for (const std::size_t units : {1, 3, 4, 5, 8, 33, 127, 128, 129, 300}) {
+            for (const std::uint32_t rows : {1U, 4U, 10U, 45U}) check_copy_rows(threads, unit, units * unit, rows);
+        }
+    }
+}
+
+template <typename Index>
+void check_list(std::uint64_t threads, const std::vector<Index>& list, std::uint64_t rows) {
+    const Case c{list.size(), 0, threads};
+    std::vector<std::uint32_t> seen(rows / 32 + 1);
+    std::vector<std::uint32_t> checked(list.size(), 77);
+    constexpr std::uint32_t none = UINT32_MAX;
+    const auto check = [&](std::uint32_t marks, std::uint32_t side, std::vector<std::uint32_t>& verdict) {
+        device::launch(threads, [&] {
+            device::isthmus_check_rows(reinterpret_cast<const std::uint8_t*>(list.data()), 0, sizeof(Index),
+                                       sizeof(Index), list.size(), rows, seen.data(), 0, marks, side, checked.data(), 0,
+                                       verdict.data(), 0);
+        });
+    };
+    const auto is_there = [&](Index row) { return row >= 0 && static_cast<std::uint64_t>(row) < rows; };
+    const auto outside = std::find_if_not(list.begin(), list.end(), is_there);
+    std::vector<Index> sorted;
+    std::copy_if(list.begin(), list.end(), std::back_inserter(sorted), is_there);
+    std::sort(sorted.begin(), sorted.end());
+    const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+    std::vector<std::uint32_t> verdict{0, none, none, none, none};
+    check(1, 0, verdict);
+    c.expect((verdict[0] == 0) == (outside == list.end() && !repeats), "a list is wrong where it is");
+    c.expect(verdict[1] == (outside == list.end() ? none : outside - list.begin()), "the first row that is not there");
+    c.expect((verdict[2] == none) == !repeats, "rows that are there twice");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        c.expect(checked[i] == (is_there(list[i]) ? static_cast<std::uint32_t>(list[i]) : 0), "rows as they are read");
+    }
+    // All rows of the destination are there a second time as the source's.
+    verdict = {0, none, none, none, none};
+    check(2, 1, verdict);
+    c.expect((verdict[4] == none) == sorted.empty(), "rows of a source that are written to");
+    c.expect(verdict[1] == none && verdict[2] == none, "the other side is left alone");
+}
+
+void check_lists(std::uint64_t threads) {
+    check_list<std::int64_t>(threads, {}, 5);
+    check_list<std::int64_t>(threads, {0, 4, 2}, 5);
+    check_list<std::int64_t>(threads, {4, 5, -1, 2}, 5);
+    check_list<std::int64_t>(threads, {64, 33, 64, 31}, 65);
+    check_list<std::int64_t>(threads, {std::int64_t{1} << 40, INT64_MIN}, 65);
+    check_list<std::int32_t>(threads, {0, 4, 2, INT32_MIN, -1}, 5);
+    check_list<std::int32_t>(threads, {INT32_MAX, 3}, std::uint64_t{1} << 31);
+}
+
 void check_work(const Case& c) {
     constexpr std::uint32_t rounds = 3;
     const std::size_t words = c.bytes / 4;
@@ -293,6 +395,8 @@ int main() {
             for (const std::size_t rows : {1, 2, 37}) check_laplacian(threads, rows, 2 * halo + 11, halo);
         }
         check_all_pieces(threads);
+        check_all_rows(threads);
+        check_lists(threads);
         for (std::size_t alignment = 0; alignment < alignments; ++alignment) {
             for (const std::size_t bytes : small_sizes_and({4095, 4096, 70001})) {
                 check_fill({bytes, alignment, threads});

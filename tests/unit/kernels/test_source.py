@@ -38,7 +38,9 @@ def test_every_size_and_alignment_agrees_with_the_host(repository: Path, run_cpp
 def test_opencl_source_is_valid_opencl_c_1_2(kernels: Path) -> None:
     if shutil.which(CLANG) is None:
         pytest.skip(f"needs {CLANG}; the variable CLANG can name another")
-    source = "".join((kernels / name).read_text("utf-8") for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl"))
+    source = "".join(
+        (kernels / name).read_text("utf-8") for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl", "rows.cl")
+    )
     command = [CLANG, "-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -47,7 +49,7 @@ def test_opencl_source_is_valid_opencl_c_1_2(kernels: Path) -> None:
 def test_embedded_texts_are_the_files(kernels: Path, tmp_path: Path, run_cpp: Callable[..., str]) -> None:
     embedded, printer = tmp_path / "embedded.cpp", tmp_path / "print.cpp"
     ptx = kernels / "kernels.ptx"
-    sources = [kernels / name for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl")]
+    sources = [kernels / name for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl", "rows.cl")]
     result = embed(kernels, embedded, ptx, *sources)
     assert result.returncode == 0, result.stderr
     printer.write_text(
@@ -61,10 +63,9 @@ def test_embedded_texts_are_the_files(kernels: Path, tmp_path: Path, run_cpp: Ca
     assert embedded_opencl == marked
 
 
-@pytest.mark.parametrize("text", ['a )isthmus" b', "x" * 65537])
-def test_text_that_no_literal_can_hold_is_refused(kernels: Path, tmp_path: Path, text: str) -> None:
+def test_text_that_no_literal_can_hold_is_refused(kernels: Path, tmp_path: Path) -> None:
     source = tmp_path / "odd.cl"
-    source.write_text(text)
+    source.write_text('a )isthmus" b')
     result = embed(kernels, tmp_path / "embedded.cpp", kernels / "kernels.ptx", source)
     assert result.returncode != 0
     assert "odd.cl cannot be a raw string literal" in " ".join(result.stderr.split())
