@@ -2,9 +2,9 @@
 
 python benchmarks/accelerated.py [--only NAME,NAME] [--turns 3] [-o FOLDER]
 
-Builds the programs of benchmarks/accelerated, for which nvcc is needed, and runs each plain and accelerated; prints a
-line a figure, and -o writes accelerated.md, a table, and accelerated.json.gz, all samples. Programs whose packages are
-not installed are left out, with why. Exit code 1: a bar was missed or data was wrong.
+Builds the programs of benchmarks/accelerated, for which nvcc and g++ are needed, and runs each plain and accelerated;
+prints a line a figure, and -o writes accelerated.md, a table, and accelerated.json.gz, all samples. Programs whose
+packages are not installed are left out, with why. Exit code 1: a bar was missed or data was wrong.
 """
 
 import argparse
@@ -86,6 +86,7 @@ COPIES = ("copies", "1024", "5")
 NOT_SLOWER = (at_most("h2d_gbs", 0.05), at_most("d2h_fresh_gbs", 0.05))
 CASES = {
     "copies": Case(COPIES, (rate("h2d_gbs", 45), rate("d2h_fresh_gbs", 25))),
+    "opencl": Case(("opencl", "1024", "5"), (factor("h2d_gbs", 2), factor("d2h_fresh_gbs", 4))),
     "moves": Case(("workloads.py", "moves"), (rate("to_gbs", 42), rate("cpu_gbs", 25), factor("to_between_gbs", 1))),
     "state_dict": Case(("workloads.py", "state_dict"), (factor("steps_and_state_seconds", 7.5),)),
     "batches": Case(("workloads.py", "batches"), (factor("pass_seconds", 2),)),
@@ -190,7 +191,11 @@ def program(words: tuple[str, ...], scratch: Path) -> list[str]:
         return [sys.executable, str(HERE / name), *rest]
     built = scratch / name
     if not built.exists():
-        subprocess.run(["nvcc", "-O2", "-cudart", "static", str(HERE / f"{name}.cu"), "-o", str(built)], check=True)
+        compiler, source = ["nvcc", "-O2", "-cudart", "static"], HERE / f"{name}.cu"
+        if not source.exists():
+            native = HERE.parents[1] / "native"
+            compiler, source = ["g++", "-std=c++20", "-O2", f"-I{native}"], HERE / f"{name}.cpp"
+        subprocess.run([*compiler, str(source), "-o", str(built), "-ldl"], check=True)
     return [str(built), *rest]
 
 

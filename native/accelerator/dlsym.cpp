@@ -4,6 +4,8 @@
 // returns to. Such calls are passed on by a jump, so that it is the program's.
 #include "accelerator/functions.hpp"
 
+#include "accelerator/opencl/functions.hpp"
+
 // Sanitizers ask for functions before what is compiled for them can run.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
@@ -14,7 +16,9 @@ __attribute__((used, visibility("hidden"))) isthmus::accelerator::FindSymbol ist
 }
 __attribute__((used, visibility("hidden"))) void* isthmus_dlsym(void* handle, const char* symbol) {
     const isthmus::accelerator::FindSymbol find = isthmus::accelerator::next_dlsym();
-    return find == nullptr ? nullptr : isthmus::accelerator::instead_of(symbol, find(handle, symbol));
+    if (find == nullptr) return nullptr;
+    void* const found = isthmus::accelerator::instead_of(symbol, find(handle, symbol));
+    return isthmus::accelerator::instead_of_opencl(symbol, found);
 }
 // NOLINTEND(readability-identifier-naming)
 }

@@ -5,6 +5,7 @@
 #include "accelerator/exports.hpp"
 
 #include "accelerator/accelerator.hpp"
+#include "accelerator/cuda_request.hpp"
 #include "accelerator/functions.hpp"
 #include "interpose/foreign_process.hpp"
 

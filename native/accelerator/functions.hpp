@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstddef>
 
-#include "driver/cuda_api.hpp"
-
 namespace isthmus::accelerator {
 
 enum class Function : std::size_t {

@@ -13,6 +13,7 @@ enum class Reason : std::uint32_t {
     not_pageable,   // page-locked or managed memory, within a device, or between devices
     other_context,  // of the program's own making
     capturing,      // a graph is being recorded
+    unordered,      // an OpenCL queue that keeps no order, or an event that is to have the times of the copy
     unmapped,       // not all of the host's memory is there
     small,          // the driver's own copy is fastest for the size, says the table
     busy,           // asynchronous, behind work of its stream: the driver takes it without waiting

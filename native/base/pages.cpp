@@ -159,4 +159,12 @@ bool is_readable(std::uintptr_t address) {
     return done == 0 || errno != EFAULT;
 }
 
+bool is_mapped(std::uintptr_t first, std::size_t bytes) {
+    const std::uintptr_t begin = first / least_page * least_page;
+    // It writes nothing that is not to be written, and says where pages are missing.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (msync(reinterpret_cast<void*>(begin), first + bytes - begin, MS_ASYNC) != 0) return false;
+    return is_readable(first) && is_readable(first + bytes - 1);
+}
+
 }  // namespace isthmus

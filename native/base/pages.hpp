@@ -84,5 +84,7 @@ std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::s
 
 // Whether the process can read the word that the byte is in.
 bool is_readable(std::uintptr_t address);
+// Whether all of these bytes, one at least, are mapped, and the first and the last can be read.
+bool is_mapped(std::uintptr_t first, std::size_t bytes);
 
 }  // namespace isthmus

@@ -13,6 +13,7 @@ Reason = Literal[
     "not_pageable",
     "other_context",
     "capturing",
+    "unordered",
     "unmapped",
     "small",
     "busy",

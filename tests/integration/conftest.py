@@ -26,6 +26,7 @@ _NAMES = {
     "fake_tracing.cpp": "libcupti.so.13",
     "fake_nvml.cpp": "libnvidia-ml.so.1",
     "fake_opencl.cpp": "libOpenCL.so.1",
+    "opencl_loader.cpp": "libOpenCL.so.1",
 }
 HANGS_SECONDS = 120
 # Those that would make a process believe that it is one of several.

@@ -28,7 +28,7 @@ Result<std::shared_ptr<SharedContext>> SharedContext::of(const Entry& entry) {
 
 Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry) {
     ISTHMUS_TRY(entry.api.complete());
-    std::shared_ptr<SharedContext> shared(new SharedContext(entry));
+    std::shared_ptr<SharedContext> shared(new SharedContext(entry, Owner::this_object));
     const Api& cl = shared->api();
     ISTHMUS_TRY_ASSIGN(context, cl.make(cl.clCreateContext, nullptr, 1U, &entry.device, nullptr, nullptr));
     shared->context_ = context;
@@ -38,11 +38,22 @@ Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry)
     return shared;
 }
 
+// Queues and buffers hold their context by themselves.
+Result<std::shared_ptr<SharedContext>> SharedContext::in(const Entry& entry, Context context) {
+    ISTHMUS_TRY(usable());
+    ISTHMUS_TRY(entry.api.complete());
+    std::shared_ptr<SharedContext> shared(new SharedContext(entry, Owner::caller));
+    shared->context_ = context;
+    ISTHMUS_TRY_ASSIGN(queue, shared->create_queue());
+    shared->service_queue_ = queue;
+    return std::move(shared);
+}
+
 SharedContext::~SharedContext() {
     const Api& cl = api();
     if (program_ != nullptr) (void)cl.call(cl.clReleaseProgram, program_);
     if (service_queue_ != nullptr) (void)cl.call(cl.clReleaseCommandQueue, service_queue_);
-    if (context_ != nullptr) (void)cl.call(cl.clReleaseContext, context_);
+    if (context_ != nullptr && owner_ == Owner::this_object) (void)cl.call(cl.clReleaseContext, context_);
 }
 
 Status SharedContext::build() {
@@ -75,6 +86,7 @@ Result<Queue> SharedContext::create_queue() const {
 }
 
 Result<Kernel> SharedContext::create_kernel(const char* name) const {
+    if (!has_kernels()) return Status(Code::unsupported, "kernels are built in contexts of Isthmus' own alone");
     return api().make(api().clCreateKernel, program_, name);
 }
 

@@ -14,6 +14,8 @@ class SharedContext {
   public:
     // The device's context, which all that open it share. Builds the device code where it is the first.
     static Result<std::shared_ptr<SharedContext>> of(const Entry& entry);
+    // A context that somebody else made, which lives as long as what is made in it here: for copies, without kernels.
+    static Result<std::shared_ptr<SharedContext>> in(const Entry& entry, Context context);
     ~SharedContext();
     SharedContext(const SharedContext&) = delete;
     SharedContext& operator=(const SharedContext&) = delete;
@@ -21,6 +23,7 @@ class SharedContext {
     const Api& api() const { return entry_.api; }
     const Entry& entry() const { return entry_; }
     Context get() const { return context_; }
+    bool has_kernels() const { return program_ != nullptr; }
     // For maps and unmaps, which belong to no caller's stream.
     Queue service_queue() const { return service_queue_; }
     // Held while shared virtual memory is got or given back: NVIDIA's driver (seen with 580.159) fails when two threads
@@ -35,11 +38,13 @@ class SharedContext {
     Result<Kernel> create_kernel(const char* name) const;
 
   private:
-    explicit SharedContext(const Entry& entry) : entry_(entry) {}
+    enum class Owner { this_object, caller };
+    SharedContext(const Entry& entry, Owner owner) : entry_(entry), owner_(owner) {}
     static Result<std::shared_ptr<SharedContext>> create(const Entry& entry);
     Status build();
 
     Entry entry_;
+    Owner owner_;
     Context context_ = nullptr;
     Queue service_queue_ = nullptr;
     Program program_ = nullptr;

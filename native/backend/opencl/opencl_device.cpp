@@ -96,6 +96,7 @@ class ClDevice final : public isthmus::Device {
 
     // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
     std::optional<std::string> why_no_reach(MemoryKind kind) const override {
+        if (!context_->has_kernels()) return "kernels are built in contexts of Isthmus' own alone";
         if (kind == MemoryKind::mapped || kind == MemoryKind::managed || kind == MemoryKind::device) {
             return std::nullopt;
         }
@@ -308,6 +309,17 @@ class ClDevice final : public isthmus::Device {
     bool has_doubles_;
 };
 
+std::shared_ptr<isthmus::Device> device_in(ContextPointer context) {
+    const Entry& entry = context->entry();
+    const auto compute_units = value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1);
+    const auto largest = value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size);
+    const Flags svm = value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0);
+    const bool has_images = value_of<Bool>(entry.api, entry.device, device_image_support).value_or(0) != 0;
+    const bool has_doubles = value_of<Flags>(entry.api, entry.device, device_double_fp_config).value_or(0) != 0;
+    return std::make_shared<ClDevice>(std::move(context), compute_units, largest.value_or(UINT64_MAX), svm, has_images,
+                                      has_doubles);
+}
+
 }  // namespace
 
 BackendListing list_devices(const std::vector<std::string>& drivers) {
@@ -329,14 +341,16 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
                                                std::to_string(registry.entries.size()) + (why.empty() ? "" : "; ") +
                                                why);
     }
-    const Entry& entry = registry.entries[static_cast<std::size_t>(index)];
-    ISTHMUS_TRY_ASSIGN(context, SharedContext::of(entry));
-    return std::shared_ptr<isthmus::Device>(std::make_shared<ClDevice>(
-        context, value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1),
-        value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size).value_or(UINT64_MAX),
-        value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0),
-        value_of<Bool>(entry.api, entry.device, device_image_support).value_or(0) != 0,
-        value_of<Flags>(entry.api, entry.device, device_double_fp_config).value_or(0) != 0));
+    ISTHMUS_TRY_ASSIGN(context, SharedContext::of(registry.entries[static_cast<std::size_t>(index)]));
+    return device_in(std::move(context));
+}
+
+Result<std::shared_ptr<isthmus::Device>> open_device_in(const Api& api, Context context, opencl::Device device) {
+    ISTHMUS_TRY_ASSIGN(platform, property_of<Platform>(api, api.clGetDeviceInfo, device, device_platform));
+    const Entry entry = describe(platform, device, api, "the program's OpenCL");
+    if (!entry.has_tables) return Status(Code::unsupported, entry.info.name + "'s driver has no cl_khr_icd");
+    ISTHMUS_TRY_ASSIGN(shared, SharedContext::in(entry, context));
+    return device_in(std::move(shared));
 }
 
 }  // namespace isthmus::opencl

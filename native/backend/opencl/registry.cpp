@@ -33,6 +33,23 @@ std::string pci_address(const Api& api, Device device) {
     return "";
 }
 
+void add_devices(const Source& source, std::set<std::string>& seen, Registry& registry) {
+    for (const auto& [platform, api] : source.platforms) {
+        const std::string key = text_of(api, api.clGetPlatformInfo, platform, platform_name) +
+                                text_of(api, api.clGetPlatformInfo, platform, platform_version);
+        if (!seen.insert(key).second) continue;
+        std::uint32_t count = 0;
+        if (!api.call(api.clGetDeviceIDs, platform, device_type_all, 0U, static_cast<Device*>(nullptr), &count).ok())
+            continue;
+        std::vector<Device> devices(count);
+        const auto none = static_cast<std::uint32_t*>(nullptr);
+        if (!api.call(api.clGetDeviceIDs, platform, device_type_all, count, devices.data(), none).ok()) continue;
+        for (Device device : devices) registry.entries.push_back(describe(platform, device, api, source.library));
+    }
+}
+
+}  // namespace
+
 Entry describe(Platform platform, Device device, const Api& api, const std::string& library) {
     Entry entry{platform, device, api, library, false, false, {}};
     entry.has_tables =
@@ -53,23 +70,6 @@ Entry describe(Platform platform, Device device, const Api& api, const std::stri
                                   text_of(api, api.clGetPlatformInfo, platform, platform_version);
     return entry;
 }
-
-void add_devices(const Source& source, std::set<std::string>& seen, Registry& registry) {
-    for (const auto& [platform, api] : source.platforms) {
-        const std::string key = text_of(api, api.clGetPlatformInfo, platform, platform_name) +
-                                text_of(api, api.clGetPlatformInfo, platform, platform_version);
-        if (!seen.insert(key).second) continue;
-        std::uint32_t count = 0;
-        if (!api.call(api.clGetDeviceIDs, platform, device_type_all, 0U, static_cast<Device*>(nullptr), &count).ok())
-            continue;
-        std::vector<Device> devices(count);
-        const auto none = static_cast<std::uint32_t*>(nullptr);
-        if (!api.call(api.clGetDeviceIDs, platform, device_type_all, count, devices.data(), none).ok()) continue;
-        for (Device device : devices) registry.entries.push_back(describe(platform, device, api, source.library));
-    }
-}
-
-}  // namespace
 
 Registry find_devices(const std::vector<std::string>& drivers) {
     Registry registry;

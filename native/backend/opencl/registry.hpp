@@ -25,6 +25,9 @@ struct Registry {
     std::string absent_because;
 };
 
+// What is known of a device, but for its number.
+Entry describe(Platform platform, Device device, const Api& api, const std::string& library);
+
 // `drivers` are paths of OpenCL drivers to open without a loader, such as PoCL's library in its Python package; one
 // whose platform the loader offers already is left out. Libraries are opened once a process.
 Registry find_devices(const std::vector<std::string>& drivers);

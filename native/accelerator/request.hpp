@@ -1,0 +1,55 @@
+// One copy that a program asks its driver for, whichever driver that is: what the library needs to know and to do.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "accelerator/ledger.hpp"
+#include "accelerator/options.hpp"
+#include "transfer/session/session.hpp"
+
+namespace isthmus::accelerator {
+
+// The code of a driver; 0 is success with all of them.
+using DriverCode = int;
+
+class Request {
+  public:
+    Request(const void* site, std::size_t bytes, bool in_one_piece)
+        : site_(site), bytes_(bytes), in_one_piece_(in_one_piece) {}
+    virtual ~Request() = default;
+    Request(const Request&) = delete;
+    Request& operator=(const Request&) = delete;
+
+    const void* site() const { return site_; }  // where in the program
+    std::size_t bytes() const { return bytes_; }
+    bool in_one_piece() const { return in_one_piece_; }
+
+    // By the driver, as the program asked: all of it, or of a copy in one piece so many bytes from a byte on.
+    virtual DriverCode by_driver(std::size_t begin, std::size_t bytes) = 0;
+    DriverCode by_driver() { return by_driver(0, bytes_); }
+
+    // Why it is the driver's; nothing where the library may make it. All that follows may be called after that alone.
+    virtual std::optional<Reason> why_not(const Options& options, Ledger& ledger) = 0;
+    virtual bool to_device() const = 0;
+    // Returns when what the copy comes behind has ended.
+    virtual Status wait() = 0;
+    // Whether the device's memory holds all of a copy that is to be made in two parts, either of which it may hold.
+    virtual Status check_whole() { return {}; }
+    // By the library: from a byte on, the rest.
+    virtual Outcome by_library(std::size_t begin) = 0;
+    // That failed.
+    virtual void failed() {}
+    // Whether the driver's copy of the same is the same.
+    virtual Result<bool> same_by_driver() = 0;
+
+  private:
+    const void* site_;
+    std::size_t bytes_;
+    bool in_one_piece_;
+};
+
+// Copies are compared with the driver's in parts of so many bytes.
+inline constexpr std::size_t checked_bytes = std::size_t{4} << 20;
+
+}  // namespace isthmus::accelerator
