@@ -97,7 +97,7 @@ typedef enum isthmus_stores {
 /* How a copy would be made, and why. */
 typedef struct isthmus_explanation {
     size_t struct_bytes;  /* sizeof(isthmus_explanation), set by the caller */
-    char method[32];      /* "driver", "direct", "staged", "device", "host", "nothing", or a method for pieces */
+    char method[32];      /* "driver", "direct", "staged", "device", "peer", "host", "nothing", or one for pieces */
     char direction[8];    /* "h2d", "d2h", "d2d", "h2h" */
     char host_memory[16]; /* "pageable", "pinned", "managed", or empty */
     size_t bytes, pieces, width_bytes;

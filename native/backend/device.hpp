@@ -72,6 +72,9 @@ class Device {
     virtual std::optional<std::string> why_no_doubles() const { return std::nullopt; }
     // Why memory of this device cannot be copied to that of the other one; nothing when it can.
     virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
+    // Another device of the backend by its index. Fails with unsupported where devices of the backend do not copy to
+    // each other.
+    virtual Result<std::shared_ptr<Device>> open_other(int index) const;
     // Why kernels of this device cannot read and write the other one's memory where it is; nothing when they can.
     virtual std::optional<std::string> why_no_peer_reach(const Device& other) const = 0;
     // Why kernels cannot read and write memory of this kind where it is; nothing when they can.

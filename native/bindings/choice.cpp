@@ -57,13 +57,20 @@ std::shared_ptr<Session> default_session(const Operand& operand, const char* rol
     }
 }
 
+// Memory of another device than the session's; managed memory is every device's.
+bool is_elsewhere(const Operand& operand, const DeviceInfo& info) {
+    return operand.side() == Side::device && operand.device() >= 0 && operand.device() != info.index;
+}
+
 // Another backend would take its memory for something else, and kernels of another device need not reach it.
-void check_device(Session& session, const Operand& operand, const char* role) {
+void check_device(Session& session, const Operand& operand, const Operand& opposite, const char* role) {
     const DeviceInfo& info = session.device().info();
     if (operand.backend().empty()) return;
-    // Managed memory is every device's.
-    const bool elsewhere = operand.side() == Side::device && operand.device() >= 0 && operand.device() != info.index;
-    if (operand.backend() == info.backend && !elsewhere) return;
+    if (operand.backend() == info.backend) {
+        if (!is_elsewhere(operand, info)) return;
+        // Between two devices of CUDA a session of either copies.
+        if (info.backend == "cuda" && opposite.backend() == "cuda" && !is_elsewhere(opposite, info)) return;
+    }
     raise({Code::invalid_argument, "the " + std::string(role) + " is memory of " +
                                        name_of(operand.backend(), operand.device()) + ", the session copies for " +
                                        name_of(info.backend, info.index) +
@@ -74,21 +81,25 @@ void check_device(Session& session, const Operand& operand, const char* role) {
 
 std::shared_ptr<Session> session_for(nb::handle session, const Operand& destination, const Operand& source) {
     check_not_shut_down();
+    // Writing to another device is no slower than reading from it, and may be faster.
+    const bool crosses = destination.side() == Side::device && source.side() == Side::device &&
+                         destination.backend() == source.backend() && destination.device() != source.device() &&
+                         source.device() >= 0;
     std::shared_ptr<Session> chosen;
     if (!session.is_none()) {
         chosen = session_in(session);
-    } else if (destination.memory() != nullptr) {
+    } else if (destination.memory() != nullptr && !crosses) {
         chosen = destination.memory()->session;
     } else if (source.memory() != nullptr) {
         chosen = source.memory()->session;
     }
     // Arrays outlive their session.
     if (chosen == nullptr || (session.is_none() && chosen->is_closed())) {
-        const bool by_source = destination.backend().empty();
+        const bool by_source = crosses || destination.backend().empty();
         chosen = default_session(by_source ? source : destination, by_source ? "source" : "destination");
     }
-    check_device(*chosen, destination, "destination");
-    check_device(*chosen, source, "source");
+    check_device(*chosen, destination, source, "destination");
+    check_device(*chosen, source, destination, "source");
     return chosen;
 }
 

@@ -192,7 +192,8 @@ void PrimaryContext::connect(PrimaryContext& other) {
         const std::lock_guard lock(mutex_);
         if (!connected_.insert(other.context_).second) return;
     }
-    reach(other);
+    // Either may be the one whose stream copies.
+    if (const Current current(*this); current.ok()) reach(other);
     if (const Current current(other); current.ok()) other.reach(*this);
 }
 

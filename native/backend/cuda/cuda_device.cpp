@@ -86,6 +86,8 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    Result<std::shared_ptr<isthmus::Device>> open_other(int index) const override { return open_device(index); }
+
     std::optional<std::string> why_no_peer_reach(const isthmus::Device& other) const override {
         const auto* const peer = dynamic_cast<const CudaDevice*>(&other);
         if (peer == nullptr) return "the other device is not a CUDA device";

@@ -20,8 +20,10 @@ constexpr std::chrono::microseconds last_nap{200};
 
 }  // namespace
 
-AsyncCopy::AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep)
+AsyncCopy::AsyncCopy(std::shared_ptr<Device> device, std::shared_ptr<Device> other, std::size_t bytes,
+                     std::shared_ptr<const void> keep)
     : device_(std::move(device)),
+      other_(std::move(other)),
       bytes_(bytes),
       generation_(fork_generation()),
       forked_{
@@ -123,11 +125,20 @@ const Outcome& AsyncCopy::wait() {
 Status AsyncCopy::hold(std::uintptr_t stream) {
     if (generation_ != fork_generation()) return forked_.status.copy();
     if (poll()) return {};
-    Binding binding(*device_);
+    Status status = hold_on(*device_, stream);
+    if (other_ == nullptr) return status;
+    // Both have default streams of these names; any other stream is one device's.
+    const bool is_others = status.code() == Code::invalid_argument;
+    if (stream > last_default_stream ? !is_others : !status.ok()) return status;
+    return hold_on(*other_, stream);
+}
+
+Status AsyncCopy::hold_on(Device& device, std::uintptr_t stream) {
+    Binding binding(device);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
+    ISTHMUS_TRY_ASSIGN(borrowed, device.borrow_stream(stream));
     ISTHMUS_TRY(borrowed->check_usable());
-    return device_->wait(*borrowed, *event_);
+    return device.wait(*borrowed, *event_);
 }
 
 void AsyncCopy::tell(std::shared_ptr<CopyListener> listener) {

@@ -12,10 +12,14 @@
 
 namespace isthmus {
 
+// Streams that every device has go by handles of no more than this (Device::borrow_stream); any other is one device's.
+inline constexpr std::uintptr_t last_default_stream = 2;
+
 class AsyncCopy final : public CopyHandle {
   public:
-    // `keep` is let go when it has ended.
-    AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep);
+    // `other` is the second device of a copy between two; null for none. `keep` is let go when it has ended.
+    AsyncCopy(std::shared_ptr<Device> device, std::shared_ptr<Device> other, std::size_t bytes,
+              std::shared_ptr<const void> keep);
     ~AsyncCopy() override;
 
     bool done() override;
@@ -36,10 +40,11 @@ class AsyncCopy final : public CopyHandle {
     Status unseen_failure();
 
   private:
+    Status hold_on(Device& device, std::uintptr_t stream);
     bool look();
     void abandon();
 
-    const std::shared_ptr<Device> device_;
+    const std::shared_ptr<Device> device_, other_;
     const std::size_t bytes_;
     const unsigned generation_;
     const Outcome forked_;

@@ -32,6 +32,8 @@ struct SessionImpl::Pending {
     std::optional<StreamPool::Loan> own;  // where the caller has no stream
     std::size_t bytes = 0;
     bool enqueued = false;
+    std::shared_ptr<Device> other;  // whose stream waits for it and is waited for, where the copy is between devices
+    std::unique_ptr<Stream> others;
 
     explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
     Pending(const Pending&) = delete;
@@ -42,6 +44,15 @@ struct SessionImpl::Pending {
         own.reset();
         copy.reset();
         if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
+    }
+
+    // When all has been put on `stream`: the event says that it has ended, and the other device's stream waits for it.
+    Status record(Event& ended, Stream& stream) const {
+        ISTHMUS_TRY(session->device_->record(ended, stream));
+        if (others == nullptr) return {};
+        Binding binding(*other);
+        ISTHMUS_TRY(binding.status());
+        return other->wait(*others, ended);
     }
 };
 
@@ -54,8 +65,9 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& des
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
     std::vector<std::shared_ptr<CopyJob>> jobs;
+    const std::shared_ptr<Device> other = job == nullptr ? nullptr : job->other;
     if (job != nullptr) jobs.push_back(std::move(job));
-    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    ISTHMUS_TRY_ASSIGN(order, other != nullptr ? order_of(stream, *other) : order_of(stream));
     return begin(tasks_of(jobs), order, std::move(keep));
 }
 
@@ -83,7 +95,9 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, 
                                                        std::shared_ptr<const void> keep) {
     std::size_t bytes = 0;
     for (const Task& task : tasks) bytes += task.job->extent.bytes();
-    auto copy = std::make_shared<AsyncCopy>(device_, bytes, std::move(keep));
+    // Only a copy by itself is between devices.
+    const std::shared_ptr<Device> other = tasks.empty() ? nullptr : tasks.front().job->other;
+    auto copy = std::make_shared<AsyncCopy>(device_, other, bytes, std::move(keep));
     if (tasks.empty()) {
         copy->end({});
         return std::shared_ptr<CopyHandle>(std::move(copy));
@@ -92,6 +106,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, 
     pending->copy = std::move(copy);
     pending->tasks = std::move(tasks);
     pending->bytes = bytes;
+    pending->other = other;
+    pending->others = std::move(order.others);
     return begin(pending, order);
 }
 
@@ -99,7 +115,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::shared_ptr<RowLaunch
                                                        std::shared_ptr<const void> keep) {
     auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
     pending->bytes = rows->bytes();
-    pending->copy = std::make_shared<AsyncCopy>(device_, pending->bytes, std::move(keep));
+    pending->copy = std::make_shared<AsyncCopy>(device_, nullptr, pending->bytes, std::move(keep));
     pending->rows = std::move(rows);
     return begin(pending, order);
 }
@@ -107,6 +123,12 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::shared_ptr<RowLaunch
 Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(const std::shared_ptr<Pending>& pending, Order& order) {
     std::shared_ptr<AsyncCopy> copy = pending->copy;
     ISTHMUS_TRY(watcher_.start());
+    if (order.stream == nullptr && pending->others != nullptr) {
+        // The caller's stream is the other device's: it waits for one of this device, and is waited for.
+        ISTHMUS_TRY_ASSIGN(own, streams_.borrow());
+        pending->own.emplace(std::move(own));
+        order.stream = &pending->own->stream();
+    }
     // All that may fail comes before anything is begun: what uses the memory of a caller must be watched.
     auto watched = Background::prepare(
         [this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
@@ -140,7 +162,9 @@ std::size_t SessionImpl::commands_of(const Task& task) const {
     const bool reached = !is_pageable(job.ends.host_kind());
     switch (task.choice.way) {
         case Choice::Way::direct: return parts_of(job);
-        case Choice::Way::device: return job.is_contiguous() ? parts_of(job) : job.is_scattered() ? 0 : 1;
+        case Choice::Way::device:
+            if (!job.is_reached) return job.extent.pieces();
+            return job.is_contiguous() ? parts_of(job) : job.is_scattered() ? 0 : 1;
         case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
         case Choice::Way::pieces:
             if (!reached) return 0;
@@ -178,7 +202,7 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     }
     const JobPart all{0, job.extent, job.destination, job.source};
     PieceMethod method = task.choice.method;
-    if (task.choice.way == Choice::Way::device) method = PieceMethod::kernel;
+    if (task.choice.way == Choice::Way::device) method = job.is_reached ? PieceMethod::kernel : PieceMethod::copies;
     if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;
     Status status = enqueue(stream, method, all);
     const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
@@ -188,8 +212,9 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
     Status status = caught([&]() -> Status {
+        if (pending.others != nullptr) ISTHMUS_TRY(follow(stream, *pending.other, *pending.others));
         for (const Task& task : pending.tasks) ISTHMUS_TRY(enqueue(stream, task));
-        return device_->record(*ended, stream);
+        return pending.record(*ended, stream);
     });
     // A held copy does all of it again, in the same order.
     if (status.code() == Code::unsupported) return {};
@@ -225,8 +250,9 @@ Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
     }
     pending.held = held;
     Status status = caught([&]() -> Status {
+        if (pending.others != nullptr) ISTHMUS_TRY(follow(stream, *pending.other, *pending.others));
         ISTHMUS_TRY(held->enqueue(stream));
-        return device_->record(*ended, stream);
+        return pending.record(*ended, stream);
     });
     if (!status.ok()) {
         held->abandon();

@@ -26,6 +26,18 @@ const char* memory_name(MemoryKind kind) {
     return kind == MemoryKind::pinned ? "pinned" : "pageable";
 }
 
+// Of a copy between this device and the other one of the job.
+std::string between(const Device& device, const CopyJob& job) {
+    const std::string sides = "the sides are on " + name_of(device) + " and " + name_of(*job.other) + ": ";
+    if (!job.is_contiguous() && job.is_reached) return sides + "a kernel of the first reads and writes both";
+    const std::string what =
+        job.is_contiguous() ? "the driver copies between them"
+                            : "the driver copies each of " + std::to_string(job.extent.pieces()) + " pieces by itself";
+    return sides + what +
+           (device.why_no_peer_reach(*job.other) ? ", by way of the host, since they do not reach each other's memory"
+                                                 : "");
+}
+
 }  // namespace
 
 Packing SessionImpl::packing(bool to_device, std::size_t threads) const {
@@ -191,6 +203,10 @@ Explanation SessionImpl::explain(const CopyJob& job) {
         case Choice::Way::device:
             explanation.method = "device";
             explanation.why = "both sides are on the device, which copies by itself";
+            if (job.other != nullptr) {
+                explanation.method = "peer";
+                explanation.why = between(*device_, job);
+            }
             break;
         case Choice::Way::direct:
             explanation.method = "direct";

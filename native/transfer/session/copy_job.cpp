@@ -10,6 +10,9 @@
 namespace isthmus {
 namespace {
 
+// That the driver copies one by one where kernels do not reach both devices.
+constexpr std::size_t most_pieces_between = std::size_t{1} << 16;
+
 // One side's memory, borrowed from its lowest byte on, or from the beginning of the handle where it has no addresses.
 struct Borrowed {
     std::unique_ptr<Allocation> memory;
@@ -50,6 +53,30 @@ bool can_write_out(const Ends& ends, const End& destination, const End& source, 
            source.address + source.bytes <= destination.address;
 }
 
+// Opens the other device, if there is one, and looks whether the memory is as a copy between the two wants it.
+Status find_other(Device& device, const OtherDevices& others, CopyJob& job) {
+    const Ends& ends = job.ends;
+    if (!ends.is_between_devices()) return {};
+    ISTHMUS_TRY_ASSIGN(other, others(ends.other_device));
+    if (auto why = device.why_no_peer(*other)) return {Code::unsupported, *why};
+    if (ends.other_context != 0 && ends.other_context != other->context_handle()) {
+        return {Code::invalid_argument,
+                std::string("the ") + (ends.other_is_destination ? "destination" : "source") +
+                    " is memory of a CUDA context that the program created (cuCtxCreate) on " + name_of(*other) +
+                    "; allocate it in the device's primary context (cuDevicePrimaryCtxRetain, cudaMalloc)"};
+    }
+    job.is_reached = job.extent.pieces() == 1 || !device.why_no_peer_reach(*other);
+    if (!job.is_reached && job.extent.pieces() > most_pieces_between) {
+        return {Code::unsupported,
+                std::to_string(job.extent.pieces()) + " pieces of " + std::to_string(job.extent.width_bytes) +
+                    " bytes between " + name_of(device) + " and " + name_of(*other) +
+                    ", which do not reach each other's memory, so that each piece would be a call of the driver: copy "
+                    "to an array without gaps on the source's device first, and that one between the devices"};
+    }
+    job.other = std::move(other);
+    return {};
+}
+
 }  // namespace
 
 const char* name_of(Choice::Way way) {
@@ -87,19 +114,23 @@ Status CopyJob::check_disjoint() {
     return is_disjoint ? Status() : overlapping_destinations();
 }
 
-Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const OtherDevices& others, const ArrayView& destination,
+                                        const ArrayView& source) {
     ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();
     const End to_end = end_of(destination, pieces.destination);
     const End from_end = end_of(source, pieces.source);
     ISTHMUS_TRY_ASSIGN(ends, ends_of(device, to_end, from_end, true));
     if (!can_write_out(ends, to_end, from_end, has_addresses(device))) ISTHMUS_TRY(pieces.write_offsets());
-    ISTHMUS_TRY_ASSIGN(to,
-                       borrow(device, ends.destination, destination, pieces.destination, ends.destination_for_kernels));
-    ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source, ends.source_for_kernels));
     auto job = std::make_shared<CopyJob>();
     job->ends = ends;
     job->extent = pieces.extent;
+    ISTHMUS_TRY(find_other(device, others, *job));
+    Device& to_device = job->other != nullptr && ends.other_is_destination ? *job->other : device;
+    Device& from_device = job->other != nullptr && !ends.other_is_destination ? *job->other : device;
+    ISTHMUS_TRY_ASSIGN(
+        to, borrow(to_device, ends.destination, destination, pieces.destination, ends.destination_for_kernels));
+    ISTHMUS_TRY_ASSIGN(from, borrow(from_device, ends.source, source, pieces.source, ends.source_for_kernels));
     job->destination_offsets = std::move(pieces.destination.offsets);
     job->source_offsets = std::move(pieces.source.offsets);
     job->destination = layout_of(to, pieces.destination, job->destination_offsets);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace isthmus {
 // Pieces of one size with the memory that they are in. Layouts point into it, so it does not move.
 struct CopyJob {
     Ends ends;
+    std::shared_ptr<Device> other;  // whose memory one side is, where the copy is between two devices
+    bool is_reached = true;         // kernels of the session's device read and write both sides
     std::unique_ptr<Allocation> destination_memory, source_memory;
     std::unique_ptr<FileBytes> file;  // in place of the source's memory
     std::vector<std::uint64_t> destination_offsets, source_offsets;
@@ -71,9 +74,13 @@ struct Choice {
 
 const char* name_of(Choice::Way way);
 
-// Fails with invalid_argument for what cannot be copied, and for a source that overlaps with the destination. Null
-// where there is nothing to copy.
-Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source);
+// Gives another device of the backend by its index.
+using OtherDevices = std::function<Result<std::shared_ptr<Device>>(int)>;
+
+// Fails with invalid_argument for what cannot be copied, and for a source that overlaps with the destination; with
+// unsupported between devices that cannot. Null where there is nothing to copy.
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const OtherDevices& others, const ArrayView& destination,
+                                        const ArrayView& source);
 
 // The same of a destination without gaps and what is read from a file.
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const FileRange& file);

@@ -26,6 +26,8 @@ struct Found {
     MemoryKind kind = MemoryKind::pageable;
     bool partly_locked = false;
     std::uintptr_t for_kernels = 0;
+    int other_device = -1;  // whose memory it is, if not this device's
+    std::uintptr_t context = 0;
 };
 
 // Memory of the host: pageable, or page-locked if it is one block that holds all of it.
@@ -59,9 +61,8 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds)
             device.info().backend == "host" ? "host" : device.info().backend + ":" + std::to_string(known.device);
         if (end.side == Side::host) return invalid(name, end, "was said to be on the host, but is on " + owner);
         if (known.device != device.info().index) {
-            return invalid(name, end,
-                           "is on " + owner + ", and the session is of " + name_of(device) +
-                               "; copy it in a session of its own device, or move it first");
+            ISTHMUS_TRY(check_span(device, known, end, name));
+            return Found{MemoryKind::device, false, 0, known.device, known.context};
         }
         if (known.context != 0 && known.context != device.context_handle()) {
             return invalid(name, end,
@@ -152,12 +153,26 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
     } else if (from_device) {
         route = Route::d2h;
     }
-    return Ends{route,
-                to,
-                from,
-                destination_found.partly_locked || source_found.partly_locked,
-                destination_found.for_kernels,
-                source_found.for_kernels};
+    Ends ends{route,
+              to,
+              from,
+              destination_found.partly_locked || source_found.partly_locked,
+              destination_found.for_kernels,
+              source_found.for_kernels};
+    for (const bool is_destination : {true, false}) {
+        const Found& found = is_destination ? destination_found : source_found;
+        if (found.other_device < 0) continue;
+        if (route != Route::d2d || ends.is_between_devices()) {
+            return invalid(is_destination ? "destination" : "source", is_destination ? destination : source,
+                           "is on " + device.info().backend + ":" + std::to_string(found.other_device) +
+                               ", and the session is of " + name_of(device) +
+                               "; copy it in a session of its own device, or move it first");
+        }
+        ends.other_device = found.other_device;
+        ends.other_is_destination = is_destination;
+        ends.other_context = found.context;
+    }
+    return ends;
 }
 
 }  // namespace isthmus

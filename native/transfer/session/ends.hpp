@@ -42,13 +42,20 @@ struct Ends {
     // Where kernels find the lowest bytes, as far as the driver was asked and said so.
     std::uintptr_t destination_for_kernels = 0, source_for_kernels = 0;
 
+    // Another device of the backend, where one side is its memory and the other the session's: its index, else -1.
+    int other_device = -1;
+    bool other_is_destination = false;
+    std::uintptr_t other_context = 0;  // of that memory; 0 where the driver does not say
+
+    bool is_between_devices() const { return other_device >= 0; }
     MemoryKind host_kind() const { return route == Route::h2d ? source : destination; }
 };
 
 // Asks the driver about a side whose caller does not say where it is, and about both if `kinds` is set: without, the
 // host's memory counts as pageable, and what is said to be on the device is believed. Managed memory counts as the
-// device's, unless the other side is on the device. Fails with invalid_argument for memory of another device, for what
-// is not where the caller says, and for what reaches beyond its allocation.
+// device's, unless the other side is on the device. Fails with invalid_argument for memory of another device, unless
+// the other side is memory of this one, for what is not where the caller says, and for what reaches beyond its
+// allocation.
 Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds);
 
 // Fails with invalid_argument where so many bytes reach beyond the device's or managed memory that `known` is of.

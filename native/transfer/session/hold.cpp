@@ -73,7 +73,7 @@ SessionImpl::Share SessionImpl::share_of(const Task& task) const {
     if (task.choice.way == Choice::Way::host) return Share::host;
     const bool on_device = job.ends.route == Route::d2d;
     if (job.is_repeated() || (!on_device && is_pageable(job.ends.host_kind()))) return Share::packed;
-    if (job.is_contiguous() || task.choice.way == Choice::Way::rows) return Share::commands;
+    if (job.is_contiguous() || task.choice.way == Choice::Way::rows || !job.is_reached) return Share::commands;
     if (job.is_scattered() && (on_device || device_->kernels_reach(job.ends.host_kind()))) return Share::tabled;
     return on_device ? Share::commands : Share::packed;
 }

@@ -145,7 +145,7 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (job.is_contiguous()) {
         return by_driver(job.destination_region(), job.source_region(), false, order);
     }
-    if (!has_room(PieceMethod::kernel, job)) return without_lane(job, PieceMethod::copies, order);
+    if (!has_room(PieceMethod::kernel, job) || !job.is_reached) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     JobParts parts(job, lane(true).most_pieces(2));

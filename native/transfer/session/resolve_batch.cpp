@@ -161,6 +161,9 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
     const BatchPiece first = batch.piece(0);
     ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {first.destination, sides.destination, first.bytes},
                                      {first.source, sides.source, first.bytes}, true));
+    if (ends.is_between_devices()) {
+        return invalid("the batch is between two devices; copy such arrays one by one");
+    }
     bool one_by_one = false;
     if (has_addresses_) {
         if (ends.destination != MemoryKind::device || sides.destination != Side::device) {

@@ -160,7 +160,8 @@ Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> s
 }
 
 Result<std::shared_ptr<CopyJob>> SessionImpl::resolve(const ArrayView& destination, const ArrayView& source) {
-    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    ISTHMUS_TRY_ASSIGN(job, job_of(
+                                *device_, [this](int index) { return other_device(index); }, destination, source));
     // Without a ring there is nowhere to write a repeated source out.
     if (job != nullptr && job->to_device() && !lane(true).has_room()) ISTHMUS_TRY(job->scatter());
     return std::move(job);
@@ -174,8 +175,15 @@ Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source,
     auto job = resolve(destination, source);
     if (!job.ok()) return {job.take_status()};
     if (job.value() == nullptr) return {};
-    auto order = order_of(stream);
+    const std::shared_ptr<Device>& other = job.value()->other;
+    auto order = other != nullptr ? order_of(stream, *other) : order_of(stream);
     if (!order.ok()) return {order.take_status()};
+    if (order.value().others != nullptr) {
+        Binding others(*other);
+        Status status = others.status();
+        if (status.ok()) status = order.value().others->synchronize();
+        if (!status.ok()) return {std::move(status)};
+    }
     return perform(job.value(), choose(*job.value()), order.value());
 }
 

@@ -36,7 +36,8 @@ struct Outcome {
 
 // How a copy would be made, and why.
 struct Explanation {
-    std::string method;       // "driver", "direct", "staged", "device", "host", "nothing", or a name of a PieceMethod
+    std::string
+        method;  // "driver", "direct", "staged", "device", "peer", "host", "nothing", or a name of a PieceMethod
     std::string direction;    // "h2d", "d2h", "d2d", "h2h"
     std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;

@@ -86,11 +86,18 @@ class SessionImpl final : public Session {
     struct Order {
         std::unique_ptr<Stream> borrowed;
         Stream* stream = nullptr;
+        std::unique_ptr<Stream> others;  // of the other device, where that has a part in the order; may be alone
 
         // Returns when all that it holds has ended.
         Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
     };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
+    // Of a copy that the other device has a part in: default streams are those of both, any other belongs to one of
+    // them.
+    Result<Order> order_of(std::optional<std::uintptr_t> stream, Device& other);
+    // Makes what `stream` is given from now on begin after what the other device's stream holds.
+    Status follow(Stream& stream, Device& other, Stream& others);
+    Result<std::shared_ptr<Device>> other_device(int index);
 
     StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
@@ -249,6 +256,8 @@ class SessionImpl final : public Session {
     // How many failures are remembered until the session is closed; there is room for them from the beginning.
     static constexpr std::size_t most_failed = 16;
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
+    std::mutex others_mutex_;  // guards what follows
+    std::vector<std::shared_ptr<Device>> others_;
     std::mutex recent_mutex_;  // guards what follows
     std::vector<Nearest> recent_;
 };

@@ -11,12 +11,13 @@ class Explanation:
 
     `method` is ``driver`` (its own copy of pageable memory), ``direct`` (page-locked, managed or registered memory,
     which the device reaches by itself), ``staged`` (threads pack into page-locked chunks that cross the link
-    meanwhile), ``device`` (within one device), ``host`` (both sides are the host's, the calling thread copies),
-    ``nothing`` (there is no byte to copy), or the name of a way to move pieces. `host_memory` is ``pageable``,
-    ``pinned`` or ``managed``, and empty but between the host and a device. A contiguous copy is one piece.
-    `chunk_bytes` and `threads` are 0 where the method has none; `kernel_blocks` are the blocks, of 1,024 threads each,
-    that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores` (``ordinary``,
-    ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot say.
+    meanwhile), ``device`` (within one device), ``peer`` (between two), ``host`` (both sides are the host's, the
+    calling thread copies), ``nothing`` (there is no byte to copy), or the name of a way to move pieces. `host_memory`
+    is ``pageable``, ``pinned`` or ``managed``, and empty but between the host and a device. A contiguous copy is one
+    piece. `chunk_bytes` and `threads` are 0 where the method has none; `kernel_blocks` are the blocks, of 1,024 threads
+    each, that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores`
+    (``ordinary``, ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot
+    say.
     """
 
     method: str

@@ -12,6 +12,7 @@ import pytest
 
 # Giving memory back waits for all streams, and keeps other threads waiting meanwhile.
 STRICT = {"FAKE_CUDA_STRICT": "1"}
+PAIR = {"FAKE_CUDA_DEVICES": "2"}
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,8 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
         ("rows", {}),
         ("streams", {}),
         ("threads", STRICT),
+        ("two_devices", PAIR),
+        ("two_devices", PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
     ],
 )
 def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(

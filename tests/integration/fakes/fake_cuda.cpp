@@ -77,9 +77,13 @@ void check_legacy(const char* function, void* handle) {
     if (reinterpret_cast<std::uintptr_t>(handle) > 1 || current->legacy_forbidden == 0) return;
     fake::violation(function, "for the default stream while a stream that waits for it records a graph");
 }
-// Kernels and what else takes plain addresses reach no memory of another context. The driver's own copies do.
+// Which contexts were given access to which others' memory. With `world` held.
+std::set<std::pair<const void*, const void*>> peers;
+
+// Kernels and what else takes plain addresses reach no memory of another context that they have no access to. The
+// driver's own copies do.
 void check_own(const char* function, Address address) {
-    if (fake::memory.is_foreign(address, current)) {
+    if (fake::memory.is_foreign(address, current) && !peers.contains({current, fake::memory.owner(address)})) {
         fake::violation(function, "with memory of another context than the current one");
     }
 }
@@ -302,18 +306,26 @@ int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {
     return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
-// Refuses what a real one needs no function for.
+// Refuses what a real one needs no function for, and contexts that the memory is not of.
 int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
+    fake::refuse_forked(__func__);
     if (to_context == from_context) return invalid_value;
+    {
+        const std::lock_guard lock(world);
+        if (fake::memory.owner(to) != to_context || fake::memory.owner(from) != from_context) return invalid_value;
+    }
     return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
 int cuDeviceCanAccessPeer(int* can, int, int) {
     fake::refuse_forked(__func__);
-    return *can = 1, success;
+    return *can = std::getenv("FAKE_CUDA_NO_PEERS") == nullptr ? 1 : 0, success;
 }
 // As after another library has done it.
-int cuCtxEnablePeerAccess(void*, unsigned) {
-    fake::refuse_forked(__func__);
+int cuCtxEnablePeerAccess(void* other, unsigned) {
+    ENTER_CONTEXT();
+    if (other == current) return 101;
+    if (std::getenv("FAKE_CUDA_NO_PEERS") != nullptr) return 217;
+    peers.emplace(current, other);
     return 704;
 }
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {

@@ -114,6 +114,11 @@ class Memory {
                found->second.context != context;
     }
 
+    const void* owner(Address address) const {
+        const auto* found = find(address);
+        return found == nullptr ? nullptr : found->second.context;
+    }
+
   private:
     bool count(const Block& block) {
         std::size_t& sum = block.is_locked() ? locked_ : used_;

@@ -1,0 +1,50 @@
+// What a copy between two devices needs of the one that is not the session's: its handle, and its part in the order.
+#include <utility>
+
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+
+Result<std::shared_ptr<Device>> SessionImpl::other_device(int index) {
+    const std::lock_guard lock(others_mutex_);
+    for (const std::shared_ptr<Device>& other : others_) {
+        if (other->info().index == index) return other;
+    }
+    ISTHMUS_TRY_ASSIGN(opened, device_->open_other(index));
+    return others_.emplace_back(std::move(opened));
+}
+
+Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream, Device& other) {
+    const bool is_default = stream.value_or(0) <= last_default_stream;
+    auto own = order_of(stream);
+    if (own.ok() && !is_default) return own;
+    Order order;
+    if (own.ok()) {
+        order = std::move(own.value());
+    } else {
+        Status why = own.take_status();
+        if (is_default || why.code() != Code::invalid_argument) return why;
+    }
+    Binding binding(other);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(borrowed, other.borrow_stream(stream.value_or(0)));
+    ISTHMUS_TRY(borrowed->check_usable());
+    order.others = std::move(borrowed);
+    return order;
+}
+
+Status SessionImpl::follow(Stream& stream, Device& other, Stream& others) {
+    std::unique_ptr<Event> reached;
+    {
+        Binding binding(other);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY_ASSIGN(made, other.create_untimed_event());
+        reached = std::move(made);
+        ISTHMUS_TRY(other.record(*reached, others));
+    }
+    return device_->wait(stream, *reached);
+}
+
+}  // namespace isthmus
