@@ -132,9 +132,9 @@ class Program:
         self._records["kernels"].append(record)
         return start
 
-    def synchronize(self) -> None:
+    def synchronize(self, call: str = "cudaDeviceSynchronize") -> None:
         """Wait for everything."""
-        self._call("cudaDeviceSynchronize", self.now, max([self.now, *self._free.values()]) + WAIT)
+        self._call(call, self.now, max([self.now, *self._free.values()]) + WAIT)
 
     def call(self, name: str, seconds: float) -> None:
         """A call that makes no record but its own."""

@@ -22,6 +22,11 @@ LEAST_BURST = 16
 LONGEST_BURST_GAP_SECONDS = 200e-6
 # No more bytes are packed at once: larger buffers take memory and gain nothing.
 MOST_PACKED_BYTES = 64 * MIB
+# A copy engine works in order: copies of so many chunks and more let small ones in where they are made in such chunks.
+# What waits for the engine, or for a copy, goes on so soon after it.
+CHUNK_BYTES = 4 * MIB
+LEAST_CHUNKS = 4
+LONGEST_HANDOVER_SECONDS = 20e-6
 # Copies below this mark no stage of a pipeline: results of a few bytes that the host looks at.
 OVERLAP_BYTES = 64 * KIB
 # So many times copy and work of the same sizes are a loop. A single one can be cut into chunks where both stages are

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 
 _NEVER = re.compile(r"(?!)")
+# Of any vendor: waits for all that a device or a context has to do.
+_FOR_ALL = re.compile(r"\w*(Device|Ctx|Context|Thread)Synchronize")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ def waits(name: str) -> bool:
     """Whether a thread waits in a function of this name for a stream or a device."""
     vendor = vendor_of(name)
     return vendor is not None and vendor.waits.match(name) is not None
+
+
+def waits_for_all(name: str) -> bool:
+    """Whether a thread waits in a function of this name for everything that a device has to do."""
+    return _FOR_ALL.match(name) is not None
 
 
 def pins(name: str) -> bool:

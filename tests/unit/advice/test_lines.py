@@ -10,7 +10,7 @@ from isthmus.advice.lines import LIBRARIES, lines_for
 
 CHANGES = (
     *("pageable-new-h2d", "pageable-same-h2d", "pageable-staging-h2d", "pageable-d2h", "small-copies", "strided"),
-    *("overlap", "synchronous", "waits", "duplicate", "round-trip", "pinned-in-loop"),
+    *("queued-behind", "overlap", "synchronous", "waits", "duplicate", "round-trip", "pinned-in-loop"),
 )
 # What has no calls of its own in a library; CUDA's is then shown.
 PYTHON = ("torch", "jax", "cupy")
