@@ -79,10 +79,10 @@ Result<std::unique_ptr<Allocation>> page_locked(Device& device, const std::optio
         return made_on_node<std::unique_ptr<Allocation>>(node, device, [&] { return device.allocate(wanted, bytes); });
     };
     auto made = allocate(kind);
-    // Some systems register no memory, whatever the device says of itself.
     if (!made.ok() && kind == MemoryKind::touched_registered_huge) {
         Status status = made.take_status();
-        if (status.code() != Code::unsupported) return with_limits(std::move(status), bytes);
+        if (status.code() == Code::out_of_memory) return with_limits(std::move(status), bytes);
+        // Some systems register no memory, whatever the device says of itself.
         made = allocate(MemoryKind::pinned_portable);
     }
     if (!made.ok()) return with_limits(made.take_status(), bytes);

@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/pages.hpp"
-#include "transfer/pieces/on_node.hpp"
+#include "transfer/pinned/page_locked.hpp"
 #include "transfer/staging/staging.hpp"
 
 namespace isthmus {
@@ -48,9 +49,7 @@ Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t mos
 
 Status RingPool::get(bool on_device) {
     if (host_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(made, made_on_node<std::unique_ptr<Allocation>>(node_, *device_, [this] {
-                               return device_->allocate(MemoryKind::pinned, capacity_);
-                           }));
+        ISTHMUS_TRY_ASSIGN(made, page_locked(*device_, node_, capacity_, AfterFork::parent));
         host_ = std::move(made);
         pinned_bytes_ = capacity_;
         free_ = {{0, capacity_}};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "transfer/pinned/page_locked.hpp"
 
 namespace isthmus {
 namespace {
@@ -55,9 +56,9 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     }
     Device& gpu = *device;
     std::shared_ptr<Staging> staging(new Staging(std::move(device), std::move(options)));
-    ISTHMUS_TRY_ASSIGN(host, gpu.allocate(MemoryKind::pinned, staging->options_.bytes));
+    ISTHMUS_TRY_ASSIGN(host, page_locked(gpu, {}, staging->options_.bytes, AfterFork::parent));
     staging->host_ = std::move(host);
-    ISTHMUS_TRY_ASSIGN(offsets, gpu.allocate(MemoryKind::pinned, table_bytes(staging->options_.pieces)));
+    ISTHMUS_TRY_ASSIGN(offsets, page_locked(gpu, {}, table_bytes(staging->options_.pieces), AfterFork::parent));
     staging->offsets_ = std::move(offsets);
     for (std::unique_ptr<Stream>* stream : {&staging->stream_, &staging->copies_, &staging->kernels_}) {
         ISTHMUS_TRY_ASSIGN(made, gpu.create_stream());

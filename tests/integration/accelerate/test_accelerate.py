@@ -60,7 +60,9 @@ def test_a_small_budget_is_no_failure(program: Path, driver: Path, budget: str, 
     assert counts.left["failed"][0] == REFUSED
 
 
-@pytest.mark.parametrize("fails", ["cuMemHostAlloc", "cuStreamCreate", "cuEventCreate"])
+@pytest.mark.parametrize(
+    "fails", ["cuMemHostRegister_v2", "cuMemHostGetDevicePointer_v2", "cuStreamCreate", "cuEventCreate"]
+)
 def test_where_the_library_fails_the_driver_copies(program: Path, driver: Path, fails: str, tmp_path: Path) -> None:
     """Only what the library calls: with the program's own calls the program fails alike."""
     command: list[str | Path] = [program, REACHES[-1], "0"]

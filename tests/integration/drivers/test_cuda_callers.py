@@ -293,7 +293,9 @@ def test_what_is_current_stays_so_from_open_to_close(compiled: Callable[..., Pat
 
 
 @pytest.mark.parametrize("size", [100, 3 << 20], ids=["by the driver", "through the ring"])
-@pytest.mark.parametrize("function", ["cuStreamCreate", "cuEventCreate", "cuMemHostAlloc", "cuMemAlloc_v2"])
+@pytest.mark.parametrize(
+    "function", ["cuStreamCreate", "cuEventCreate", "cuMemHostAlloc", "cuMemHostRegister_v2", "cuMemAlloc_v2"]
+)
 def test_a_copy_gets_nothing_new_while_its_stream_is_held(outcome: Outcome, function: str, size: int) -> None:
     # The driver may wait for the stream before it gives anything, and the stream waits for the copy.
     program = f"""
