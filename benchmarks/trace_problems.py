@@ -61,7 +61,7 @@ def measure_problem(programs: Programs, name: str) -> Finding:
                 advised = programs.advised(trace)
     except IsthmusError as error:
         wrong.append(str(error))
-    return judged_problem(finding, gain, advised, wrong)
+    return judged_problem(finding, PLANTED[name], gain, advised, wrong)
 
 
 def _contender(programs: Programs, name: str, said: dict[str, Said]) -> Contender:
@@ -81,7 +81,9 @@ def measured_gain(turns: Turns, name: str, fixed: str) -> Interval | None:
     return Interval(slow.median - fast.median, slow.low - fast.high, slow.high - fast.low)
 
 
-def judged_problem(finding: Finding, gain: Interval, advised: Sequence[Advised], wrong: Sequence[str]) -> Finding:
+def judged_problem(
+    finding: Finding, planted: str, gain: Interval, advised: Sequence[Advised], wrong: Sequence[str]
+) -> Finding:
     """The finding with its verdict on counts and on the first rule; how near the gain is, is judged of all together."""
     first = advised[0] if advised else None
     predicted = first.gain if first else None
@@ -100,7 +102,7 @@ def judged_problem(finding: Finding, gain: Interval, advised: Sequence[Advised],
     missed = [*wrong]
     if first is None:
         missed += [] if wrong else ["advice found nothing"]
-    elif first.rule != PLANTED[finding.case]:
+    elif first.rule != planted:
         missed.append(f"`{first.rule}` came first")
     finding.why_not = "; ".join(missed)
     return decided(finding, not missed)
@@ -114,13 +116,19 @@ def _with_ends(gain: Interval) -> str:
 
 def judged_gains(findings: Sequence[Finding]) -> Finding | None:
     """Of how many of the programs the gain was predicted well; None where no program was measured."""
+    mine = [each for each in findings if each.case in PLANTED]
+    return judged_gains_of(mine, Finding("predicted gains", GAIN_BAR, "gains"), NEAR_SHARE)
+
+
+def judged_gains_of(findings: Sequence[Finding], finding: Finding, share: float) -> Finding | None:
+    """The finding with its verdict: whether in such a share of the programs the gain was predicted well."""
     judged = [each for each in findings if "measured_gain" in each.said]
     if not judged:
         return None
     far = [each.case for each in judged if not _is_near(each.said["predicted_gain"], each.said["measured_gain"])]
-    finding = Finding("predicted gains", GAIN_BAR, "gains", f"{len(judged) - len(far)} of {len(judged)}")
+    finding.measured = f"{len(judged) - len(far)} of {len(judged)}"
     finding.why_not = f"not {', '.join(far)}" if far else ""
-    return decided(finding, len(judged) - len(far) >= NEAR_SHARE * len(judged))
+    return decided(finding, len(judged) - len(far) >= share * len(judged))
 
 
 def _is_near(predicted: dict[str, float] | None, measured: dict[str, float]) -> bool:
@@ -139,6 +147,11 @@ def measure_right(programs: Programs) -> Finding:
         advised = programs.advised(trace)
     except IsthmusError as error:
         wrong.append(str(error))
+    return above_information(finding, advised, wrong)
+
+
+def above_information(finding: Finding, advised: Sequence[Advised], wrong: Sequence[str]) -> Finding:
+    """The finding with its verdict on a program that does everything right."""
     above = [each.rule for each in advised if each.severity != "information"]
     finding.said = {"rules": [each.rule for each in advised]}
     finding.measured += f", {len(above)} findings above information"

@@ -25,6 +25,8 @@ EXPERIMENTS = ("allocation", "bandwidth", "batching", "breakeven", "managed", "o
 # No program takes so long, nor does a command that reads a trace of a million copies.
 MOST_SECONDS = 300
 MOST_SECONDS_MEASURING = 3600
+# torch.profiler writes long after the program has ended.
+MOST_SECONDS_PROFILED = 600
 # Of what a program that failed said.
 MOST_CHARACTERS = 500
 
@@ -104,18 +106,25 @@ class Programs:
         output, trace = self.traced_output(name, [str(self._scratch / name), *map(str, arguments)])
         return read_said(output), trace
 
-    def traced_output(self, name: str, command: Sequence[str]) -> tuple[str, Path]:
+    def traced_output(self, name: str, command: Sequence[str], options: Sequence[str] = ()) -> tuple[str, Path]:
         """What a command writes to stdout under `isthmus trace`, and the trace, which replaces one of the same name."""
         trace = self._scratch / f"{name}.itrace"
         trace.unlink(missing_ok=True)
-        output = output_of([*ISTHMUS, "trace", "--quiet", "-o", str(trace), "--", *command])
+        output = output_of([*ISTHMUS, "trace", "--quiet", *options, "-o", str(trace), "--", *command])
         if not trace.exists():
             raise CallFailed(f"isthmus trace wrote no {trace.name}")
         return output, trace
 
-    def advised(self, trace: Path) -> list[Advised]:
-        """The findings of `isthmus advise`, the largest gain first."""
-        return read_advice(output_of([*ISTHMUS, "advise", str(trace), "--json", "--run", str(self.run)]))
+    def folder(self, name: str) -> Path:
+        """An empty folder for files of a program."""
+        folder = self._scratch / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def advised(self, *traces: Path) -> list[Advised]:
+        """The findings of `isthmus advise` on traces of one program, the largest gain first."""
+        return read_advice(output_of([*ISTHMUS, "advise", *map(str, traces), "--json", "--run", str(self.run)]))
 
 
 def _nvcc() -> str:

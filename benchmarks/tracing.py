@@ -2,10 +2,10 @@
 
 python benchmarks/tracing.py [--only NAME,NAME] [--run FILE] [--device cuda:0] [-o FOLDER]
 
-Builds the programs of benchmarks/traced, for which nvcc is needed, and runs them untraced and traced (see the README
-there). Prints a line a case; -o writes trace.md, a table, and trace.json.gz, all samples. Without --run, what advice
-prices gains with is measured when it is first needed, quickly, and kept there as trace-run.json.gz. Exit code 1: a bar
-was missed or data was wrong.
+Builds the programs of benchmarks/traced that are not of Python, for which nvcc is needed, and runs all of them untraced
+and traced (see the README there). Prints a line a case; -o writes trace.md, a table, and trace.json.gz, all samples.
+Without --run, what advice prices gains with is measured when it is first needed, quickly, and kept there as
+trace-run.json.gz. Exit code 1: a bar was missed or data was wrong.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import trace_counts
 import trace_lines
 import trace_overhead
 import trace_problems
+import trace_python
 from finding import Finding, measured
 from finding_table import line, summary, write
 from trace_programs import Case, Programs
@@ -36,6 +37,7 @@ CASES: dict[str, Case] = {
     **trace_counts.cases(),
     **trace_overhead.cases(),
     **trace_lines.cases(),
+    **trace_python.cases(),
 }
 
 
@@ -60,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # After each, lest a later one ends the process.
             if given.output:
                 write(given.output, "trace", _heading(device, command), about, findings)
-        if gains := trace_problems.judged_gains(findings):
-            findings.append(gains)
-            print(line(gains))
+        for gains in (trace_problems.judged_gains(findings), trace_python.judged_gains(findings)):
+            if gains is not None:
+                findings.append(gains)
+                print(line(gains))
         if given.output:
             write(given.output, "trace", _heading(device, command), about, findings)
     print(f"{summary(findings)}, {time.monotonic() - begin:.0f} s")

@@ -144,7 +144,7 @@ def test_a_fixed_version_that_is_slower_gains_less_than_nothing(module: ModuleTy
         SimpleNamespace(interval={"a": Interval(1, 1, 1), "b": Interval(2, 2, 3)}.get), "a", "b"
     )
     advised = [import_module("trace_programs").Advised("round-trip", "warning", Interval(0.5, 0.4, 0.6))]
-    problems.judged_problem(finding, gain, advised, [])
+    problems.judged_problem(finding, "round-trip", gain, advised, [])
     assert finding.measured.startswith("gains -1.00 s (-2.00 s to -1.00 s); `round-trip` predicted 500 ms")
     assert finding.met
     assert problems.judged_gains([finding]).met is False
@@ -191,15 +191,15 @@ def test_five_gains_of_six_are_enough(module: ModuleType) -> None:
 
     def judged(*predicted: float) -> object:
         findings = []
-        for number, median in enumerate(predicted):
-            finding = import_module("finding").Finding(f"program {number}", "bar")
+        for name, median in zip(problems.PLANTED, predicted, strict=False):
+            finding = import_module("finding").Finding(name, "bar")
             gain = Interval(1.0, 0.9, 1.1)
             finding.said = {"measured_gain": gain._asdict(), "predicted_gain": Interval(median, 0.1, 2.0)._asdict()}
             findings.append(finding)
         return problems.judged_gains(findings)
 
     enough = judged(0.76, 1.24, 1.0, 1.0, 1.0, 1.3)
-    assert (enough.met, enough.measured, enough.why_not) == (True, "5 of 6", "not program 5")  # type: ignore[attr-defined]
+    assert (enough.met, enough.measured, enough.why_not) == (True, "5 of 6", "not managed_thrash")  # type: ignore[attr-defined]
     assert judged(0.76, 1.24, 1.0, 1.0, 0.7, 1.3).met is False  # type: ignore[attr-defined]
     assert judged() is None
 
