@@ -71,7 +71,7 @@ class Program:
         rows: int = 1,
         launch: float = LAUNCH,
     ) -> None:
-        """A copy; the host waits for it unless its call is asynchronous and its memory is pinned."""
+        """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's."""
         begin = self.now
         start = max(begin + launch, self._free.get(stream, 0.0), self._free.get(direction, 0.0))
         end = start + max(seconds - launch - WAIT, 1e-7)
@@ -206,7 +206,7 @@ class Program:
 
 
 def _returns_early(call: str, kind: str) -> bool:
-    return "Async" in call and kind == "pinned"
+    return "Async" in call and kind in ("pinned", "device")
 
 
 def _columns(records: list[dict[str, float]], process: int) -> dict[str, Any]:

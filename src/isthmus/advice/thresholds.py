@@ -20,6 +20,8 @@ SHORTEST_LAUNCH_SECONDS = 3e-6
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16
 LONGEST_BURST_GAP_SECONDS = 200e-6
+# What takes the place of a burst within a device: one launch, and a kernel that moves a few megabytes.
+ONE_LAUNCH_SECONDS = 10e-6
 # No more bytes are packed at once: larger buffers take memory and gain nothing.
 MOST_PACKED_BYTES = 64 * MIB
 # A copy engine works in order: copies of so many chunks and more let small ones in where they are made in such chunks.
@@ -55,6 +57,8 @@ SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5
 # Pinned memory that is got and given back again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
+# Allocators that cache round up to the next power of two.
+MOST_ROUNDED_UP = 2
 # A prefetch that gains this share of what explicit copies would is the change to make.
 PREFETCH_SHARE = 0.25
 # Pinned memory is unused where copies touch less than this share, from so many bytes on; a warning from this share of

@@ -20,7 +20,7 @@ from isthmus.trace.columns import (
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
 from isthmus.trace.recorded import grouped
-from isthmus.trace.sites import site_words
+from isthmus.trace.sites import own_frame, site_words
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 
@@ -48,6 +48,7 @@ __all__ = [
     "join_parts",
     "memory_index",
     "open_trace",
+    "own_frame",
     "site_words",
     "union",
     "vendors",

@@ -10,7 +10,17 @@ from isthmus.advice.lines import LIBRARIES, lines_for
 
 CHANGES = (
     *("pageable-new-h2d", "pageable-same-h2d", "pageable-staging-h2d", "pageable-d2h", "small-copies", "strided"),
-    *("queued-behind", "overlap", "synchronous", "waits", "duplicate", "round-trip", "pinned-in-loop"),
+    *(
+        "device-copies",
+        "queued-behind",
+        "double-copy",
+        "overlap",
+        "synchronous",
+        "waits",
+        "duplicate",
+        "round-trip",
+        "pinned-in-loop",
+    ),
 )
 # What has no calls of its own in a library; CUDA's is then shown.
 PYTHON = ("torch", "jax", "cupy")

@@ -1,6 +1,8 @@
 """The rules by what they look at, and the table of all."""
 
 from isthmus.advice.rules import (
+    device_copies,
+    double_copy,
     managed,
     needless,
     no_overlap,
@@ -16,8 +18,10 @@ from isthmus.advice.rules import (
 # In the order of the documentation; findings come by what they gain.
 RULES = (
     pageable.RULE,
+    double_copy.RULE,
     one_by_one.SMALL_COPIES,
     one_by_one.STRIDED,
+    device_copies.RULE,
     queued_behind.RULE,
     no_overlap.RULE,
     synchronous.RULE,

@@ -1,0 +1,118 @@
+"""What is fetched into pageable memory, and from there copied into pinned memory: `.cpu().pin_memory()`."""
+
+import numpy as np
+
+from isthmus.advice.code import CALLS
+from isthmus.advice.rates import Rates, saved
+from isthmus.advice.records import Mask
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, MOST_ROUNDED_UP
+from isthmus.language import say
+from isthmus.record import decimal_bytes, format_seconds
+from isthmus.trace import UNKNOWN, Integers, memory_index, own_frame, vendors
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    rows = scene.of("d2h", "pageable")
+    rows = rows[(scene.call(rows) != UNKNOWN) & ~_used(scene, rows)]
+    if not rows.size:
+        return None
+    pins = _pinned_next(scene, scene.call(rows))
+    rows, pins = rows[pins != UNKNOWN], pins[pins != UNKNOWN]
+    held, sizes = _held(scene)[pins], scene.trace.copies.bytes[rows]
+    # Rounded up, as allocators do.
+    alike = np.where(held > 0, (held >= sizes) & (held <= MOST_ROUNDED_UP * sizes), _of_its_line(scene, rows, pins))
+    again = _right_after(scene, rows, pins) & alike
+    rows, pins = rows[again], pins[again]
+    if not rows.size:
+        return None
+    sizes = scene.trace.copies.bytes[rows]
+    fetched = saved(scene.cost(rows, rates), rates.copy("pinned", "d2h", sizes), scene.exposed(rows))
+    # The memory is got as before; what a thread of its own does after that has to hold the copy.
+    own = np.minimum(scene.own_time_after(pins)[:, np.newaxis], rates.memcpy(sizes))
+    gains = fetched + own
+    useful = gains[:, 0] > 0
+    if not useful.any():
+        return None
+    facts = {"again": float(own[useful, 0].sum())}
+    bound = scene.exposed_together(rows[useful]) + float(own[useful, 2].sum())
+    return Draft("copies", rows[useful], gains[useful], bound=bound, facts=facts)
+
+
+def _used(scene: Scene, rows: Integers) -> Mask:
+    """Whether what each copy fetched was sent to the device from where it had come to."""
+    every, host = scene.copies, scene.host_address(scene.copies)
+    order = np.lexsort((np.arange(every.size), host))
+    sent = np.isin(every, scene.of("h2d"))
+    same = (host[order][1:] == host[order][:-1]) & (host[order][1:] != UNKNOWN)
+    found: Mask = np.isin(rows, every[order[:-1][same & sent[order[1:]]]])
+    return found
+
+
+def _pinned_next(scene: Scene, calls: Integers) -> Integers:
+    """For each call the next of its thread that gets pinned memory, UNKNOWN where it copies or launches before that."""
+    trace, table = scene.trace, scene.trace.calls
+    pins = _pins(scene)
+    used = np.concatenate([pins, trace.copies.call, trace.kernels.call])
+    used = np.unique(used[(used >= 0) & (used < len(table))])
+    order = used[np.lexsort((table.start_ns[used], table.thread[used], table.process[used]))]
+    first, then = order[:-1], order[1:]
+    same = (table.thread[first] == table.thread[then]) & (table.process[first] == table.process[then])
+    same &= np.isin(then, pins)
+    found = np.full(len(table), UNKNOWN)
+    found[first[same]] = then[same]
+    return found[calls]
+
+
+def _pins(scene: Scene) -> Integers:
+    """Calls that get pinned memory; to pin what is there is none."""
+    trace, allocations = scene.trace, scene.trace.allocations
+    got = allocations.call[(allocations.kind == memory_index("pinned")) & (allocations.release != 1)]
+    names = [place for place, name in enumerate(trace.names) if vendors.pins(name)]
+    pins = np.union1d(np.flatnonzero(np.isin(trace.calls.name, names)), got)
+    pins = pins[(pins >= 0) & (pins < len(trace.calls))]
+    registers = [place for place, name in enumerate(trace.names) if "Register" in name]
+    found: Integers = pins[~np.isin(trace.calls.name[pins], registers)]
+    return found
+
+
+def _right_after(scene: Scene, rows: Integers, calls: Integers) -> Mask:
+    """Whether a thread did nothing of its own to speak of before each call."""
+    began = scene.moments(scene.trace.calls.start_ns[calls])
+    found: Mask = began - scene.occupied(rows)[1] < LONGEST_BURST_GAP_SECONDS
+    return found
+
+
+def _held(scene: Scene) -> Integers:
+    """Bytes that each call got, UNKNOWN where the trace does not tell."""
+    allocations = scene.trace.allocations
+    found = np.full(len(scene.trace.calls), UNKNOWN)
+    known = (allocations.call >= 0) & (allocations.call < found.size) & (allocations.release != 1)
+    found[allocations.call[known]] = allocations.bytes[known]
+    return found
+
+
+def _of_its_line(scene: Scene, rows: Integers, calls: Integers) -> Mask:
+    """Whether one line of the program made each copy and got the memory."""
+    lines = [own_frame(site) for site in scene.trace.sites]
+    numbers = {line: number for number, line in enumerate(lines) if ".py:" in line}
+    of_site = np.array([*(numbers.get(line, UNKNOWN) for line in lines), UNKNOWN])
+    sites = [scene.trace.calls.site[each] for each in (scene.call(rows), calls)]
+    there, here = (of_site[np.where((site >= 0) & (site < len(lines)), site, UNKNOWN)] for site in sites)
+    found: Mask = (there == here) & (there != UNKNOWN)
+    return found
+
+
+def _words(summary: Summary) -> Words:
+    again = format_seconds(summary.facts["again"])
+    return Words(
+        say("advice.double_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
+        say("advice.double_cause"),
+        say("advice.double_change", call=CALLS["pin"][summary.interface]),
+        say("advice.double_pricing", time=again),
+        lines="double-copy",
+    )
+
+
+RULE = Rule("double-copy", (("calls",),), _find, _words)
