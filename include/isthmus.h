@@ -87,6 +87,15 @@ typedef struct isthmus_array {
     isthmus_side side;
 } isthmus_array;
 
+/* Which rows of the first dimension of arrays, in order: integers with a sign, one after another. ISTHMUS_INFER stands
+ * for the host's memory. */
+typedef struct isthmus_rows {
+    const void* indices;
+    size_t count;
+    size_t index_bytes; /* 4 or 8 */
+    isthmus_side side;
+} isthmus_rows;
+
 /* How threads that pack write, where the processor can. */
 typedef enum isthmus_stores {
     ISTHMUS_ORDINARY_STORES = 0,  /* also where no threads pack */
@@ -159,6 +168,14 @@ ISTHMUS_API isthmus_code isthmus_copy_batch(isthmus_session* session, size_t pie
                                             const void* const* sources, const size_t* bytes,
                                             isthmus_direction direction, void* stream,
                                             isthmus_status* status) ISTHMUS_NOEXCEPT;
+/* Rows of `layers` arrays, such as the layers of a cache, to rows of as many others: of all of them those that the two
+ * lists name, which are of one length. Arrays of both sides have one row size. A row of a destination is named once,
+ * rows of a source may repeat. Lists of the host are read before the call returns; those on the device in the order of
+ * the stream, and if they are wrong, the copy ends with ISTHMUS_INVALID_ARGUMENT, and nothing was copied. */
+ISTHMUS_API isthmus_code isthmus_copy_rows(isthmus_session* session, size_t layers, const isthmus_array* destinations,
+                                           const isthmus_rows* destination_rows, const isthmus_array* sources,
+                                           const isthmus_rows* source_rows, void* stream,
+                                           isthmus_status* status) ISTHMUS_NOEXCEPT;
 /* The memory must stay until the copy has ended, and `transfer` be given to isthmus_finish. */
 ISTHMUS_API isthmus_code isthmus_copy_async(isthmus_session* session, void* destination, const void* source,
                                             size_t bytes, isthmus_direction direction, void* stream,
@@ -170,6 +187,12 @@ ISTHMUS_API isthmus_code isthmus_copy_batch_async(isthmus_session* session, size
                                                   const void* const* sources, const size_t* bytes,
                                                   isthmus_direction direction, void* stream,
                                                   isthmus_transfer** transfer, isthmus_status* status) ISTHMUS_NOEXCEPT;
+
+ISTHMUS_API isthmus_code isthmus_copy_rows_async(isthmus_session* session, size_t layers,
+                                                 const isthmus_array* destinations,
+                                                 const isthmus_rows* destination_rows, const isthmus_array* sources,
+                                                 const isthmus_rows* source_rows, void* stream,
+                                                 isthmus_transfer** transfer, isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 /* Whether it has ended: 1 or 0. Of null: 1. */
 ISTHMUS_API int isthmus_done(isthmus_transfer* transfer) ISTHMUS_NOEXCEPT;

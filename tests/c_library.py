@@ -44,6 +44,10 @@ class Array(ctypes.Structure):
     )
 
 
+class Rows(ctypes.Structure):
+    _fields_ = (("indices", c_void_p), ("count", c_size_t), ("index_bytes", c_size_t), ("side", c_int))
+
+
 class Explanation(ctypes.Structure):
     _fields_ = (
         ("struct_bytes", c_size_t),
@@ -89,6 +93,8 @@ class Library:
             "isthmus_copy_async": (c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p, c_void_p),
             "isthmus_copy_array_async": (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
             "isthmus_copy_batch_async": (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p),
+            "isthmus_copy_rows": (c_void_p, c_size_t, *(c_void_p,) * 5),
+            "isthmus_copy_rows_async": (c_void_p, c_size_t, *(c_void_p,) * 6),
             "isthmus_wait": (c_void_p,),
             "isthmus_hold_stream": (c_void_p, c_void_p),
             "isthmus_finish": (c_void_p,),

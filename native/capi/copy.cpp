@@ -2,6 +2,7 @@
 #include "capi/batch.hpp"
 #include "capi/ending.hpp"
 #include "capi/handles.hpp"
+#include "capi/rows.hpp"
 #include "capi/structures.hpp"
 
 using namespace isthmus;
@@ -59,5 +60,16 @@ isthmus_code isthmus_copy_batch(isthmus_session* session, size_t pieces, void* c
         Result<Sides> sides = sides_of(direction);
         if (!sides.ok()) return failed(sides.take_status());
         return session->session->copy_batch(batch.value(), sides.value(), stream_of(stream));
+    });
+}
+
+isthmus_code isthmus_copy_rows(isthmus_session* session, size_t layers, const isthmus_array* destinations,
+                               const isthmus_rows* destination_rows, const isthmus_array* sources,
+                               const isthmus_rows* source_rows, void* stream, isthmus_status* status) noexcept {
+    return guarded(status, "copy_rows", [&]() -> Outcome {
+        if (session == nullptr) return failed(null_argument("session"));
+        Result<Rows> rows = Rows::of(layers, destinations, destination_rows, sources, source_rows);
+        if (!rows.ok()) return failed(rows.take_status());
+        return session->session->copy_rows(rows.value().copy(), stream_of(stream));
     });
 }

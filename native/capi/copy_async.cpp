@@ -2,6 +2,7 @@
 #include "capi/batch.hpp"
 #include "capi/ending.hpp"
 #include "capi/handles.hpp"
+#include "capi/rows.hpp"
 #include "capi/structures.hpp"
 
 using namespace isthmus;
@@ -75,6 +76,18 @@ isthmus_code isthmus_copy_batch_async(isthmus_session* session, size_t pieces, v
             ISTHMUS_TRY_ASSIGN(batch, batch_of(pieces, destinations, sources, bytes));
             ISTHMUS_TRY_ASSIGN(sides, sides_of(direction));
             return session->session->copy_batch_async(batch, sides, stream_of(*session, stream), {});
+        });
+    });
+}
+
+isthmus_code isthmus_copy_rows_async(isthmus_session* session, size_t layers, const isthmus_array* destinations,
+                                     const isthmus_rows* destination_rows, const isthmus_array* sources,
+                                     const isthmus_rows* source_rows, void* stream, isthmus_transfer** transfer,
+                                     isthmus_status* status) noexcept {
+    return guarded(status, "copy_rows_async", [&] {
+        return begin(session, transfer, [&]() -> Begun {
+            ISTHMUS_TRY_ASSIGN(rows, Rows::of(layers, destinations, destination_rows, sources, source_rows));
+            return session->session->copy_rows_async(rows.copy(), stream_of(*session, stream), {});
         });
     });
 }

@@ -24,6 +24,12 @@ AT(isthmus_array, shape, 32);
 AT(isthmus_array, strides_bytes, 40);
 AT(isthmus_array, side, 48);
 
+FROZEN(rows, sizeof(isthmus_rows) == 32);
+AT(isthmus_rows, indices, 0);
+AT(isthmus_rows, count, 8);
+AT(isthmus_rows, index_bytes, 16);
+AT(isthmus_rows, side, 24);
+
 // These may grow, but what is there stays where it is.
 FROZEN(options, sizeof(isthmus_options) >= 32);
 AT(isthmus_options, struct_bytes, 0);
