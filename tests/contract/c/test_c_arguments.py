@@ -87,6 +87,8 @@ def test_every_function_says_which_argument_is_null(c: Any, library: Any, opened
         "copy": ((None, 1, 1, 1, c.H2D, None), "session"),
         "copy_array": ((session, None, None, None), "destination"),
         "copy_batch": ((session, 1, None, None, None, c.H2D, None), "destinations"),
+        "copy_rows": ((session, 1, None, None, None, None, None), "destinations"),
+        "copy_rows_async": ((session, 1, None, None, None, None, None, byref(c_void_p())), "destinations"),
         "copy_async": ((session, 1, 1, 1, c.H2D, None, None), "transfer"),
         "copy_array_async": ((session, None, None, None, byref(c_void_p())), "destination"),
         "copy_batch_async": ((session, 1, None, None, None, c.H2D, None, byref(c_void_p())), "destinations"),
