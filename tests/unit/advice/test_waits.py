@@ -12,6 +12,9 @@ from isthmus.record import MIB, Run
 STEPS, KERNELS, KERNEL, LAUNCHING = 20, 10, 1e-3, 5e-3
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 
+# By whose calls a value comes for which the library waits without one.
+LIBRARIES = {"driver": "cuMemcpyDtoHAsync_v2", "runtime": "cudaMemcpyAsync"}
+
 
 def of(advice: Advice, rule: str) -> Finding | None:
     return next((finding for finding in advice.findings if finding.rule == rule), None)
@@ -31,6 +34,10 @@ def steps(traces: ModuleType, *, launching: float = LAUNCHING, every: int = 1, h
                 program.synchronize()
             elif how == "fetch":
                 program.copy(8 * MIB, 8e-4, direction="d2h", kind="pinned", host=HOST, device=DEVICE)
+            elif how in LIBRARIES:
+                program.copy(4, 8e-6, direction="d2h", call=LIBRARIES[how], host=HOST, device=DEVICE)
+                # On a lock, until the copy is done.
+                program.own(KERNELS * KERNEL)
     program.synchronize()
     return program.trace()
 
@@ -78,6 +85,30 @@ def test_a_device_that_is_kept_busy_gains_nothing(run: Run, synthetic_traces: Mo
 def test_work_on_a_result_may_be_what_the_device_waits_for(run: Run, synthetic_traces: ModuleType) -> None:
     finding = of(advise([steps(synthetic_traces, how="fetch")], run), "waits")
     assert finding is None or (finding.gain_seconds and finding.gain_seconds.low == 0)
+
+
+def test_a_value_that_the_driver_fetches_may_be_waited_for_without_a_call(
+    run: Run, synthetic_traces: ModuleType
+) -> None:
+    finding = of(advise([steps(synthetic_traces, how="driver")], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert finding.calls == STEPS - 1
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * LAUNCHING, rel=0.05)
+    # The host may have been at work on something else.
+    assert finding.gain_seconds.low == 0
+    # Who calls the runtime waits by its calls, all of which are recorded.
+    assert of(advise([steps(synthetic_traces, how="runtime")], run), "waits") is None
+
+
+def test_a_value_that_the_driver_fetches_beside_more_work_costs_nothing(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(STEPS):
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        program.copy(4, 8e-6, direction="d2h", call="cuMemcpyDtoHAsync_v2", host=HOST, device=DEVICE, stream=1)
+    program.synchronize()
+    assert of(advise([program.trace()], run), "waits") is None
 
 
 def test_without_calls_waits_are_not_judged(run: Run, synthetic_traces: ModuleType) -> None:

@@ -9,14 +9,20 @@ from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_WAITS, SMALL_COPY_BYTES, WAIT_SURE_SHARE, least_gain
+from isthmus.advice.thresholds import (
+    LEAST_WAITS,
+    LONGEST_HANDOVER_SECONDS,
+    SMALL_COPY_BYTES,
+    WAIT_SURE_SHARE,
+    least_gain,
+)
 from isthmus.language import say
 from isthmus.record import format_seconds
 from isthmus.trace import UNKNOWN, Integers, direction_index, union
 
 
 class Waits(NamedTuple):
-    """Calls in which a thread that launches work waited for some of it, by when they began."""
+    """Calls in which a thread that launches work waited for some of it, or after which, by when the waits ended."""
 
     calls: Integers
     # The copy that each made; UNKNOWN where it only waited.
@@ -25,8 +31,9 @@ class Waits(NamedTuple):
     # anything and no copy was under way.
     waited: Seconds
     idle: Seconds
-    # Whether so much came to the host meanwhile that its work on that may have been what the device waited for.
-    is_result: Mask
+    # Whether it is not sure that the device idled because the host had waited: so much came to the host meanwhile that
+    # its work on that may have been the reason, or no call tells of the wait.
+    is_doubtful: Mask
 
     @property
     def gains(self) -> Seconds:
@@ -51,18 +58,39 @@ def waits(scene: Scene) -> Waits:
     found = np.flatnonzero(mine & (scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)))
     begin = scene.moments(trace.calls.start_ns[found])
     end = begin + scene.lasted(trace.calls, found)
+    fetched = _fetched(scene, begin, end)
+    unseen = np.repeat([False, True], [found.size, fetched.size])
+    made[calls_of_fetched := scene.call(fetched)] = fetched
+    found = np.concatenate([found, calls_of_fetched])
+    begin = np.concatenate([begin, scene.asked(fetched)])
+    end = np.concatenate([end, scene.device_end(fetched)])
     waited = union(*scene.kernels).covered(begin, end)
-    waiting = waited > 0
-    found, end, waited = found[waiting], end[waiting], waited[waiting]
     order = np.argsort(end, kind="stable")
-    found, end, waited = found[order], end[order], waited[order]
+    order = order[waited[order] > 0]
+    found, begin, end, waited = found[order], begin[order], end[order], waited[order]
     # After the last kernel nobody waits for more.
     until = np.minimum(np.append(end[1:], np.inf), scene.kernels[0].max(initial=-np.inf))
     idle = scene.idle_between(end, until)
-    since = begin[waiting][order]
     # Pages that the host touched meanwhile: that is what it waited for.
-    idle[_arrived(scene, since, until, migrated=True)] = 0.0
-    return Waits(found, made[found], waited, idle, _arrived(scene, since, until, migrated=False))
+    idle[_arrived(scene, begin, until, migrated=True)] = 0.0
+    return Waits(found, made[found], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False))
+
+
+def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
+    """Copies of a few values that a library fetched through the driver, outside of these calls that wait.
+
+    XLA hands an event to the driver, and waits for it on a lock of its own, which no trace shows. Where the host went
+    on instead, the device has been given more to do meanwhile and does not idle.
+    """
+    copies, calls = scene.trace.copies, scene.trace.calls
+    rows = scene.of("d2h")
+    rows = rows[(copies.bytes[rows] <= SMALL_COPY_BYTES) & (scene.call(rows) != UNKNOWN)]
+    of_driver = np.array([name.startswith("cuMemcpy") for name in scene.trace.names], np.bool_)
+    rows = rows[of_driver[calls.name[scene.call(rows)]]] if rows.size else rows
+    arrived = scene.device_end(rows)
+    told = union(begin, end + LONGEST_HANDOVER_SECONDS)
+    found: Integers = rows[told.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
+    return found
 
 
 def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> Mask:
@@ -92,7 +120,7 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
     total = float(found.gains.sum())
     if useful.sum() < LEAST_WAITS or total < least_gain(scene.span_seconds):
         return None
-    sure = np.where(found.is_result, 0.0, WAIT_SURE_SHARE)
+    sure = np.where(found.is_doubtful, 0.0, WAIT_SURE_SHARE)
     gains = found.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
     copies = found.copies[useful]
     copied = copies[copies != UNKNOWN]

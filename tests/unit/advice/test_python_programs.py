@@ -1,0 +1,167 @@
+"""Programs of Python as benchmarks/traced has them: what advice finds first, and gains as their fixes do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from isthmus.advice import Advice, advise
+from isthmus.record import KIB, MIB, Run
+
+HOST, STAGED, DEVICE = (0x1000_0000_0000 * place for place in range(1, 4))
+# Of a call from Python, and of what an interpreter does between two.
+LAUNCH, BETWEEN = 2e-6, 4e-6
+Seconds = Callable[[str, str, int], float]
+
+
+def span(program: Any) -> float:
+    begin, end = program.trace().span_ns
+    return float(end - begin) * 1e-9
+
+
+def check(broken: Any, fixed: Any, run: Run, rule: str, knows: Any = None) -> Advice:
+    """The first finding is of the rule, and gains what the fixed program gains; nothing is wrong with that one."""
+    advice = advise([broken.trace(*([knows] if knows else []))], run)
+    top = advice.findings[0]
+    assert (top.rule, top.severity) == (rule, "warning"), [(each.rule, each.gain_seconds) for each in advice.findings]
+    assert top.gain_seconds
+    assert top.gain_seconds.median == pytest.approx(span(broken) - span(fixed), rel=0.25)
+    return advice
+
+
+def launch(program: Any, seconds: float, count: int = 1) -> None:
+    for _ in range(count):
+        program.own(BETWEEN)
+        program.kernel(seconds)
+
+
+def send(program: Any, size: int, seconds: Seconds, host: int, *, pinned: bool, device: int = DEVICE) -> None:
+    """`.to("cuda", non_blocking=pinned)`."""
+    kind = "pinned" if pinned else "pageable"
+    program.own(BETWEEN)
+    program.copy(size, seconds(kind, "h2d", size), kind=kind, call="cudaMemcpyAsync", host=host, device=device)
+    if not pinned:
+        program.synchronize()
+
+
+def loader(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
+    program = traces.Program()
+    for step in range(60):
+        send(program, 64 * MIB, seconds, HOST + step % 4 * 64 * MIB, pinned=fixed)
+        launch(program, 2.7e-3, 3)
+    program.synchronize()
+    return program
+
+
+def item(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
+    program = traces.Program()
+    for step in range(100):
+        launch(program, 3e-6, 200)
+        launch(program, 0.43e-3)
+        if not fixed or step % 50 == 49:
+            # torch fetches a number into pinned memory, and waits.
+            program.copy(4, 8e-6, direction="d2h", call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+            program.synchronize()
+    program.synchronize()
+    return program
+
+
+def blocks(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
+    program, order, moved, size = traces.Program(), random.Random(0), 2048, 32 * KIB
+    # As the run has it of one thread.
+    packing = 14e-3
+    for _step in range(5):
+        if fixed:
+            program.copy(moved * size, packing, call="cudaMemcpyAsync", host=STAGED, device=DEVICE)
+        else:
+            for source, place in zip(order.sample(range(8192), moved), order.sample(range(4096), moved), strict=True):
+                program.own(9e-6)
+                program.copy(
+                    size, 6e-6, call="cudaMemcpyAsync", host=HOST + source * size, device=DEVICE + place * size
+                )
+        launch(program, 1e-4)
+        program.synchronize()
+    return program
+
+
+def checkpoint(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
+    program, size = traces.Program(), 40 * MIB
+    for step in range(1, 31):
+        launch(program, 3e-5, 6)
+        if step % 5:
+            continue
+        for number in range(6):
+            # Two checkpoints are there at a time; each of fresh pages, which the driver touches first.
+            host = HOST + (number + (step // 5) % 2 * 6) * 2 * size
+            kind, took = ("pinned", seconds("pinned", "d2h", size)) if fixed else ("pageable", size / 1.5e9)
+            program.copy(size, took, direction="d2h", kind=kind, call="cudaMemcpyAsync", host=host, device=DEVICE)
+            if not fixed:
+                program.synchronize()
+        program.synchronize()
+    return program
+
+
+def offload(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
+    program = traces.Program()
+    for layer in range(8 * 16):
+        send(program, 64 * MIB, seconds, HOST + layer % 8 * 64 * MIB, pinned=fixed)
+        launch(program, 1.4e-3)
+    program.synchronize()
+    return program
+
+
+def batches(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
+    """As JAX: copies through pinned memory of its own, and a wait that is no call of the driver."""
+    program = traces.Program()
+    for step in range(100):
+        program.own(2.6e-3)
+        program.copy(4 * MIB, 9e-5, call="cuMemcpyHtoDAsync_v2", host=STAGED, device=DEVICE, stream=1)
+        ends = max(program.kernel(0.1e-3) + 0.1e-3 for _ in range(40))
+        if not fixed or step % 50 == 49:
+            program.copy(4, 8e-6, direction="d2h", call="cuMemcpyDtoHAsync_v2", host=STAGED, device=DEVICE)
+            program.own(max(ends + 3e-5 - program.now, 0.0))
+    return program
+
+
+@pytest.mark.parametrize(
+    ("made", "rule"),
+    [
+        (loader, "pageable"),
+        (item, "waits"),
+        (blocks, "small-copies"),
+        (checkpoint, "pageable"),
+        (offload, "pageable"),
+        (batches, "waits"),
+    ],
+)
+@pytest.mark.parametrize("profiled", [False, True])
+def test_the_planted_problem_comes_first(
+    run: Run, synthetic_traces: ModuleType, seconds: Seconds, made: Callable[..., Any], rule: str, profiled: bool
+) -> None:
+    broken, fixed = (made(synthetic_traces, seconds, fixed=each) for each in (False, True))
+    profiler = synthetic_traces.EVERYTHING - {"addresses", "allocations", "contents"}
+    check(broken, fixed, run, rule, profiler if profiled else None)
+
+
+def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, synthetic_traces: ModuleType, seconds: Seconds) -> None:
+    program = synthetic_traces.Program()
+    for step in range(60):
+        program.copy(
+            32 * MIB,
+            seconds("pinned", "h2d", 32 * MIB),
+            call="cudaMemcpyAsync",
+            host=HOST + step % 3 * 32 * MIB,
+            device=DEVICE + step % 3 * 32 * MIB,
+            stream=1,
+        )
+        launch(program, 1.4e-3, 4)
+        if step > 2:
+            # Until the step three before this one has ended.
+            begin = program.now
+            program.call("cudaEventSynchronize", max((step - 2) * 4 * 1.4e-3 - begin, 1e-6))
+    program.synchronize()
+    assert not [each for each in advise([program.trace()], run).findings if each.severity == "warning"]
