@@ -2,11 +2,12 @@
 
 python benchmarks/neighbours.py [--device cuda:0] [--rounds 9] [--blocks 1,2,4,8,0] [--row-bytes 4096]
 
-Rows of page-locked memory, every second one, go to the device and back by kernels of the library (`copy` of a section);
-the same bytes in one piece go by torch's non-blocking copy. Each round is a turn: a bf16 product of 8192 x 8192 x 8192
-alone, beside copies, alone. The first line of each direction is what sessions do by themselves, which the bars are for:
-12 % to the device and 15 % from it, 5 % by the copy engine. 0 blocks stand for the whole device. Exit code 1: a bar was
-missed or data was wrong. Without torch, or a device of CUDA, it says so and measures nothing.
+Half the rows of page-locked memory, drawn at random, go to rows of the device and back by kernels of the library
+(`copy_rows`, as caches are moved); the same bytes in one piece go by torch's non-blocking copy. Each round is a turn:
+a bf16 product of 8192 x 8192 x 8192 alone, beside copies, alone. The first line of each direction is what sessions do
+by themselves, which the bars are for: 12 % to the device and 15 % from it, 5 % by the copy engine. 0 blocks stand for
+the whole device. Exit code 1: a bar was missed or data was wrong. Without torch, or a device of CUDA, it says so and
+measures nothing.
 """
 
 import argparse
@@ -90,40 +91,40 @@ class _Product:
 
 def _ways(torch: Any, given: argparse.Namespace, folder: Path) -> Iterator[_Way]:
     rows = _BYTES // given.row_bytes
-    host = torch.empty((rows, 2, given.row_bytes), dtype=torch.uint8, pin_memory=True)
-    there = torch.empty((rows, 2, given.row_bytes), dtype=torch.uint8, device="cuda")
+    host = torch.empty((2 * rows, given.row_bytes), dtype=torch.uint8, pin_memory=True)
+    there = torch.empty((2 * rows, given.row_bytes), dtype=torch.uint8, device="cuda")
     expected = torch.randint(0, 256, (rows, given.row_bytes), dtype=torch.uint8)
+    here, arrived = (torch.randperm(2 * rows)[:rows] for _ in range(2))
     side = torch.cuda.Stream()
     for direction in ("h2d", "d2h"):
         source, to = (host, there) if direction == "h2d" else (there, host)
-        source[:, 0].copy_(expected)
+        source[here.to(source.device)] = expected.to(source.device)
         torch.cuda.synchronize()
-        here, arrived = source[:, 0], to[:, 0]
 
         def clear(to: Any = to) -> None:
             to.zero_()
             torch.cuda.synchronize()
 
-        def verify(arrived: Any = arrived) -> bool:
-            return bool(torch.equal(arrived.cpu(), expected))
+        def verify(to: Any = to) -> bool:
+            return bool(torch.equal(to.cpu()[arrived], expected))
 
         def verify_engine(source: Any = source, to: Any = to) -> bool:
-            return bool(torch.equal(to[: rows // 2].cpu(), source[: rows // 2].cpu()))
+            return bool(torch.equal(to[:rows].cpu(), source[:rows].cpu()))
 
         def engine(source: Any = source, to: Any = to) -> None:
             with torch.cuda.stream(side):
-                to[: rows // 2].copy_(source[: rows // 2], non_blocking=True)
+                to[:rows].copy_(source[:rows], non_blocking=True)
             side.synchronize()
 
         for blocks in (None, *given.blocks):
             session = isthmus.Session(given.device, table=None if blocks is None else _table(given, folder, blocks))
-            how = session.explain(arrived, here)
+            how = session.explain_rows(to, arrived, source, here)
             few = 0 < how.kernel_blocks < _WHOLE
             size = f"{how.kernel_blocks} blocks" if few else "whole device"
             name = f"{how.method}, {size}{', as sessions do' if blocks is None else ''}"
 
-            def copy(session: Any = session, here: Any = here, arrived: Any = arrived) -> None:
-                session.copy(arrived, here, stream=side.cuda_stream)
+            def copy(session: Any = session, source: Any = source, to: Any = to) -> None:
+                session.copy_rows(to, arrived, source, here, stream=side.cuda_stream)
 
             yield _Way(name, direction, copy, clear, verify, _BARS[direction] if blocks is None else None)
             session.close()
