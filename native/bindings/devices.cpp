@@ -280,6 +280,13 @@ void bind_devices(nb::module_& module) {
                 check(self.end_host_access());
             },
             ReleaseGil())
+        .def(
+            "evict",
+            [](Buffer& self) {
+                bind(self.session());
+                check(self.evict(unwrap(self.region(0, self.bytes()))));
+            },
+            ReleaseGil())
         .def("host_array",
              [](const nb::object& self) {
                  Buffer& buffer = nb::cast<Buffer&>(self);

@@ -147,6 +147,8 @@ class Buffer:
         """Make the memory readable and writable by the host; streams that use it must be idle."""
     def end_host_access(self) -> None:
         """Hand the memory back to the device."""
+    def evict(self) -> None:
+        """Empty the memory of the host out of the processors' caches; streams that use it must be idle."""
     def host_array(self) -> npt.NDArray[np.uint8]:
         """The memory itself, as bytes, without a copy; to be used between `begin_host_access` and `end_host_access`.
 

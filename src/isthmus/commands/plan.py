@@ -30,7 +30,8 @@ def plan(
         option(
             "--source",
             "WHERE",
-            "Where the host's data is: pageable memory, pinned memory, or new, for the plan to choose.",
+            "Where the host's data is: pageable memory, pinned memory, a file in the page cache, or new, for the plan "
+            "to choose.",
         ),
     ] = None,
     pieces: Annotated[
@@ -135,6 +136,8 @@ def plan(
     if found.ways:
         return
     if run is not None:
+        if not wanted_experiments(need):
+            raise UsageError("no experiment reads files: leave --run out, and the ways are measured now")
         lacking = f"isthmus measure {' '.join(wanted_experiments(need))}"
         raise UsageError(f"{run} cannot price any way to do that; measure what it lacks: {lacking}")
     raise UsageError("none of the ways to do that could be measured on this device; the reasons stand above")

@@ -15,11 +15,15 @@ BUFFER_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "breakeven"),
     "pinned": ("bandwidth",),
     "new": ("allocation", "bandwidth", "breakeven"),
+    # No experiment reads files.
+    "file": (),
 }
 
 
 def buffer_ways(run: Run, need: BufferNeed) -> Plan:
     """Every way to meet the need, the fastest first; those that the run cannot price with the reason."""
+    if not BUFFER_EXPERIMENTS[need.source]:
+        return Plan(need, ())
     prices = PriceList(run)
     ways: list[Way] = []
     unknown: dict[str, str] = {}
@@ -32,10 +36,11 @@ def buffer_ways(run: Run, need: BufferNeed) -> Plan:
         if (way.source, way.method) == ("pinned", "isthmus"):
             continue
         try:
-            uses = _staged(prices, need) if way.staged else _moves(prices, need, way)
+            uses = _staged(prices, need, way.memory) if way.staged else _moves(prices, need, way)
             ways.append(way_of(way.name, around(holding(prices, way.held_for(need.bytes), need.bytes), uses)))
         except Unpriced as reason:
-            (unpriced if reason.can_be else unknown)[way.name] = str(reason)
+            if not way.silent:
+                (unpriced if reason.can_be else unknown)[way.name] = str(reason)
     return Plan(need, by_time(ways), unknown, unpriced)
 
 
@@ -72,11 +77,11 @@ def _moves(prices: PriceList, need: BufferNeed, way: BufferWay) -> list[Part]:
     return [*parts, Part("prefetch_d2h", back, prices.move("managed", "d2h", need.bytes))] if back else parts
 
 
-def _staged(prices: PriceList, need: BufferNeed) -> list[Part]:
+def _staged(prices: PriceList, need: BufferNeed, memory: str) -> list[Part]:
     parts = []
     for way in _directions(need):
         memcpy: Part = Part(f"memcpy_{way}", need.uses, prices.memcpy(need.bytes))
-        copy = Part(f"copy_{way}", need.uses, prices.move("pinned", way, need.bytes))
+        copy = Part(f"copy_{way}", need.uses, prices.move(memory, way, need.bytes))
         parts += [memcpy, copy] if way == "h2d" else [copy, memcpy]
     return parts
 

@@ -17,9 +17,9 @@ from isthmus.plan.answer import Plan, Way
 from isthmus.plan.buffers import around, holding
 from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
-from isthmus.record import KIB, BufferSource, PipelineNeed, Run, buffer_ways_of, format_bytes
+from isthmus.record import KIB, PipelineNeed, Run, buffer_ways_of, format_bytes
 
-PIPELINE_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
+PIPELINE_EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "overlap"),
     "pinned": ("bandwidth", "overlap"),
     "new": ("allocation", "bandwidth", "overlap"),

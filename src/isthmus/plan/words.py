@@ -70,24 +70,35 @@ def way_words(need: Need, way: str, options: Mapping[str, int] | None = None) ->
         case BufferNeed():
             return _buffer_way(need, way)
         case PiecesNeed() | SectionNeed():
+            if way == "copy_rows":
+                return "isthmus.copy_rows"
             library = "isthmus.copy_batch" if isinstance(need, PiecesNeed) else _COPY
             return library if way == "isthmus" else method_name(way, **options or {})
         case ManagedNeed():
             return next((way_label(each) for each in MANAGED_WAYS if managed_name(each) == way), way)
     kind, _, how = way.rpartition("_")
     key = "plan.do_chunks" if how == "pipeline" and not options else f"plan.do_{how}"
-    return say(key, memory=memory_name(kind), **options or {}) if can_say(key) else way
+    return say(key, memory=_new_memory(kind), **options or {}) if can_say(key) else way
 
 
 def _buffer_way(need: BufferNeed, way: str) -> str:
     if need.source == "new":
-        return memory_name("pageable_isthmus" if way == "isthmus" else way)
+        return _new_memory("pageable_isthmus" if way == "isthmus" else way)
+    if need.source == "file":
+        read = f"plan.do_read_{way}"
+        return "isthmus.copy_from_file" if way == "isthmus" else say(read) if can_say(read) else way
     if way == need.source:
         return say("plan.do_copy")
     key = f"plan.do_{way}"
     if need.source == "pageable" and can_say(key):
         return say(key)
     return _COPY if way == "isthmus" else method_name("mapped_kernel") if way == "mapped" else way
+
+
+def _new_memory(kind: str) -> str:
+    """Kinds of memory that the library gives are called by its name for them."""
+    name = memory_name(kind)
+    return say("plan.do_pinned_empty", memory=name) if kind == "touched_registered_huge" else name
 
 
 def time_words(seconds: Interval) -> str:
@@ -177,7 +188,7 @@ def factor_words(times: float) -> str:
 
 
 def _memory(need: BufferNeed | PiecesNeed | SectionNeed | PipelineNeed) -> str:
-    return say("plan.source_new") if need.source == "new" else memory_label(need.source)
+    return say(f"plan.source_{need.source}") if need.source in {"new", "file"} else memory_label(need.source)
 
 
 def _named(plan: Plan, way: Way) -> str:

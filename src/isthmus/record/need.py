@@ -9,9 +9,10 @@ from isthmus.record.units import KIB
 
 OneWay = Literal["h2d", "d2h"]
 # Where the host's data lies: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
-# buffer that the program is still to allocate and may allocate as it likes.
-BufferSource = Literal["pageable", "pinned", "new"]
+# buffer that the program is still to allocate and may allocate as it likes; or in a file that the page cache holds.
+BufferSource = Literal["pageable", "pinned", "new", "file"]
 PiecesSource = Literal["pageable", "pinned"]
+PipelineSource = Literal["pageable", "pinned", "new"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class PipelineNeed:
     bytes: int
     compute_seconds: float
     chunks: int | None = None
-    source: BufferSource = "pinned"
+    source: PipelineSource = "pinned"
 
 
 Need = BufferNeed | PiecesNeed | SectionNeed | ManagedNeed | PipelineNeed
@@ -89,7 +90,8 @@ class BufferWay(NamedTuple):
     """One way to move a buffer: what prices it, what measures it and what shows it all read this row.
 
     `held` is memory that is got, touched where its pages come only then, and given back, in this order; `memory` is the
-    kind whose transfers it makes by `method`. `staged`: one thread's memcpy brings each use through that memory.
+    kind whose transfers it makes by `method`. `staged`: one thread's memcpy, or its read of the file, brings each use
+    through that memory. `silent`: nothing is said of it where a run has no figures for it.
     """
 
     name: str
@@ -98,6 +100,7 @@ class BufferWay(NamedTuple):
     method: str = "copy"
     held: tuple[str, ...] = ()
     staged: bool = False
+    silent: bool = False
     directions: tuple[str, ...] = ("h2d", "d2h", "both")
 
     def held_for(self, size: int) -> tuple[str, ...]:
@@ -114,6 +117,9 @@ BUFFER_WAYS = (
     BufferWay("registered", "pageable", "registered", held=("registered",)),
     BufferWay("staging", "pageable", "pinned", staged=True),
     BufferWay("pinned", "pageable", "pinned", held=("pinned",), staged=True),
+    BufferWay(
+        "touched_registered_huge", "pageable", "registered", held=("touched_registered_huge",), staged=True, silent=True
+    ),
     BufferWay("pinned", "pinned", "pinned"),
     BufferWay("isthmus", "pinned", "pinned", "isthmus"),
     BufferWay("mapped", "pinned", "mapped", "kernel"),
@@ -127,6 +133,9 @@ BUFFER_WAYS = (
     BufferWay("touched_registered_huge", "new", "registered", held=("touched_registered_huge",)),
     BufferWay("mapped", "new", "mapped", "kernel", held=("mapped",)),
     BufferWay("managed_prefetch", "new", "managed", "prefetch", held=("managed",), directions=("h2d", "both")),
+    BufferWay("pageable", "file", "pageable", staged=True, directions=("h2d",)),
+    BufferWay("staging", "file", "pinned", staged=True, directions=("h2d",)),
+    BufferWay("isthmus", "file", "pageable", "isthmus", directions=("h2d",)),
 )
 
 

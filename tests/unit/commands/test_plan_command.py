@@ -64,6 +64,9 @@ def test_a_prediction_names_no_fastest_way_while_rivals_have_no_time(
 MEASURED = [
     (["--bytes", "64KiB", "--uses", "3"], {"pageable", "isthmus", "registered", "staging", "pinned"}),
     (["--bytes", "64KiB", "--source", "pinned", "--direction", "d2h"], {"pinned", "isthmus", "mapped"}),
+    (["--bytes", "64KiB", "--source", "file"], {"pageable", "staging", "isthmus"}),
+    (["--bytes", "64KiB"], {"pageable", "touched_registered_huge"}),
+    (["--pieces", "30", "--piece-bytes", "1KiB"], {"isthmus", "copy_rows"}),
     (["--bytes", "64KiB", "--source", "new", "--direction", "both"], {"pageable", "isthmus", "pinned", "registered"}),
     (["--pieces", "20", "--piece-bytes", "300"], {"copies", "batch", "pack", "pack_threads", "isthmus"}),
     (["--rows", "50", "--width", "8", "--pitch", "1KiB"], {"section", "copies", "pack_threads", "isthmus"}),
@@ -116,7 +119,7 @@ def test_every_kind_of_need_is_answered_in_every_language(
     assert bool(KANA_OR_HAN.search(out)) == (language != "en")
     # No name of a way, a step or a key in place of its words.
     told = re.split(r"\n\S*(?:import|#include)", out)[0].replace("node17", "")
-    assert not re.search(r"[a-z]+_[a-z]+", told.replace("copy_batch", "")), out
+    assert not re.search(r"[a-z]+_[a-z]+", re.sub("copy_batch|pinned_empty", "", told)), out
 
 
 def test_explaining_shows_how_often_each_step_is_taken(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,3 +208,13 @@ def test_a_device_that_is_not_here_is_its_own_error(here: Device, capsys: pytest
 def test_usage_errors_say_what_fits(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_of_files_no_run_has_figures(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--bytes", "3MiB", "--source", "file"]
+    assert main([*words, "--run", str(run_file)]) == 2
+    assert "no experiment reads files: leave --run out" in capsys.readouterr().err
+    assert main([*words, "--direction", "d2h"]) == 2
+    assert "--source file goes with --direction h2d alone" in capsys.readouterr().err
+    assert main(["plan", "--bytes", "3MiB", "--compute", "1ms", "--source", "file"]) == 2
+    assert "expected one of pageable, pinned, new" in capsys.readouterr().err

@@ -167,3 +167,28 @@ def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory(
 def test_one_process_plans_like_another(run: Run) -> None:
     need = BufferNeed(3 * MIB, uses=3)
     assert answer(run, need) == answer(run, need)
+
+
+def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(
+    run: Run, synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    """A run without figures for such memory says nothing of it."""
+    need = BufferNeed(64 * MIB)
+    without = answer(run, need)
+    assert "touched_registered_huge" not in {*(way.name for way in without.ways), *without.unpriced, *without.unknown}
+    pinned = [case for case in run.cases if (case.experiment, case.host_memory) == ("allocation", "pinned")]
+    quick = [
+        msgspec.structs.replace(
+            case,
+            host_memory="touched_registered_huge",
+            series=[
+                msgspec.structs.replace(each, samples=[sample / 8 for sample in each.samples]) for each in case.series
+            ],
+        )
+        for case in pinned
+    ]
+    ways = {way.name: way for way in answer(msgspec.structs.replace(run, cases=[*run.cases, *quick]), need).ways}
+    steps = {name: {step.name: step.seconds.median for step in way.steps} for name, way in ways.items()}
+    found, other = steps["touched_registered_huge"], steps["pinned"]
+    assert found["allocate"] == pytest.approx(other["allocate"] / 8)
+    assert found["memcpy_h2d"] == pytest.approx(other["memcpy_h2d"])

@@ -34,7 +34,7 @@ from isthmus.record import (
 )
 
 TIME = Interval(1e-3, 1e-3, 1e-3)
-SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new")
+SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new", "file")
 PIPELINES = {
     "pageable": ("pageable", "registered"),
     "pinned": ("pinned",),
@@ -49,7 +49,7 @@ def cases() -> Iterator[tuple[Need, Way]]:
             for each in buffer_ways_of(origin, direction):
                 yield BufferNeed(3 << 30, direction, 7, origin), Way(each.name, TIME)
     for direction in ("h2d", "d2h"):
-        for name in (*BATCHING.methods, "isthmus"):
+        for name in (*BATCHING.methods, "isthmus", "copy_rows"):
             way = Way(name, TIME, options={"threads": 10} if "pack_" in name else {})
             yield PiecesNeed(70_000, 100_000, direction), way  # type: ignore[arg-type]
             yield PiecesNeed(5, 7, direction), way  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def with_snippets(language: str) -> list[str]:
 
 def test_every_way_has_its_calls_in_cuda_or_is_the_librarys_own() -> None:
     for need, way in CASES:
-        assert ("isthmus" if way.name == "isthmus" else "cuda") in snippet_languages(need, way.name)
+        assert ("isthmus" if way.name in {"isthmus", "copy_rows"} else "cuda") in snippet_languages(need, way.name)
 
 
 @pytest.mark.parametrize("language", SNIPPET_LANGUAGES)

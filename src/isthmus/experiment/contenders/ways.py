@@ -13,6 +13,7 @@ from isthmus.experiment.batching.cases import METHODS as PIECE_METHODS
 from isthmus.experiment.batching.cases import PieceBuffers
 from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.contenders.buffers import Held, buffers
+from isthmus.experiment.contenders.library import RowsSubject
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.pieces import Extent, Place, packing_threads, staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
@@ -80,7 +81,10 @@ def _pieces(device: OpenDevice, need: PiecesNeed, seed: int) -> Makers:
         template = Case(experiment="plan", method=method, host_memory=kind, bytes=cell.bytes)
         return _Named(buffers.subject(template, setting, cell, staging), name, threads=packing_threads(method))
 
-    return {name: partial(make, name) for name in _with_mapped((*PIECE_METHODS, "isthmus"), need.source)}
+    made: dict[str, Callable[[], Subject]] = {
+        name: partial(make, name) for name in _with_mapped((*PIECE_METHODS, "isthmus"), need.source)
+    }
+    return made | {"copy_rows": partial(RowsSubject, device.native, need, seed)}
 
 
 def _sections(device: OpenDevice, need: SectionNeed, seed: int) -> Makers:

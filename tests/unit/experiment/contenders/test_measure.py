@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
+import numpy as np
 import pytest
 
+from isthmus.errors import CopyFailed
+from isthmus.experiment.contenders.library import CachedFile
 from isthmus.experiment.contenders.measure import measure_ways, size_of, within
 from isthmus.experiment.contenders.ways import ways_of
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.devices import open_device
 from isthmus.record import (
     GIB,
@@ -54,7 +61,7 @@ def test_pitches_stay_aligned_and_hold_their_rows(pitch: int, most: int) -> None
     assert (less.pitch_bytes - pitch) % 64 == 0
 
 
-@pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
+@pytest.mark.parametrize("source", ["pageable", "pinned", "new", "file"])
 def test_every_row_of_the_table_is_a_contender(source: str) -> None:
     need = BufferNeed(4 * KIB, "h2d", 2, source)  # type: ignore[arg-type]
     timed = measure_ways(open_device("host"), need, 0.5, every=True)
@@ -74,3 +81,29 @@ def test_pieces_have_the_library_among_their_ways() -> None:
     device = open_device("host")
     assert "isthmus" in ways_of(device, PiecesNeed(10, 100), 0)
     assert "isthmus" in ways_of(device, SectionNeed(10, 100, 200), 0)
+
+
+@pytest.mark.parametrize("direction", ["h2d", "d2h"])
+@pytest.mark.parametrize("source", ["pageable", "pinned"])
+@pytest.mark.parametrize("layouts", [("scattered", "contiguous"), ("strided", "scattered")])
+def test_rows_by_their_numbers_are_a_way_and_checked(direction: str, source: str, layouts: tuple[str, str]) -> None:
+    need = PiecesNeed(300, 700, direction, source, *layouts)  # type: ignore[arg-type]
+    subject = ways_of(open_device("host"), need, 3)["copy_rows"]()
+    collected = Collected(subject.template)
+    subject.visit(Quota(0, 2, 2, 0.0), collected)
+    assert (collected.wrong, collected.verified, collected.count) == ("", True, 2)
+
+
+def test_rows_that_do_not_arrive_are_counted() -> None:
+    # Such a device makes copies that lack a part of their data.
+    subject = ways_of(open_device("host:fault=copy:partial"), PiecesNeed(300, 700), 3)["copy_rows"]()
+    collected = Collected(subject.template)
+    subject.visit(Quota(0, 1, 1, 0.0), collected)
+    assert collected.wrong.startswith("wrong data: ")
+
+
+def test_a_file_that_is_shorter_than_it_was_is_told() -> None:
+    file = CachedFile(3 * MIB, 1)
+    os.ftruncate(file.descriptor, MIB)
+    with pytest.raises(CopyFailed, match="the file ended after 1048576 of 3145728 bytes"):
+        file.read_into(np.empty(3 * MIB, np.uint8))
