@@ -55,6 +55,9 @@ FASTEST_WRITE_BYTES_PER_SECOND = 100e9
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.
 SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5
+# Into pages that nobody has touched yet, copies of pageable memory take up to so many times as long: each page is made
+# when the driver writes to it.
+NEW_PAGES_TIMES = 12.0
 # Pinned memory that is got and given back again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
 # Allocators that cache round up to the next power of two.

@@ -147,6 +147,25 @@ def test_the_planted_problem_comes_first(
     check(broken, fixed, run, rule, profiler if profiled else None)
 
 
+@pytest.mark.parametrize("new", [True, False])
+def test_memory_that_is_new_each_time_is_not_to_be_locked_where_it_is(
+    run: Run, synthetic_traces: ModuleType, seconds: Seconds, new: bool
+) -> None:
+    program, size = synthetic_traces.Program(), 40 * MIB
+    took = size / 1.5e9 if new else seconds("pageable", "d2h", size)
+    for copy in range(36):
+        host = HOST + copy % 6 * 2 * size
+        program.copy(size, took, direction="d2h", kind="pageable", host=host, device=DEVICE)
+    advice = advise([program.trace()], run)
+    top = advice.findings[0]
+    assert top.rule == "pageable"
+    assert ("new memory each time" in top.cause) is new
+    assert ("cudaHostRegister" in top.change) is not new
+    assert ("cudaMallocHost" in top.change) is new
+    # The machine is as fast as the run says.
+    assert "slow-copies" not in {finding.rule for finding in advice.findings}
+
+
 def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, synthetic_traces: ModuleType, seconds: Seconds) -> None:
     program = synthetic_traces.Program()
     for step in range(60):

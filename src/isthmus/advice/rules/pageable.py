@@ -7,6 +7,7 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
+from isthmus.advice.new_pages import into_new_pages, most_in_a_row
 from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY, Interface
@@ -30,6 +31,8 @@ class _Way(NamedTuple):
     name: str
     gains: Range
     once: Range
+    # Whether the copies went into new memory each time.
+    new_pages: bool
 
     @property
     def gain(self) -> float:
@@ -52,6 +55,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "uses": leading.size,
         "once": sum(float(way.once[0]) for _, way in found),
         "addresses": "addresses" in scene.trace.knows,
+        "new_pages": bool(largest.new_pages),
     }
     once = np.sum([way.once for _, way in found], axis=0)
     return Draft("copies", rows, np.concatenate([way.gains for _, way in found]), once, facts=facts)
@@ -65,15 +69,22 @@ def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Inte
     sizes = scene.trace.copies.bytes[rows]
     each = _prices(rates, direction, sizes, scene.interface)
     cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
+    is_new = into_new_pages(scene, rates, rows)
     found = []
     for group in grouped(copy_places(scene, rows), size_steps(sizes)):
         buffers = np.unique(scene.host_address(rows[group]))
         # Without addresses, copies of one place and size are taken to be of one buffer.
         count = buffers.size if (buffers != UNKNOWN).all() else 1
+        new_pages = "pinned" in each and bool(is_new[group].mean() > 0.5)
+        if new_pages:
+            count = min(count, most_in_a_row(scene, rows[group]))
         ways = []
         for name, price in each.items():
+            # New memory is not there yet to be locked, and a copy from a pinned buffer has to make its pages, too.
+            if new_pages and name != "pinned":
+                continue
             gains = saved(cost[group], price[group], exposed[group])
-            ways.append(_Way(name, gains, _once(rates, name, int(sizes[group].max()), count)))
+            ways.append(_Way(name, gains, _once(rates, name, int(sizes[group].max()), count), new_pages))
         best = max(ways, key=lambda way: way.gain)
         if best.gain > 0:
             found.append((rows[group], best))
@@ -113,6 +124,8 @@ def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
 def _words(summary: Summary) -> Words:
     title = say("advice.pageable_title", count=summary.calls, size=decimal_bytes(summary.bytes))
     cause, facts = say("advice.pageable_cause"), summary.facts
+    if facts.get("new_pages"):
+        cause = sentences([cause, say("advice.pageable_new_pages")])
     if not facts:
         return Words(title, cause, say("advice.pageable_leave"))
     changes = {

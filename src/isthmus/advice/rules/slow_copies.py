@@ -3,6 +3,7 @@
 import numpy as np
 
 from isthmus.advice.machines import names_devices
+from isthmus.advice.new_pages import into_new_pages
 from isthmus.advice.rates import Range, Rates, Seconds, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -28,6 +29,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         for kind, times in _TIMES.items():
             wanted = _large(scene, scene.of(direction, kind))
             wanted = wanted[~scene.beside_others(wanted)]
+            # What is slow by its pages is not by the machine.
+            wanted = wanted[~into_new_pages(scene, rates, wanted)]
             if not wanted.size:
                 continue
             price = rates.copy(kind, direction, scene.trace.copies.bytes[wanted])
