@@ -190,13 +190,13 @@ nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle s
         nothing.method = "nothing";
         nothing.pieces = 0;
         nothing.why = "the batch is empty";
-        return dict_of(nothing);
+        return dict_of(nothing, nullptr);
     }
     Result<Explanation> explained = [&] {
         const GilReleased release;
         return batch.session->explain_batch(batch.pieces.batch(), batch.sides());
     }();
-    return dict_of(unwrap(std::move(explained)));
+    return dict_of(unwrap(std::move(explained)), batch.session.get());
 }
 
 }  // namespace isthmus::bindings

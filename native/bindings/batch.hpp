@@ -30,6 +30,7 @@ Future copy_batch_async(nanobind::handle destinations, nanobind::handle sources,
                         nanobind::handle session);
 nanobind::dict explain_batch(nanobind::handle destinations, nanobind::handle sources, nanobind::handle session);
 
-nanobind::dict dict_of(const Explanation& explanation);
+// The session is null where there was nothing to choose one by.
+nanobind::dict dict_of(const Explanation& explanation, Session* session);
 
 }  // namespace isthmus::bindings

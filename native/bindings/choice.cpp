@@ -10,6 +10,7 @@
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "transfer/pieces/method_names.hpp"
+#include "transfer/session/ends.hpp"
 
 namespace nb = nanobind;
 
@@ -130,8 +131,9 @@ Result<std::optional<std::uintptr_t>> joined(Session& session, std::optional<std
     return stream;
 }
 
-nb::dict dict_of(const Explanation& explanation) {
+nb::dict dict_of(const Explanation& explanation, Session* session) {
     nb::dict dict;
+    dict["device"] = session != nullptr ? isthmus::name_of(session->device()) : std::string();
     dict["method"] = explanation.method;
     dict["direction"] = explanation.direction;
     dict["host_memory"] = explanation.host_memory;

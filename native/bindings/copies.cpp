@@ -149,7 +149,7 @@ nb::dict explain(nb::handle destination, nb::handle source, nb::handle session) 
         const GilReleased release;
         return chosen->explain(pair.destination.view(), pair.source.view());
     }();
-    return dict_of(unwrap(std::move(explained)));
+    return dict_of(unwrap(std::move(explained)), chosen.get());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "bindings/module.hpp"
 #include "bindings/released.hpp"
 #include "experiment/buffer.hpp"
+#include "transfer/session/ends.hpp"
 
 namespace nb = nanobind;
 
@@ -92,8 +93,7 @@ void close_sessions() {
 }
 
 std::string device_name(const SessionHandle& self) {
-    const DeviceInfo& info = self.session->device().info();
-    return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
+    return name_of(self.session->device());
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class ConcurrentSamplesDict(TypedDict):
     lanes: list[list[float]]
 
 class ExplanationDict(TypedDict):
+    device: str
     method: str
     direction: str
     host_memory: str

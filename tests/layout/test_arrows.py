@@ -62,7 +62,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis": {"errors", "files", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
     "compare": {"errors", "files", "language", "record", "analysis"},
-    "transfer": {"isthmus", "errors", "files", "record", "machine", "_native"},
+    # What a way costs its neighbours is a question of a plan.
+    "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},
     "weights": {"errors", "files"},
     # Imported by who has torch alone.
     "torch": {"isthmus", "errors", "files", "weights", "transfer"},

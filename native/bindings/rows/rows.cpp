@@ -172,13 +172,13 @@ nb::dict explain_rows(nb::handle destination, nb::handle destination_rows, nb::h
         nothing.method = "nothing";
         nothing.pieces = 0;
         nothing.why = "there are no arrays";
-        return dict_of(nothing);
+        return dict_of(nothing, nullptr);
     }
     Result<Explanation> explained = [&] {
         const GilReleased release;
         return rows.session->explain_rows(rows.copy());
     }();
-    return dict_of(unwrap(std::move(explained)));
+    return dict_of(unwrap(std::move(explained)), rows.session.get());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from isthmus.plan.answer import Plan, Step, Way
 from isthmus.plan.measured import measured_plan
+from isthmus.plan.neighbours import slowdowns
 from isthmus.plan.planner import answer, wanted_experiments
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
@@ -32,6 +33,7 @@ __all__ = [
     "moved_bytes",
     "need_words",
     "ruled_out_words",
+    "slowdowns",
     "snippet",
     "snippet_languages",
     "step_name",

@@ -1,6 +1,6 @@
 """What a way costs what runs beside it, where the run has measured that."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from isthmus.analysis.interference.model import NEIGHBOURS, Cost, costs, largest, telling
 from isthmus.record import BufferNeed, Need, PiecesNeed, Run, SectionNeed
@@ -8,8 +8,8 @@ from isthmus.record import BufferNeed, Need, PiecesNeed, Run, SectionNeed
 # Ways by what of them goes on beside others: a kernel over the link, threads that pack, the driver's copy of memory
 # that it stages by itself. All others are copies of memory that the device reaches by its copy engines.
 _KERNELS = {"kernel", "pack_kernel", "mapped"}
-_THREADS = {"isthmus", "pack", "pack_threads", "staging"}
-_STAGED = {"pageable"}
+_THREADS = {"isthmus", "pack", "pack_threads", "staging", "staged"}
+_STAGED = {"pageable", "driver"}
 
 
 def beside(run: Run, need: Need, way: str) -> Mapping[str, float]:
@@ -19,13 +19,20 @@ def beside(run: Run, need: Need, way: str) -> Mapping[str, float]:
     """
     if not isinstance(need, BufferNeed | PiecesNeed | SectionNeed):
         return {}
-    directions = ("h2d", "d2h") if need.direction == "both" else (need.direction,)
+    return slowdowns(run, ("h2d", "d2h") if need.direction == "both" else (need.direction,), way)
+
+
+def slowdowns(run: Run, directions: Iterable[str], way: str, blocks: int | None = None) -> Mapping[str, float]:
+    """The same of a way, or of a session's method, in these directions; a kernel of so many blocks where they were
+    measured, else of the fewest that fill the link. 0 blocks stand for all of the device.
+    """
     found: dict[str, float] = {}
     for neighbour in NEIGHBOURS:
         for direction in directions:
             shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
             # The kernel that sessions take, with the fewest blocks that fill the link, comes before that with all.
-            cost = next((each for each in telling(shown) if _is_such(each, way)), None)
+            exact = [each for each in shown if each.blocks is not None and each.blocks == blocks]
+            cost = next((each for each in (*exact, *telling(shown)) if _is_such(each, way)), None)
             if cost is not None:
                 found[neighbour] = max(found.get(neighbour, cost.slowdown.median), cost.slowdown.median)
     return found

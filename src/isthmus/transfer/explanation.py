@@ -1,8 +1,13 @@
 """How a copy would be made, and why, for people to read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from isthmus.record import format_bytes, format_rate, format_seconds
+from isthmus.errors import IsthmusError
+from isthmus.machine.devices import choose_device
+from isthmus.machine.host import read_host
+from isthmus.record import Run, cached_run, format_bytes, format_rate, format_seconds
 
 
 @dataclass(frozen=True)
@@ -17,9 +22,10 @@ class Explanation:
     piece. `chunk_bytes` and `threads` are 0 where the method has none; `kernel_blocks` are the blocks, of 1,024 threads
     each, that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores`
     (``ordinary``, ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot
-    say.
+    say. `device` is that of the session, and empty where there was nothing to choose one by.
     """
 
+    device: str
     method: str
     direction: str
     host_memory: str
@@ -32,6 +38,22 @@ class Explanation:
     stores: str
     seconds: float
     why: str
+
+    @property
+    def neighbours(self) -> Mapping[str, float]:
+        """What the copy costs what runs beside it: the share by which its work takes longer, 0.1 for a tenth.
+
+        By neighbour: ``compute`` (a kernel that computes), ``memory`` (kernels that read the device's memory) and
+        ``thread`` (a thread of the host). From the runs of ``isthmus measure interference`` that are kept of this
+        device, which are read when this is first asked for in a process. Empty where none is kept, or where they have
+        nothing of this way to copy between the host and the device.
+        """
+        if self.direction not in ("h2d", "d2h") or (run := _kept(self.device)) is None:
+            return {}
+        # What reads runs takes longer to import than most copies take.
+        from isthmus.plan import slowdowns
+
+        return slowdowns(run, (self.direction,), self.method, self.kernel_blocks)
 
     def __str__(self) -> str:
         """Two lines: what is done, and why."""
@@ -52,3 +74,12 @@ class Explanation:
         if self.seconds > 0:
             how += f"; expected {format_seconds(self.seconds)} ({format_rate(self.bytes / self.seconds)})"
         return f"{what}: {how}\n{self.why}"
+
+
+@cache
+def _kept(device: str) -> Run | None:
+    """All that was measured of the device on this machine and kept; None where nothing was, or it cannot be read."""
+    try:
+        return cached_run(read_host(), choose_device(device))
+    except (IsthmusError, OSError):
+        return None
