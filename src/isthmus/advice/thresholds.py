@@ -58,6 +58,9 @@ SLOW_PAGEABLE_TIMES = 2.5
 # Into pages that nobody has touched yet, copies of pageable memory take up to so many times as long: each page is made
 # when the driver writes to it.
 NEW_PAGES_TIMES = 12.0
+# So many buffers of a place, and such a share of its copies, are memory that is new each time.
+LEAST_NEW_BUFFERS = 4
+NEW_BUFFERS_SHARE = 0.75
 # Pinned memory that is got and given back again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
 # Allocators that cache round up to the next power of two.
@@ -68,6 +71,8 @@ PREFETCH_SHARE = 0.25
 # the host's memory on.
 UNUSED_PINNED_SHARE = 0.5
 PINNED_BYTES = GIB
+# Of what was rounded up to a power of two, copies use more than half, and no more than this.
+ROUNDED_UP_SHARE = 0.75
 PINNED_SHARE_OF_HOST = 0.25
 
 

@@ -4,16 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isthmus.advice.code import own_code
+from isthmus.advice.code import CALLS, own_code
 from isthmus.advice.finding import Severity
 from isthmus.advice.places import call_places
-from isthmus.advice.rates import Rates
+from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import (
     LEAST_REPEATED_ALLOCATIONS,
     PINNED_BYTES,
     PINNED_SHARE_OF_HOST,
+    ROUNDED_UP_SHARE,
     UNUSED_PINNED_SHARE,
 )
 from isthmus.language import say
@@ -40,15 +41,32 @@ def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
     used = np.minimum(touched.covered(start, start + table.bytes[rows]), table.bytes[rows])
     held, unused = int(table.bytes[rows].sum()), int((table.bytes[rows] - used).sum())
     if held < PINNED_BYTES or unused < UNUSED_PINNED_SHARE * held:
-        return None
+        return _rounded_up(scene, rows, used)
     idle = rows[used < UNUSED_PINNED_SHARE * table.bytes[rows]]
     host = rates.run.fingerprint.host.memory.total_bytes
     severity: Severity = "warning" if host and unused >= PINNED_SHARE_OF_HOST * host else "information"
     return Draft("allocations", idle, np.zeros((idle.size, 3)), severity=severity, facts={"held": held, "idle": unused})
 
 
+def _rounded_up(scene: Scene, rows: Integers, used: Seconds) -> Draft | None:
+    """Allocations of powers of two, of which copies use a little more than half: nobody asked for the rest."""
+    sizes = scene.trace.allocations.bytes[rows]
+    is_power = (sizes & (sizes - 1)) == 0
+    rounded = is_power & (used > UNUSED_PINNED_SHARE * sizes) & (used <= ROUNDED_UP_SHARE * sizes)
+    held, idle = int(sizes[rounded].sum()), int((sizes[rounded] - used[rounded]).sum())
+    # Memory that was sized to what is copied is seldom of such sizes by accident, but one or two may be.
+    if rounded.sum() < LEAST_REPEATED_ALLOCATIONS or held < PINNED_BYTES:
+        return None
+    facts = {"held": held, "idle": idle, "count": int(rounded.sum())}
+    return Draft("allocations", rows[rounded], np.zeros((int(rounded.sum()), 3)), severity="information", facts=facts)
+
+
 def _words_over_pinned(summary: Summary) -> Words:
     held, idle = near_bytes(summary.facts["held"]), near_bytes(summary.facts["idle"])
+    if "count" in summary.facts:
+        title = say("advice.rounded_up_title", idle=idle, held=held)
+        cause = say("advice.rounded_up_cause", count=summary.facts["count"])
+        return Words(title, cause, say("advice.rounded_up_change", call=CALLS["pin"][summary.interface]))
     return Words(say("advice.over_pinned_title", idle=idle, held=held), "", say("advice.over_pinned_change"))
 
 
