@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import environ
 from pathlib import Path
 
+PROFILED_SHARE = 4
 DIRECTIONS = ("h2d", "d2h", "d2d")
 
 
@@ -30,7 +31,9 @@ class Program:
         if len(words) > 1 or not all(word.isdecimal() and int(word) > 0 for word in words):
             parser.error(f"expected fixed and a count of steps from 1 on, found {' '.join(given.words)}")
         self.fixed = "fixed" in given.words
-        self.steps = int(words[0]) if words else steps
+        # torch.profiler writes much of each step.
+        usual = max(steps // PROFILED_SHARE, 1) if given.profiler else steps
+        self.steps = int(words[0]) if words else usual
         self.name = Path(sys.argv[0]).stem + ("_fixed" if self.fixed else "")
         self._profiles: Path | None = given.profiler
         self._synchronize = synchronize

@@ -240,6 +240,8 @@ def test_a_program_prints_the_line_that_the_others_print(
     assert line["copies"]["h2d"] == {"calls": 4, "bytes": 3005}
     assert line["copies"]["d2d"] == {"calls": 0, "bytes": 0}
     assert program().steps == 30
+    assert program("--profiler", "folder").steps == 7
+    assert program("--profiler", "folder", "9").steps == 9
 
 
 @pytest.mark.parametrize("words", [("fix",), ("0",), ("fixed", "-1"), ("3", "4")])

@@ -127,6 +127,23 @@ def batches(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
     return program
 
 
+def trips(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
+    """As CuPy: `asnumpy` into new memory, and `asarray` through pinned memory of its own."""
+    program, size = traces.Program(), 32 * MIB
+    for step in range(40):
+        launch(program, 3e-5)
+        if fixed:
+            continue
+        host, place = HOST + step % 2 * 2 * size, DEVICE + step % 2 * size
+        fetched = {"direction": "d2h", "kind": "pageable", "call": "cudaMemcpyAsync", "content": step}
+        program.copy(size, size / 1.5e9, host=host, device=place, **fetched)
+        program.own(size / 10e9)
+        took = seconds("pinned", "h2d", size)
+        program.copy(size, took, call="cudaMemcpyAsync", host=STAGED, device=place + size, content=step)
+    program.synchronize()
+    return program
+
+
 @pytest.mark.parametrize(
     ("made", "rule"),
     [
@@ -164,6 +181,45 @@ def test_memory_that_is_new_each_time_is_not_to_be_locked_where_it_is(
     assert ("cudaMallocHost" in top.change) is new
     # The machine is as fast as the run says.
     assert "slow-copies" not in {finding.rule for finding in advice.findings}
+
+
+def test_contents_tell_of_round_trips_through_memory_of_the_library(
+    run: Run, synthetic_traces: ModuleType, seconds: Seconds
+) -> None:
+    broken, fixed = (trips(synthetic_traces, seconds, fixed=each) for each in (False, True))
+    check(broken, fixed, run, "round-trip")
+    # Without them it is memory that is new each time.
+    check(broken, fixed, run, "pageable", synthetic_traces.EVERYTHING - {"contents"})
+
+
+def test_the_rank_that_gains_most_counts_and_what_its_library_exchanges_is_let_alone(
+    run: Run, synthetic_traces: ModuleType, seconds: Seconds
+) -> None:
+    def ranks(*, fixed: bool) -> list[Any]:
+        found = []
+        for rank in range(2):
+            program = synthetic_traces.Program(rank)
+            for _ in range(50):
+                send(program, 64 * MIB, seconds, HOST, pinned=fixed)
+                launch(program, 2e-4, 4)
+                # Gloo fetches gradients into pinned memory of its own, on a stream of its own, and sends them back.
+                program.synchronize()
+                for way in ("d2h", "h2d"):
+                    where = {"host": STAGED, "device": DEVICE, "stream": 1}
+                    program.copy(256 * KIB, 2e-5, direction=way, call="cudaMemcpyAsync", **where)
+                    program.synchronize()
+                    program.own(5e-4)
+                launch(program, 1e-5, 2)
+            found.append(program)
+        return found
+
+    broken, fixed = ranks(fixed=False), ranks(fixed=True)
+    advice = advise([each.trace() for each in broken], run)
+    top = advice.findings[0]
+    assert top.rule == "pageable"
+    assert top.calls == 100
+    assert top.gain_seconds
+    assert top.gain_seconds.median == pytest.approx(span(broken[0]) - span(fixed[0]), rel=0.25)
 
 
 def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, synthetic_traces: ModuleType, seconds: Seconds) -> None:

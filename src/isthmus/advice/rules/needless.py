@@ -19,22 +19,18 @@ def round_trips(scene: Scene, rates: Rates) -> tuple[Integers, Integers]:
     """Copies to the host, and for each the copy that brought the same back to the device."""
     rows = scene.copies
     inward = scene.trace.copies.direction[rows] == direction_index("h2d")
-    before = _before(scene, rows)
-    back = inward & (before >= 0)
-    back[back] = ~inward[before[back]]
-    back[back] = _unchanged(scene, rates, rows[before[back]], rows[back])
-    return rows[before[back]], rows[back]
-
-
-def _before(scene: Scene, rows: Integers) -> Integers:
-    """For each copy the last one of the same place of the host's memory, or where that is not known, content."""
     copies = scene.trace.copies
     order, sizes = np.arange(rows.size), copies.bytes[rows]
-    host, content = scene.host_address(rows), copies.content[rows]
-    by_place = previous(order, host, sizes)
-    by_content = previous(order, content, sizes)
-    found = np.where(host != UNKNOWN, by_place, -1)
-    return np.where((host == UNKNOWN) & (content != UNKNOWN), by_content, found)
+    there = np.full(rows.size, -1)
+    # A library may send it from memory of its own, so that only contents tell.
+    for key in (scene.host_address(rows), copies.content[rows]):
+        before = previous(order, key, sizes)
+        back = inward & (there < 0) & (key != UNKNOWN) & (before >= 0)
+        back[back] = ~inward[before[back]]
+        back[back] = _unchanged(scene, rates, rows[before[back]], rows[back])
+        there[back] = before[back]
+    found = there >= 0
+    return rows[there[found]], rows[found]
 
 
 def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> Mask:
