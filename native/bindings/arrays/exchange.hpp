@@ -4,10 +4,12 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "bindings/arrays/dlpack.hpp"
+#include "bindings/arrays/element_type.hpp"
 
 namespace isthmus::bindings {
 
@@ -22,10 +24,20 @@ class CurrentStreams {
     // Nothing, and Python's exception is set, where the producer does not say.
     std::optional<std::uintptr_t> of(const dlpack::ExchangeTable& table, dlpack::Device device);
 
+    // What the protocols said of the last array of CuPy that had another base, or type, than the one before.
+    struct Base {
+        nanobind::object base, dtype;
+        ElementType type;
+        std::uintptr_t stream = 0;
+        dlpack::Device device{};
+    };
+    Base& base_of(bool destination) { return bases_[destination ? 0 : 1]; }
+
   private:
     const dlpack::ExchangeTable* table_ = nullptr;
     dlpack::Device device_{};
     std::uintptr_t stream_ = 0;
+    std::array<Base, 2> bases_;
 };
 
 }  // namespace isthmus::bindings

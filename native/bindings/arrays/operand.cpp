@@ -121,8 +121,8 @@ Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> str
     Refusal refusal;
     Refusal in_c;
     if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) &&
-        !take_exchange(stream, keep, current, in_c) && !take_dlpack(stream, refusal) && !take_cuda_interface(refusal) &&
-        !take_buffer(refusal)) {
+        !take_exchange(stream, keep, current, in_c) && !take_cupy(current, refusal) && !take_dlpack(stream, refusal) &&
+        !take_cuda_interface(refusal) && !take_buffer(refusal)) {
         refusal.note(std::move(in_c.why), std::move(in_c.cause));
         if (!refusal.why.empty()) {
             raise("UsageError", who() + " cannot be shared: " + refusal.why + advice_on(object, role, refusal.why),

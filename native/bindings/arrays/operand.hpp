@@ -40,8 +40,8 @@ struct Refusal {
 // moved, because what producers give may point into itself. All of it needs the interpreter.
 //
 // NumPy's arrays and those of DeviceArray are asked first, then DLPack, by its functions in C where the type has them,
-// then __cuda_array_interface__, then the buffer protocol; each once. DLPack comes before __cuda_array_interface__
-// because it makes the stream wait for the producer's.
+// then __cuda_array_interface__, then the buffer protocol; each once, and of CuPy's arrays that share a base one.
+// DLPack comes before __cuda_array_interface__ because it makes the stream wait for the producer's.
 class Operand {
   public:
     // `stream` is what DLPack producers make wait; `current` what they are asked for where they have functions in C.
@@ -102,6 +102,8 @@ class Operand {
     bool is_detached(dlpack::DataType type, Refusal& refusal) const;
     void name_small_integers();
     bool take_cuda_interface(Refusal& refusal);
+    bool take_cupy(CurrentStreams& current, Refusal& refusal);
+    void take_device(dlpack::Device device);
     bool take_buffer(Refusal& refusal);
     bool take_plain_buffer(Refusal& refusal);
     bool take_array_struct(Refusal& refusal);
