@@ -91,6 +91,7 @@ def judged_problem(
         "measured_gain": gain._asdict(),
         "predicted_gain": predicted and predicted._asdict(),
         "rules": [each.rule for each in advised],
+        "gains": [each.gain and each.gain._asdict() for each in advised],
     }
     finding.measured = f"gains {_with_ends(gain)}"
     if first and predicted:

@@ -1,10 +1,12 @@
 """Copies that need not be made: the same content again, data that comes back unchanged, data that nobody reads."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from isthmus.advice.code import own_code
 from isthmus.advice.places import previous
-from isthmus.advice.rates import Rates, Seconds
+from isthmus.advice.rates import Range, Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words, removed
 from isthmus.advice.scene import Scene
@@ -68,7 +70,27 @@ def _find_round_trip(scene: Scene, rates: Rates) -> Draft | None:
         return None
     facts = {"trips": back.size, "bytes": int(np.median(scene.trace.copies.bytes[back]))}
     facts["contents"] = int((scene.trace.copies.content[back] != UNKNOWN).all())
-    return removed(scene, rates, np.unique(np.concatenate([there, back])), facts)
+    draft = removed(scene, rates, np.unique(np.concatenate([there, back])), facts)
+    moved = _moved_by_host(scene, rates, there, back)
+    if draft is None or not moved.any():
+        return draft
+    gains = draft.gains.copy()
+    gains[np.searchsorted(draft.rows, back)] += moved
+    return replace(draft, gains=gains, bound=scene.exposed_together(draft.rows) + float(moved[:, 2].sum()))
+
+
+def _moved_by_host(scene: Scene, rates: Rates, there: Integers, back: Integers) -> Range:
+    """Seconds, at most, in which the host copied what had come to where it was sent from; none where that is one place.
+
+    None without rates, either; what else the host did then it still does.
+    """
+    came, left = scene.host_address(there), scene.host_address(back)
+    own = scene.own_time(scene.occupied(there)[1], scene.asked(back))
+    own = np.where((came != left) & (came != UNKNOWN) & (left != UNKNOWN), own, 0.0)
+    try:
+        return np.minimum(own[:, np.newaxis], rates.memcpy(scene.trace.copies.bytes[back]))
+    except Unpriced:
+        return np.zeros((back.size, 3))
 
 
 def _words_round_trip(summary: Summary) -> Words:
