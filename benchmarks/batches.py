@@ -3,8 +3,9 @@
 python benchmarks/batches.py [--device cuda:0] [--pieces 16384] [--bytes 32KiB] [--time SECONDS] [-o FOLDER]
 
 Rows of one page-locked pool and rows of one pool of the device, in an order drawn at random: as tensors of torch on
-both sides, and as arrays of NumPy and of Isthmus. Every contender is checked byte by byte before it is timed. -o writes
-batches.md and batches.json.gz. Exit code 1: a bar was missed or data was wrong. Without CUDA nothing meets a bar.
+both sides, as arrays of NumPy and of Isthmus, and as arrays of NumPy and of CuPy. Every contender is checked byte by
+byte before it is timed. -o writes batches.md and batches.json.gz. Exit code 1: a bar was missed or data was wrong.
+Without CUDA nothing meets a bar.
 """
 
 import argparse
@@ -34,7 +35,8 @@ from isthmus.machine.fingerprint import read_fingerprint
 from isthmus.record import KIB, format_bytes, parse_bytes
 
 RATE, PAIR_SECONDS = 20.0, 1e-6
-BAR = f">= {RATE:g} GB/s, <= {PAIR_SECONDS * 1e6:g} us a pair before it moves"
+# CuPy has no functions in C that tell of an array.
+PAIR_SECONDS_OF_CUPY = 3e-6
 LOOP, FOREACH = "torch, a loop of copy_", "torch._foreach_copy_"
 PREPARING = "isthmus, all but moving"
 
@@ -123,12 +125,53 @@ class Pools:
             {"isthmus.copy, a loop": loop},
         )
 
+    def of_cupy(self) -> Rows:
+        """Views of one page-locked array, and of one array of CuPy. Raises Unsupported where CuPy has no device."""
+        try:
+            import cupy
+        except ImportError as error:
+            raise Unsupported(f"CuPy is not installed: {error}") from error
+        if not self.is_cuda:
+            raise Unsupported("CuPy has arrays of GPUs alone")
+        cupy.cuda.Device(self.device.description.index).use()
+        here = self.driver.pinned(self.pattern.size)
+        there = cupy.zeros((self.pieces, self.size), cupy.uint8)
+        rows = here.reshape(self.pieces, self.size)
 
-def measure(pools: Pools, make: Callable[[Pools], Rows], name: str, to_device: bool) -> Finding:
+        def loop(to: list[Any], source: list[Any]) -> None:
+            for each, other in zip(to, source, strict=True):
+                if isinstance(each, cupy.ndarray):
+                    each.set(other)
+                else:
+                    other.get(out=each)
+            cupy.cuda.get_current_stream().synchronize()
+
+        def fill(content: Bytes) -> None:
+            there.set(content.reshape(self.pieces, self.size))
+            cupy.cuda.get_current_stream().synchronize()
+
+        return Rows(
+            [rows[number] for number in self.host_places],
+            [there[number] for number in self.device_places],
+            here,
+            fill,
+            lambda: there.get().reshape(-1),
+            {"CuPy, a loop of set or get": loop},
+        )
+
+
+def bar(pair_seconds: float) -> str:
+    """What is asked of a batch, whose pairs take so long before anything moves."""
+    return f">= {RATE:g} GB/s, <= {pair_seconds * 1e6:g} us a pair before it moves"
+
+
+def measure(
+    pools: Pools, make: Callable[[Pools], Rows], name: str, to_device: bool, pair_seconds: float = PAIR_SECONDS
+) -> Finding:
     """All rows one way by every contender, and what ours takes of it before anything moves."""
     total = pools.pattern.size
     case = f"{pools.pieces} x {format_bytes(pools.size)}, {name}, {'h2d' if to_device else 'd2h'}"
-    finding = Finding(case, BAR, bytes=total)
+    finding = Finding(case, bar(pair_seconds), bytes=total)
     rows = make(pools)
     destinations, sources = (rows.device, rows.host) if to_device else (rows.host, rows.device)
     ways = {OURS: pools.session.copy_batch, **rows.others}
@@ -163,7 +206,7 @@ def measure(pools: Pools, make: Callable[[Pools], Rows], name: str, to_device: b
     finding.said = {"method": explain().method}
     finding.best_peer = best_of(turns, rows.others, total)
     finding.measured = f"{shown(ours, total)}, {pair * 1e6:.2f} us a pair before it moves, by {explain().method}"
-    reached = total / ours / 1e9 >= RATE and pair <= PAIR_SECONDS
+    reached = total / ours / 1e9 >= RATE and pair <= pair_seconds
     why = "" if pools.is_cuda else "device memory is host memory here, so that figures mean nothing"
     return decided(finding, reached, why)
 
@@ -187,10 +230,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fingerprint = read_fingerprint(device)
     heading = [f"# Batches on {device.description.name}", "", f"`{command}`, Isthmus {fingerprint.isthmus_version}."]
     findings: list[Finding] = []
-    for name, make in (("torch", Pools.of_torch), ("NumPy and DeviceArray", Pools.of_numpy)):
+    kinds: list[tuple[str, Callable[[Pools], Rows], float]] = [
+        ("torch", Pools.of_torch, PAIR_SECONDS),
+        ("NumPy and DeviceArray", Pools.of_numpy, PAIR_SECONDS),
+        ("NumPy and CuPy", Pools.of_cupy, PAIR_SECONDS_OF_CUPY),
+    ]
+    for name, make, most in kinds:
         for to_device in (True, False):
-            case = partial(measure, make=make, name=name, to_device=to_device)
-            findings.append(measured(f"{name}, {'h2d' if to_device else 'd2h'}", BAR, case, pools))
+            case = partial(measure, make=make, name=name, to_device=to_device, pair_seconds=most)
+            findings.append(measured(f"{name}, {'h2d' if to_device else 'd2h'}", bar(most), case, pools))
             print(line(findings[-1]), flush=True)
             if given.output:
                 about = {"command": command, "fingerprint": msgspec.to_builtins(fingerprint)}
