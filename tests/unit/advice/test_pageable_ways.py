@@ -102,3 +102,23 @@ def test_new_memory_without_new_pages_is_kept_all_the_same(
     finding = of(loop(synthetic_traces, seconds("pageable", "d2h", SIZE), new=True, direction="d2h").trace(), run)
     assert "pinned memory that is kept" in finding.change
     assert "new memory" not in finding.cause
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stream", "dry"), [(2e-3, 1, True), (2e-3, 0, False), (50e-3, 1, False), (None, 1, False)]
+)
+def test_streams_that_run_dry_beside_a_blocked_thread_are_named(
+    run: Run, synthetic_traces: ModuleType, kernel: float | None, stream: int, dry: bool
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(STEPS):
+        if kernel is not None:
+            program.kernel(kernel, stream=stream)
+        program.copy(SIZE, 10e-3, kind="pageable", host=HOST, device=DEVICE)
+        program.synchronize()
+        program.kernel(1e-3, stream=stream)
+        program.synchronize()
+    finding = of(program.trace(), run)
+    assert ("run dry" in finding.cause) is dry
+    if dry:
+        assert f"run dry for {STEPS * 8} ms" in finding.cause

@@ -12,9 +12,10 @@ from isthmus.advice.rates import Rates, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import least_gain
 from isthmus.language import say, sentences
 from isthmus.record import BufferNeed, BufferSource, Direction, decimal_bytes, format_rate, format_seconds
-from isthmus.trace import grouped
+from isthmus.trace import UNKNOWN, Integers, grouped, union
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
@@ -34,6 +35,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "uses": leading.rows.size,
         "once": sum(float(way.once[0]) for _, way, _ in found),
         "addresses": "addresses" in scene.trace.knows,
+        "dry": _dry(scene, rows),
+        "span": scene.span_seconds,
         **_new_facts(rates, leading, memory),
     }
     once = np.sum([way.once for _, way, _ in found], axis=0)
@@ -67,6 +70,27 @@ def _new_facts(rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:
     return {"seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain}
 
 
+def _dry(scene: Scene, rows: Integers) -> float:
+    """Seconds in which other streams had nothing left to do because the thread that feeds them was in these calls.
+
+    What of that the copies cost the program is in the gain already.
+    """
+    trace = scene.trace
+    rows = rows[scene.blocking(rows)]
+    kernels, calls = trace.kernels, scene.call(rows)
+    known = (kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(trace.calls))
+    if not rows.size or not known.any():
+        return 0.0
+    thread = np.where(known, trace.calls.thread[np.where(known, kernels.call, 0)], UNKNOWN)
+    fed = known & np.isin(thread, np.unique(trace.calls.thread[calls]))
+    fed &= (kernels.stream != UNKNOWN) & ~np.isin(kernels.stream, np.unique(trace.copies.stream[rows]))
+    at_work = union(scene.moments(kernels.start_ns[fed]), scene.moments(kernels.end_ns[fed]))
+    begin = scene.moments(trace.calls.start_ns[calls])
+    end = begin + scene.lasted(trace.calls, calls)
+    worked = at_work.covered(begin, end)
+    return float(np.maximum(end - begin - worked, 0.0)[worked > 0].sum())
+
+
 def _words(summary: Summary) -> Words:
     title = say("advice.pageable_title", count=summary.calls, size=decimal_bytes(summary.bytes))
     cause, facts = say("advice.pageable_cause"), summary.facts
@@ -76,6 +100,11 @@ def _words(summary: Summary) -> Words:
     if "seen" in facts:
         pages = say("advice.pageable_new_pages", seen=format_rate(facts["seen"]), warm=format_rate(facts["warm"]))
         warmer = say("advice.pageable_warm", time=format_seconds(facts["warm_gain"]))
+    dry = (
+        say("advice.pageable_dry", time=format_seconds(facts["dry"]))
+        if facts["dry"] >= least_gain(facts["span"])
+        else ""
+    )
     changes = {
         "registered": say("advice.pageable_register"),
         "pinned": say("advice.pageable_pin", call=CALLS["pin"][summary.interface]),
@@ -97,7 +126,7 @@ def _words(summary: Summary) -> Words:
     lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept[facts['way']]}-h2d"
     return Words(
         title,
-        sentences([cause, pages]),
+        sentences([cause, pages, dry]),
         sentences([changes[facts["way"]], warmer, either]),
         sentences([once, buffers]),
         way_code(need, way, summary.interface),
