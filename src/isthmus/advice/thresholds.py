@@ -65,6 +65,8 @@ NEW_BUFFERS_SHARE = 0.75
 LEAST_REPEATED_ALLOCATIONS = 4
 # Allocators that cache round up to the next power of two.
 MOST_ROUNDED_UP = 2
+# A copy within the host by all threads of a library takes at least this share of what one thread takes.
+LEAST_OF_SECOND_COPY = 0.2
 # A prefetch that gains this share of what explicit copies would is the change to make.
 PREFETCH_SHARE = 0.25
 # Pinned memory is unused where copies touch less than this share, from so many bytes on; a warning from this share of

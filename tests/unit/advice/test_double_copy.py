@@ -30,6 +30,8 @@ def program(
     pause: float = 5e-6,
     again: bool = True,
     sent: bool = False,
+    second: float = 2 * MEMCPY,
+    beside: float = 0.0,
 ) -> Any:
     """Layers that are swapped out into pinned memory, with or without pageable memory on the way."""
     made = traces.Program()
@@ -40,12 +42,14 @@ def program(
         if not again:
             made.allocate(held, 1e-5, PINNED, site=line)
         copied = seconds(kind, "d2h", SIZE)
+        if beside:
+            made.kernel(copied + beside, stream=1)
         made.copy(SIZE, copied, direction="d2h", kind=kind, host=HOST, device=DEVICE, site=LINE)
         if again:
             made.call("cudaStreamIsCapturing", 1e-6)
             made.own(pause)
             made.allocate(held, 1e-5, PINNED, site=line)
-            made.own(2 * MEMCPY)
+            made.own(second)
         if sent:
             made.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE)
     made.synchronize()
@@ -72,6 +76,12 @@ def test_the_gain_is_the_faster_copy_and_the_second_one(
     assert of(advise([fixed], run)) is None
 
 
+def test_both_copies_beside_work_of_the_device_cost_nothing(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    assert of(advise([program(synthetic_traces, seconds, beside=3 * MEMCPY)], run)) is None
+
+
 def test_a_line_tells_where_sizes_are_not_known(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
 ) -> None:
@@ -82,7 +92,9 @@ def test_a_line_tells_where_sizes_are_not_known(
         assert bool(of(advise([unsized], run))) == there
 
 
-@pytest.mark.parametrize("how", [{"held": 16 * MIB}, {"held": 512 * MIB}, {"pause": 5e-3}, {"sent": True}])
+@pytest.mark.parametrize(
+    "how", [{"held": 16 * MIB}, {"held": 512 * MIB}, {"pause": 5e-3}, {"sent": True}, {"second": 1e-5}]
+)
 def test_other_pinned_memory_is_none_of_the_copys(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], how: dict[str, Any]
 ) -> None:

@@ -137,3 +137,27 @@ def test_one_finding_speaks_of_the_large_copies(run: Run, synthetic_traces: Modu
     planted = (STEPS - 1) * KERNEL
     assert advice.gain_seconds
     assert advice.gain_seconds.median == pytest.approx(planted, rel=0.1)
+
+
+def test_a_loss_that_is_fetched_now_and_then_beside_batches_is_no_fault(run: Run, synthetic_traces: ModuleType) -> None:
+    """Batches go in and a value comes out: each direction has an engine of its own."""
+    program = synthetic_traces.Program()
+    for step in range(STEPS):
+        program.copy(GIB // 4, SAVING / 4, call="cudaMemcpyAsync", stream=SIDE)
+        program.kernel(KERNEL, stream=COMPUTE)
+        if step % EVERY == 0:
+            look(program)
+        program.own(OWN)
+    program.synchronize()
+    assert of(advise([program.trace()], run)) is None
+
+
+def test_a_wait_that_kernels_hide_is_none(run: Run, synthetic_traces: ModuleType) -> None:
+    """The small copy comes late, and the device has been given enough to do."""
+    program = synthetic_traces.Program()
+    for _ in range(STEPS):
+        save(program)
+        program.copy(4, 8e-6, direction="d2h", call="cudaMemcpyAsync", stream=2)
+        program.kernel(1.5 * SAVING, stream=COMPUTE)
+        program.synchronize("cudaStreamSynchronize")
+    assert of(advise([program.trace()], run)) is None

@@ -7,7 +7,7 @@ from isthmus.advice.rates import Rates, saved
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, MOST_ROUNDED_UP
+from isthmus.advice.thresholds import LEAST_OF_SECOND_COPY, LONGEST_BURST_GAP_SECONDS, MOST_ROUNDED_UP
 from isthmus.language import say
 from isthmus.record import decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, memory_index, own_frame, vendors
@@ -24,19 +24,24 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     # Rounded up, as allocators do.
     alike = np.where(held > 0, (held >= sizes) & (held <= MOST_ROUNDED_UP * sizes), _of_its_line(scene, rows, pins))
     again = _right_after(scene, rows, pins) & alike
-    rows, pins = rows[again], pins[again]
+    if not again.any():
+        return None
+    # Who only gets memory goes on at once; several threads copy faster than one, but not by any factor.
+    second, own = rates.memcpy(sizes), scene.own_time_after(pins)
+    again &= own >= LEAST_OF_SECOND_COPY * second[:, 0]
+    rows, pins, sizes, second, own = rows[again], pins[again], sizes[again], second[again], own[again]
     if not rows.size:
         return None
-    sizes = scene.trace.copies.bytes[rows]
     fetched = saved(scene.cost(rows, rates), rates.copy("pinned", "d2h", sizes), scene.exposed(rows))
-    # The memory is got as before; what a thread of its own does after that has to hold the copy.
-    own = np.minimum(scene.own_time_after(pins)[:, np.newaxis], rates.memcpy(sizes))
-    gains = fetched + own
+    # The memory is got as before. Beside work of a device, the second copy costs the program nothing.
+    begin = scene.moments(scene.trace.calls.end_ns[pins])
+    spared = np.minimum(scene.own_time(begin, begin + own)[:, np.newaxis], second)
+    gains = fetched + spared
     useful = gains[:, 0] > 0
     if not useful.any():
         return None
-    facts = {"again": float(own[useful, 0].sum())}
-    bound = scene.exposed_together(rows[useful]) + float(own[useful, 2].sum())
+    facts = {"again": float(spared[useful, 0].sum())}
+    bound = scene.exposed_together(rows[useful]) + float(spared[useful, 2].sum())
     return Draft("copies", rows[useful], gains[useful], bound=bound, facts=facts)
 
 
