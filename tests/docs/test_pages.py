@@ -37,7 +37,7 @@ def commands_in(page: Path) -> Iterator[list[str]]:
     """Every `isthmus ...` that stands as a line of a block, as words without comments."""
     for _, block in _BLOCK.findall(page.read_text("utf-8")):
         for line in block.replace("\\\n", " ").splitlines():
-            if found := re.match(r"\s*(?:\$ )?(?:\S*mpirun .*?|srun .*?)?isthmus (?!transfer table)(.*)", line):
+            if found := re.match(r"\s*(?:\$ )?(?:\S*mpirun .*?|srun .*?)?isthmus (.*)", line):
                 yield shlex.split(found[1].partition(" | ")[0].partition(" > ")[0], comments=True)
 
 
