@@ -46,6 +46,7 @@ class ClRequest final : public Request {
   private:
     // As far as OpenCL tells.
     std::optional<Reason> why_not_queue();
+    bool has_no_link() const;
     bool is_plain_buffer() const;
 
     const ClCopy copy_;
@@ -89,6 +90,14 @@ std::optional<Reason> ClRequest::why_not_queue() {
     return std::nullopt;
 }
 
+// The driver of a device that works in the host's memory copies once, and so would the library.
+bool ClRequest::has_no_link() const {
+    using opencl::value_of;
+    const auto type = value_of<opencl::Flags>(*cl_, device_, opencl::device_type).value_or(0);
+    return (type & opencl::device_type_cpu) != 0 ||
+           value_of<opencl::Bool>(*cl_, device_, opencl::device_host_unified_memory).value_or(0) != 0;
+}
+
 // What is not is the driver's matter, errors among it.
 bool ClRequest::is_plain_buffer() const {
     // Objects of one driver begin alike (cl_khr_icd): a loader would call at what stands in anything else.
@@ -112,6 +121,7 @@ std::optional<Reason> ClRequest::why_not(const Options& options, Ledger& ledger)
     cl_ = &programs_opencl();
     if ((copy_.count == 0) != (copy_.list == nullptr) || copy_.host == 0) return Reason::not_pageable;
     if (auto reason = why_not_queue()) return reason;
+    if (!options.eager && has_no_link()) return Reason::small;
     ClHoldings& holdings = ClHoldings::of_process();
     auto found = holdings.session(context_, device_, options);
     if (!found.ok()) {

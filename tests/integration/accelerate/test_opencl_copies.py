@@ -67,11 +67,19 @@ def test_copies_are_compared_with_the_driver_s(program: Program, tmp_path: Path)
     assert counts.wrong == 0
 
 
-@pytest.mark.parametrize("options", ["eager,budget=0", "eager,budget=2097152,threads=1", "sample=2,min=1"])
+@pytest.mark.parametrize("options", ["eager,budget=0", "eager,budget=2097152,threads=1", "eager,sample=2,min=1"])
 def test_other_options_change_nothing_that_a_program_sees(program: Program, options: str, tmp_path: Path) -> None:
     told, counts = program.accelerated(REACHES[0], tmp_path, options)
     assert told.endswith("wrong: 0\n")
     assert counts.left["failed"] == (0, 0)
+
+
+def test_a_device_that_works_in_the_hosts_memory_keeps_its_driver(program: Program, tmp_path: Path) -> None:
+    """PoCL copies once, and so would the library, after its own start."""
+    told, counts = program.accelerated(REACHES[0], tmp_path, "min=4096")
+    assert told.endswith("wrong: 0\n")
+    assert counts.moved == []
+    assert counts.left["small"][0] > 0
 
 
 def test_small_copies_are_passed_on_unseen(program: Program, tmp_path: Path) -> None:
