@@ -1,12 +1,15 @@
 """What tracing adds to a program: loops of equal copies, and steps with a kernel, traced and untraced in turns."""
 
 import random
+import shutil
+import statistics
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 from finding import Finding, decided
-from trace_programs import Case, Programs
+from trace_programs import SOURCES, Case, Programs, output_of, read_said
 from transfer_turns import Contender, take_turns
 
 from isthmus.record import KIB, MIB, format_bytes, format_seconds
@@ -54,6 +57,9 @@ LOOPS = (
     Loop(600, 16 * MIB, waits=False, pinned=True),
 )
 STEPS = 2000
+# Launches are judged by the median of so many pairs of runs, one right after the other.
+LAUNCHES, PAIRS = SOURCES / "torch_launches.py", 15
+LAUNCHES_BAR = f"<= {100 * MOST_SHARE:g} % longer by the median of {PAIRS} pairs, and not longer than under nsys"
 
 
 def cases() -> dict[str, Case]:
@@ -73,7 +79,11 @@ def cases() -> dict[str, Case]:
         for loop in LOOPS
     }
     steps = partial(measure_overhead, words="steps with a kernel", count=STEPS, arguments=(STEPS,), tiny=False)
-    return {**loops, "overhead-steps": Case(SHARE_BAR, steps, (PROGRAM,))}
+    return {
+        **loops,
+        "overhead-steps": Case(SHARE_BAR, steps, (PROGRAM,)),
+        "overhead-launches": Case(LAUNCHES_BAR, measure_launches),
+    }
 
 
 def measure_overhead(programs: Programs, words: str, count: int, arguments: Sequence[object], tiny: bool) -> Finding:
@@ -105,3 +115,44 @@ def judged_overhead(finding: Finding, tiny: bool) -> Finding:
         f"{(after - before) * 1e6:+.2f} us, {100 * share:+.1f} %"
     )
     return decided(finding, after - before <= MOST_SECONDS if tiny else share <= MOST_SHARE)
+
+
+def measure_launches(programs: Programs) -> Finding:
+    """A launch-bound loop of torch: plain, traced, and under nsys where that is installed, in turns."""
+    finding = Finding("tracing a loop of launches", LAUNCHES_BAR)
+    plain = [sys.executable, str(LAUNCHES)]
+    under_nsys = ["nsys", "profile", "--trace=cuda", "--force-overwrite=true", "-o", str(programs.scratch / "launches")]
+
+    def untraced(_: int) -> float:
+        return read_said(output_of(plain)).seconds
+
+    def traced(_: int) -> float:
+        output, trace = programs.traced_output("launches", plain)
+        trace.unlink()
+        return read_said(output).seconds
+
+    def by_nsys(_: int) -> float:
+        lines = output_of([*under_nsys, *plain]).splitlines()
+        return read_said(next((line for line in lines if line.startswith("{")), "")).seconds
+
+    contenders = [Contender(UNTRACED, untraced, lambda: ""), Contender(TRACED, traced, lambda: "")]
+    if shutil.which("nsys"):
+        contenders.append(Contender("nsys", by_nsys, lambda: ""))
+    finding.turns = take_turns(contenders, 0.0, random.Random(0), least_rounds=PAIRS)
+    return judged_launches(finding)
+
+
+def judged_launches(finding: Finding) -> Finding:
+    """The finding with its verdict: by how much each way was slower than the plain run of its round."""
+    samples = finding.turns.samples
+    if not all(samples.get(name) for name in (UNTRACED, TRACED)):
+        finding.why_not = "the program failed"
+        return decided(finding, False)
+    shares = {
+        name: statistics.median(after / before - 1 for before, after in zip(samples[UNTRACED], of, strict=False))
+        for name, of in samples.items()
+        if name != UNTRACED and of
+    }
+    finding.said["shares"] = shares
+    finding.measured = ", ".join(f"{name} {100 * share:+.1f} %" for name, share in shares.items())
+    return decided(finding, shares[TRACED] <= MOST_SHARE and shares[TRACED] <= shares.get("nsys", MOST_SHARE))

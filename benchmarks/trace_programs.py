@@ -74,6 +74,11 @@ class Programs:
         self._given_run = run
         self._kept = kept
 
+    @property
+    def scratch(self) -> Path:
+        """Where programs are built, and what they write may lie."""
+        return self._scratch
+
     @cached_property
     def run(self) -> Path:
         """The run file that was named, or one measured now, which takes a minute or two."""

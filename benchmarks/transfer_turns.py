@@ -58,8 +58,10 @@ def timed(work: Callable[[], object], repeats: int = 1) -> float:
     return (time.perf_counter() - begin) / repeats
 
 
-def take_turns(contenders: Sequence[Contender], seconds: float, order: random.Random) -> Turns:
-    """Check every contender, and let them take turns until the time is up, LEAST_SAMPLES rounds at the least.
+def take_turns(
+    contenders: Sequence[Contender], seconds: float, order: random.Random, least_rounds: int = LEAST_SAMPLES
+) -> Turns:
+    """Check every contender, and let them take turns until the time is up, so many rounds at the least.
 
     The check is the first warm-up; a round that is not kept is the second. What fails is left out with its reason, and
     what is far behind has ROUNDS_OF_FAR samples. Each run begins when no thread of the process is at work any more.
@@ -75,7 +77,7 @@ def take_turns(contenders: Sequence[Contender], seconds: float, order: random.Ra
             turns.samples[contender.name] = []
     begin = time.monotonic()
     for number in range(1, MOST_ROUNDS + 1):
-        if number > LEAST_SAMPLES and time.monotonic() - begin > seconds:
+        if number > least_rounds and time.monotonic() - begin > seconds:
             break
         names = [name for name in ready if name not in turns.left_out]
         if names and number > ROUNDS_OF_FAR:

@@ -185,6 +185,29 @@ def test_a_program_that_cannot_be_traced_misses_the_bar(module: ModuleType) -> N
     assert import_module("trace_overhead").judged_overhead(finding, tiny=False).met is False
 
 
+@pytest.mark.parametrize(
+    ("traced", "nsys", "met"),
+    [
+        ([1.04] * 15, [1.1] * 15, True),
+        ([1.06] * 15, [1.1] * 15, False),
+        ([1.04] * 15, [1.03] * 15, False),
+        ([1.04], [], True),
+    ],
+)
+def test_launches_are_judged_by_pairs_and_against_nsys(
+    module: ModuleType, traced: list[float], nsys: list[float], met: bool
+) -> None:
+    """However the machine drifts from one round to the next."""
+    finding = module.Finding("launches", "bar")
+    drift = [1.0 + place for place in range(len(traced))]
+    finding.turns.samples = {
+        "untraced": drift,
+        "traced": [each * share for each, share in zip(drift, traced, strict=True)],
+        "nsys": [each * share for each, share in zip(drift, nsys, strict=False)],
+    }
+    assert import_module("trace_overhead").judged_launches(finding).met is met
+
+
 def test_five_gains_of_six_are_enough(module: ModuleType) -> None:
     problems = import_module("trace_problems")
     assert module
