@@ -16,6 +16,7 @@ from isthmus.report.trace.lanes import timeline
 from isthmus.trace import Trace, direction_index, union
 
 _MOST_SHORT = 5
+_OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # In a terminal, of those that gain most.
 _MOST_SHOWN = 3
 # The library whose code says most to the author of a program with frames in it.
@@ -182,7 +183,10 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
         where = say("advice_report.at", place=place.place, time=format_seconds(place.seconds))
         if others:
             where = sentences([where, say("advice_report.at_others", count=len(others))])
-    code = lines_for(finding.lines, library if lines_for(finding.lines, library) else "cuda")
+    # CUDA's say nothing to the author of a program of Python.
+    code = lines_for(finding.lines, library)
+    if not code and library not in (*_PACKAGES, "opencl"):
+        code = lines_for(finding.lines, "cuda")
     if code:
         yield Code(where or say("advice_report.snippet", language=library), code, where="terminal")
     elif where:
@@ -195,8 +199,9 @@ def _language_of(traces: Sequence[Trace]) -> str | None:
     named = (name for name, path in _PACKAGES.items() if any(path.search(frame) for frame in frames))
     if (library := next(named, None)) is not None:
         return library
-    if traces and all(trace.maker == "kineto" for trace in traces):
-        return "torch"
+    makers = {trace.maker for trace in traces}
+    if len(makers) == 1 and (by_maker := _OF_MAKERS.get(makers.pop())) is not None:
+        return by_maker
     return "isthmus" if any(".py:" in frame for frame in frames) else None
 
 

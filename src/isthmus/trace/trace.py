@@ -11,7 +11,7 @@ from typing import Literal
 from isthmus.errors import as_text
 from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals
 
-Maker = Literal["isthmus", "nsys", "kineto"]
+Maker = Literal["isthmus", "nsys", "kineto", "xla"]
 # What a trace may hold beyond the copies themselves.
 Knowledge = Literal[
     "calls",  # which call of the driver or the runtime made a copy, by which thread, and how long it took

@@ -59,6 +59,8 @@ VENDORS = (
             r"ur(QueueFinish|EventWait)|ze(\w+HostSynchronize|CommandQueueSynchronize)|pi(QueueFinish|EventsWait)"
         ),
     ),
+    # As its profiler names calls of the driver; who waits is not told.
+    Vendor("XLA", re.compile(r"Memcpy[HD]2"), re.compile(r"Memcpy(H2D|D2H)"), re.compile(r"\w*"), _NEVER),
     Vendor(
         "OpenCL",
         re.compile(r"cl[A-Z]"),

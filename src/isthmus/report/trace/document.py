@@ -20,7 +20,12 @@ from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Maker, Trace, 
 # Kernels and calls that take longest are named; the rest is one line.
 _MOST_NAMES = 20
 _MOST_PROCESSES = 32
-_MAKERS: Mapping[Maker, str] = {"isthmus": "isthmus trace", "nsys": "Nsight Systems", "kineto": "torch.profiler"}
+_MAKERS: Mapping[Maker, str] = {
+    "isthmus": "isthmus trace",
+    "nsys": "Nsight Systems",
+    "kineto": "torch.profiler",
+    "xla": "XLA's profiler",
+}
 # Between the frames of a site, the innermost first.
 _CALLED_FROM = " < "
 

@@ -37,9 +37,10 @@ _ENDS = frozenset({"end_map", "end_array"})
 _SECTIONS = frozenset({"traceEvents", "deviceProperties", "distributedInfo"})
 _OF_EVENTS = {"ph", "cat", "name", "pid", "tid", "ts", "dur"}
 _OF_ARGUMENTS = {"device", "stream", "correlation", "bytes", "size", "src", "dst", "kind"}
+_OF_XLA = {"correlation_id", "memcpy_details"}
 _OF_PEER_COPIES = {"fromDevice", "inDevice", "toDevice"}
 _OF_THE_REST = {"labels", "id", "rank", "schemaVersion"}
-_WANTED = frozenset(_OF_EVENTS | _OF_ARGUMENTS | _OF_PEER_COPIES | _OF_THE_REST)
+_WANTED = frozenset(_OF_EVENTS | _OF_ARGUMENTS | _OF_XLA | _OF_PEER_COPIES | _OF_THE_REST)
 
 
 class Item(NamedTuple):

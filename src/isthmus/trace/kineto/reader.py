@@ -43,7 +43,7 @@ def read_kineto(path: Path) -> Trace:
     notes = (*items.notes, *_notes(records, without_bytes, whole=not items.notes))
     return Trace(
         path=path,
-        maker="kineto",
+        maker="xla" if records.xla.devices else "kineto",
         version=str(version) if isinstance(version, int) else "",
         processes=_processes(records),
         devices=records.devices,

@@ -1,6 +1,7 @@
 """Collects what the torch profiler recorded of accelerators, in columns of 64 bits each."""
 
 from array import array
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ import numpy as np
 from isthmus.trace.columns import UNKNOWN, Integers, direction_index
 from isthmus.trace.kineto.copies import direction_of_kind, ends_of
 from isthmus.trace.kineto.items import Item, shown
+from isthmus.trace.kineto.xla import XlaProcesses, details_of
 from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER, call_name
 
 _WHEN = ("start_ns", "end_ns")
@@ -79,6 +81,7 @@ class Records:
         # Those that are labelled as processes, where others are devices.
         self.host_pids: dict[int, None] = {}
         self.devices: dict[int, str] = {}
+        self.xla = XlaProcesses()
         self.rank: int | None = None
         # Lines of Python, and operators of torch, that calls were made in.
         self.frames = Table(FRAMES)
@@ -121,8 +124,9 @@ class Records:
             self.rank = None if rank == UNKNOWN else rank
         elif fields.get("ph") == "M":
             self._add_label(item)
-        elif fields.get("ph") == "X" and isinstance(category := fields.get("cat"), str):
-            adder = self._adders.get(category.lower())
+        elif fields.get("ph") == "X":
+            category = fields.get("cat")
+            adder = self._adders.get(category.lower()) if isinstance(category, str) else self._adder_of_xla(item)
             if adder is not None:
                 if (when := _when(item)) is None:
                     self.without_time += 1
@@ -134,7 +138,8 @@ class Records:
         if pid == UNKNOWN or max(len(self.process_names), len(self.host_pids)) >= _MOST_PROCESSES:
             return
         if item.fields.get("name") == "process_name":
-            self.process_names[pid] = _text(item.arguments.get("name"))
+            self.process_names[pid] = name = _text(item.arguments.get("name"))
+            self.xla.add(pid, name)
         elif item.fields.get("name") == "process_labels" and item.arguments.get("labels") == "CPU":
             self.host_pids[pid] = None
 
@@ -146,6 +151,33 @@ class Records:
         if direction == direction_index("d2d") and begin != end and UNKNOWN not in {begin, end}:
             direction = direction_index("peer")
         self.copies.add(start_ns, end_ns, *_where(item), _bytes(item), direction, source, destination)
+
+    def _adder_of_xla(self, item: Item) -> Callable[[Item, int, int], None] | None:
+        """What takes an event without a category: only traces of XLA have such of devices and of calls to them."""
+        if "correlation_id" not in item.arguments:
+            return None
+        pid = _number(item.fields.get("pid"))
+        if pid in self.xla.devices:
+            return self._add_on_xla_device
+        return self._add_xla_call if pid in self.xla.hosts else None
+
+    def _add_on_xla_device(self, item: Item, start_ns: int, end_ns: int) -> None:
+        # Streams are threads.
+        stream = _number(item.fields.get("tid"))
+        where = (self.xla.devices[_number(item.fields.get("pid"))], stream, _counted(item, "correlation_id"))
+        name = _text(item.fields.get("name"))
+        if (details := details_of(item)) is None:
+            self.kernels.add(start_ns, end_ns, *where, 0, self._name(name))
+            return
+        count, *kinds = details
+        self.copies.add(start_ns, end_ns, *where, min(count, MOST_BYTES), ends_of(name).direction, *kinds)
+
+    def _add_xla_call(self, item: Item, start_ns: int, end_ns: int) -> None:
+        pid, thread = _number(item.fields.get("pid")), self._thread(item)
+        if len(self.host_pids) < _MOST_PROCESSES:
+            self.host_pids[pid] = None
+        name = self._name(_text(item.fields.get("name")))
+        self.calls.add(start_ns, end_ns, pid, thread, _counted(item, "correlation_id"), name, *[UNKNOWN] * 3)
 
     def _add_memset(self, item: Item, start_ns: int, end_ns: int) -> None:
         if (count := _bytes(item)) == UNKNOWN:
@@ -226,11 +258,15 @@ def _where(item: Item) -> tuple[int, int, int]:
 def _bytes(item: Item) -> int:
     """Bytes moved, which calls of ROCm tell as text; UNKNOWN where nothing tells."""
     for key in ("bytes", "size"):
-        value = item.arguments.get(key)
-        count = _decimal(value) if isinstance(value, str) else _number(value)
-        if count != UNKNOWN:
+        if (count := _counted(item, key)) != UNKNOWN:
             return count if count <= MOST_BYTES else UNKNOWN
     return UNKNOWN
+
+
+def _counted(item: Item, key: str) -> int:
+    """A number that may stand there as text."""
+    value = item.arguments.get(key)
+    return _decimal(value) if isinstance(value, str) else _number(value)
 
 
 def _address(value: object) -> int:

@@ -1,0 +1,51 @@
+"""What traces of XLA's profiler, which JAX and TensorFlow write, say by other words in the same format.
+
+Their events have no category: what a device did is in a process of that name, a stream a thread, and details of a copy
+are a text, ``kind_src:pinned kind_dst:device size:16777216 dest:0 async:1``.
+"""
+
+import re
+from typing import NamedTuple
+
+from isthmus.trace.columns import UNKNOWN, memory_index
+from isthmus.trace.kineto.items import Item
+
+_DEVICE = re.compile(r"/device:\w+:(\d+)")
+_HOST = "/host:CPU"
+_DETAIL = re.compile(r"(\w+):(\S+)")
+_MEMORY = {kind: memory_index(kind) for kind in ("pageable", "pinned", "device", "managed")}
+_MOST_DEVICES = 1000
+
+
+class Details(NamedTuple):
+    """What is told of a copy; UNKNOWN where it is not."""
+
+    bytes: int
+    source: int
+    destination: int
+
+
+class XlaProcesses:
+    """Which processes of a trace are devices of XLA, and which is its host's."""
+
+    def __init__(self) -> None:
+        self.devices: dict[int, int] = {}
+        self.hosts: set[int] = set()
+
+    def add(self, pid: int, name: str) -> None:
+        """Keep what the name of a process says, if anything."""
+        if name == _HOST:
+            self.hosts.add(pid)
+        elif (match := _DEVICE.fullmatch(name)) and len(self.devices) < _MOST_DEVICES and len(match[1]) < 10:
+            self.devices[pid] = int(match[1])
+
+
+def details_of(item: Item) -> Details | None:
+    """The details of a copy; None where the event is none."""
+    text = item.arguments.get("memcpy_details")
+    if not isinstance(text, str):
+        return None
+    told = dict(_DETAIL.findall(text))
+    size = told.get("size", "")
+    count = int(size) if size.isascii() and size.isdecimal() and len(size) < 20 else UNKNOWN
+    return Details(count, *(_MEMORY.get(told.get(key, ""), UNKNOWN) for key in ("kind_src", "kind_dst")))
