@@ -13,14 +13,22 @@ Status invalid(std::string what) {
     return {Code::invalid_argument, std::move(what)};
 }
 
-std::string name_of(const char* side, std::size_t layer, std::size_t layers) {
-    return layers == 1 ? std::string(side) : std::string(side) + " of layer " + std::to_string(layer);
-}
+// What errors call one side of a layer.
+struct Name {
+    const char* side;
+    std::size_t layer, layers;
 
-Status check_array(const ArrayView& array, const std::string& name) {
-    if (array.shape.empty()) return invalid("the " + name + " has no dimension, and rows are those of the first one");
+    std::string text() const {
+        return layers == 1 ? std::string(side) : std::string(side) + " of layer " + std::to_string(layer);
+    }
+};
+
+Status check_array(const ArrayView& array, const Name& name) {
+    if (array.shape.empty()) {
+        return invalid("the " + name.text() + " has no dimension, and rows are those of the first one");
+    }
     if (array.strides_bytes.size() != array.shape.size()) {
-        return invalid("the " + name + " has " + std::to_string(array.shape.size()) + " dimensions and " +
+        return invalid("the " + name.text() + " has " + std::to_string(array.shape.size()) + " dimensions and " +
                        std::to_string(array.strides_bytes.size()) + " strides");
     }
     return {};
@@ -40,7 +48,7 @@ bool alike(const ArrayView& one, const ArrayView& other) {
            std::equal(one.strides_bytes.begin() + 1, one.strides_bytes.end(), other.strides_bytes.begin() + 1);
 }
 
-Result<RowArray> place(const ArrayView& array, const ArrayPieces::Placement& row, const std::string& name,
+Result<RowArray> place(const ArrayView& array, const ArrayPieces::Placement& row, const Name& name,
                        bool has_addresses) {
     RowArray placed;
     const bool by_handle = !has_addresses && array.side == Side::device;
@@ -53,7 +61,7 @@ Result<RowArray> place(const ArrayView& array, const ArrayPieces::Placement& row
     if (placed.rows > 0 &&
         (pitch == PTRDIFF_MIN || __builtin_mul_overflow(placed.rows - 1, std::size_t(std::abs(pitch)), &reach) ||
          __builtin_add_overflow(reach, row.span_bytes, &reach) || reach > PTRDIFF_MAX)) {
-        return invalid("the size of the " + name + " overflows 63 bits");
+        return invalid("the size of the " + name.text() + " overflows 63 bits");
     }
     return placed;
 }
@@ -109,8 +117,10 @@ Result<RowGeometry> RowGeometry::of(const RowCopy& copy, bool has_addresses) {
     RowGeometry geometry;
     geometry.layers.reserve(to.size());
     for (std::size_t i = 0; i < to.size(); ++i) {
-        ISTHMUS_TRY(check_array(to[i], name_of("destination", i, to.size())));
-        ISTHMUS_TRY(check_array(from[i], name_of("source", i, to.size())));
+        const Name destination_name{"destination", i, to.size()};
+        const Name source_name{"source", i, to.size()};
+        ISTHMUS_TRY(check_array(to[i], destination_name));
+        ISTHMUS_TRY(check_array(from[i], source_name));
         if (i == 0 || !alike(to[i], to[i - 1]) || !alike(from[i], from[i - 1])) {
             auto pieces = ArrayPieces::of(row_of(to[i]), row_of(from[i]));
             if (!pieces.ok()) {
@@ -129,9 +139,8 @@ Result<RowGeometry> RowGeometry::of(const RowCopy& copy, bool has_addresses) {
                 {pieces.value().extent, std::move(pieces.value().destination), std::move(pieces.value().source)});
         }
         const RowContent& content = geometry.contents.back();
-        ISTHMUS_TRY_ASSIGN(destination,
-                           place(to[i], content.destination, name_of("destination", i, to.size()), has_addresses));
-        ISTHMUS_TRY_ASSIGN(source, place(from[i], content.source, name_of("source", i, to.size()), has_addresses));
+        ISTHMUS_TRY_ASSIGN(destination, place(to[i], content.destination, destination_name, has_addresses));
+        ISTHMUS_TRY_ASSIGN(source, place(from[i], content.source, source_name, has_addresses));
         geometry.destination_rows = i == 0 ? destination.rows : std::min(geometry.destination_rows, destination.rows);
         geometry.source_rows = i == 0 ? source.rows : std::min(geometry.source_rows, source.rows);
         geometry.layers.push_back({destination, source, geometry.contents.size() - 1});

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/pages.hpp"
 
@@ -50,12 +49,23 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
     return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
 }
 
+Result<KnownMemory> identify(Device& device, std::uintptr_t address, LastKnown::Said* last) {
+    if (last != nullptr && last->memory.begin <= address && address < last->memory.end) {
+        KnownMemory known = last->memory;
+        if (known.kernel_address != 0) known.kernel_address += address - last->address;
+        return known;
+    }
+    ISTHMUS_TRY_ASSIGN(known, device.identify(address));
+    if (last != nullptr) *last = {address, known};
+    return known;
+}
+
 // Pageable, pinned, managed or device.
-Result<Found> find(Device& device, const End& end, const char* name, bool kinds) {
+Result<Found> find(Device& device, const End& end, const char* name, bool kinds, LastKnown::Said* last) {
     const bool said_device = end.side == Side::device;
     if (said_device && (!kinds || !has_addresses(device))) return Found{MemoryKind::device, false};
     if (end.side == Side::host && !kinds) return Found{};
-    ISTHMUS_TRY_ASSIGN(known, device.identify(end.address));
+    ISTHMUS_TRY_ASSIGN(known, identify(device, end.address, last));
     if (known.kind == MemoryKind::device) {
         const std::string owner =
             device.info().backend == "host" ? "host" : device.info().backend + ":" + std::to_string(known.device);
@@ -129,13 +139,14 @@ Status check_readable(const End& end, const std::string& name) {
                        " bytes of it: it was freed, is shorter, or belongs to a library that the driver does not know");
 }
 
-Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds) {
+Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds, LastKnown* last) {
     if (!has_addresses(device) && !destination.side && !source.side) {
         return Status(Code::invalid_argument,
                       "buffers of OpenCL have no addresses: say which side of the copy is on the device");
     }
-    ISTHMUS_TRY_ASSIGN(destination_found, find(device, destination, "destination", kinds));
-    ISTHMUS_TRY_ASSIGN(source_found, find(device, source, "source", kinds));
+    ISTHMUS_TRY_ASSIGN(destination_found,
+                       find(device, destination, "destination", kinds, last != nullptr ? &last->destination : nullptr));
+    ISTHMUS_TRY_ASSIGN(source_found, find(device, source, "source", kinds, last != nullptr ? &last->source : nullptr));
     MemoryKind to = destination_found.kind;
     MemoryKind from = source_found.kind;
     if (!destination.side && is_pageable(to)) ISTHMUS_TRY(check_readable(destination, "destination"));

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "backend/device.hpp"
 #include "backend/region.hpp"
 
 namespace isthmus {
 
 class Device;
-struct KnownMemory;
 
 enum class Route { h2d, d2h, d2d, h2h };
 
@@ -51,12 +51,22 @@ struct Ends {
     MemoryKind host_kind() const { return route == Route::h2d ? source : destination; }
 };
 
+// What the driver last said of each side, of copies that are looked at one after the other: of what lies in the same
+// allocation it is not asked again.
+struct LastKnown {
+    struct Said {
+        std::uintptr_t address = 0;  // what it was asked about
+        KnownMemory memory;
+    };
+    Said destination, source;
+};
+
 // Asks the driver about a side whose caller does not say where it is, and about both if `kinds` is set: without, the
 // host's memory counts as pageable, and what is said to be on the device is believed. Managed memory counts as the
 // device's, unless the other side is on the device. Fails with invalid_argument for memory of another device, unless
 // the other side is memory of this one, for what is not where the caller says, and for what reaches beyond its
 // allocation.
-Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds);
+Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds, LastKnown* last = nullptr);
 
 // Fails with invalid_argument where so many bytes reach beyond the device's or managed memory that `known` is of.
 // Mappings that follow one another are one array's where a program maps them one by one.

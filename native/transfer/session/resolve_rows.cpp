@@ -23,6 +23,7 @@ Status invalid(std::string what) {
 Result<std::vector<Ends>> ends_of(Device& device, const RowCopy& copy, const RowGeometry& geometry) {
     std::vector<Ends> ends;
     ends.reserve(geometry.layers.size());
+    LastKnown last;
     for (std::size_t i = 0; i < geometry.layers.size(); ++i) {
         const RowLayer& layer = geometry.layers[i];
         const RowContent& content = geometry.content(layer);
@@ -31,7 +32,7 @@ Result<std::vector<Ends>> ends_of(Device& device, const RowCopy& copy, const Row
         };
         auto found =
             isthmus::ends_of(device, end(layer.destination, copy.destination.arrays[i], content.destination.span_bytes),
-                             end(layer.source, copy.source.arrays[i], content.source.span_bytes), true);
+                             end(layer.source, copy.source.arrays[i], content.source.span_bytes), true, &last);
         if (!found.ok()) {
             Status status = found.take_status();
             return geometry.layers.size() == 1 ? std::move(status) : std::move(status).in("layer " + std::to_string(i));
@@ -140,6 +141,7 @@ bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends
     if (!reached || is_long_row(geometry.row_bytes)) return false;
     PieceRule asked;
     asked.to_device = route == Route::h2d;
+    asked.pageable = false;
     asked.apart_on_host = asked.apart_on_device = asked.scattered = true;
     asked.width_bytes = geometry.row_bytes;
     asked.pieces = count * ends.size();

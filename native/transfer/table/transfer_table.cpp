@@ -91,7 +91,7 @@ const PieceRule* TransferTable::piece(const PieceRule& asked) const {
 KernelBlocks TransferTable::kernel_blocks(const LinkReading& link) const {
     KernelBlocks blocks = KernelBlocks::for_link(link);
     for (const KernelRule& rule : kernels) (rule.to_device ? blocks.to_device : blocks.to_host) = rule.blocks;
-    blocks.on_device = KernelBlocks::gathering(std::max(blocks.to_device, blocks.to_host));
+    blocks.on_device = KernelBlocks::gathering(std::min(blocks.to_device, blocks.to_host));
     return blocks;
 }
 

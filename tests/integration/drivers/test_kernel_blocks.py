@@ -85,15 +85,15 @@ ALL = 16
 
 
 @pytest.mark.parametrize(
-    ("link", "blocks"),
-    [("1 16 5 16", 2), ("4 16 4 16", 2), ("3 4 3 4", 2), ("6 16 6 16", 4), ("", ALL)],
+    ("link", "to_device", "to_host"),
+    [("1 16 5 16", 4, 2), ("4 16 4 16", 2, 2), ("3 4 3 4", 2, 2), ("6 16 6 16", 8, 4), ("", ALL, ALL)],
     ids=["generation 5, asleep", "generation 4", "narrow", "generation 6", "unknown"],
 )
 def test_kernels_take_what_fills_the_link_and_copies_within_the_device_all_of_it(
-    copies: Copies, link: str, blocks: int
+    copies: Copies, link: str, to_device: int, to_host: int
 ) -> None:
     found = copies(link=link)
-    for direction in ("h2d", "d2h"):
+    for direction, blocks in (("h2d", to_device), ("d2h", to_host)):
         _, explained, launched, threads, text = found[direction]
         assert (explained or ALL, launched, threads) == (blocks, blocks, 1024)
         assert (f"kernel of {explained} blocks" in text) == (explained > 0)

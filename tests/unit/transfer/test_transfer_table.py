@@ -306,7 +306,7 @@ def test_a_device_with_a_table_of_its_own_has_it(name: str) -> None:
     shared = _native.default_transfer_table("cuda")
     assert own.buffers != shared.buffers
     assert own.buffer("h2d", 1 << 20)["method"] == "staged"
-    assert own.kernels == [{"direction": "h2d", "blocks": 2}, {"direction": "d2h", "blocks": 2}]
+    assert own.kernels == [{"direction": "h2d", "blocks": 4}, {"direction": "d2h", "blocks": 2}]
     # Only CUDA's devices: elsewhere the name says nothing of the way that copies take.
     assert _native.default_transfer_table("opencl", name).text() == _native.default_transfer_table("opencl").text()
 

@@ -1,0 +1,104 @@
+"""Which functions of the driver a copy of rows calls, by the number of layers, and how they are allocated."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_HERE = Path(__file__).resolve()
+
+# What the rules for pageable memory say is not for these copies.
+TABLE = "\n".join(
+    ["isthmus transfer table 1", "origin test"]
+    + [f"buffer direction={direction} from=0 method=driver seconds=1" for direction in ("h2d", "d2h")]
+    + [
+        f"pieces direction={direction} memory={memory} apart=both layout=scattered width=256 count=256 "
+        f"method={method} seconds=1"
+        for direction in ("h2d", "d2h")
+        for memory, method in (("pageable", "pack_threads threads=1"), ("pinned", "kernel"))
+    ]
+    + ["end", ""]
+)
+
+PROGRAM = """
+import ctypes, json, sys
+import numpy as np
+import isthmus
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.fake_recorded_calls.restype = ctypes.c_char_p
+session = isthmus.Session("cuda:0", table=sys.argv[1])
+context = ctypes.c_void_p()
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+LAYERS, ROWS, WIDTH = 8, 64, 256
+
+def pinned(*shape):
+    address, size = ctypes.c_void_p(), int(np.prod(shape))
+    assert driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(size), 0) == 0
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address.value)).reshape(shape)
+
+def there(*shape):
+    return session.empty(shape, np.uint8)
+
+def alone(make):
+    return [make(ROWS, WIDTH) for _ in range(LAYERS)]
+
+def together(make):
+    whole = make(LAYERS, ROWS, WIDTH)
+    return [whole[layer] for layer in range(LAYERS)]
+
+to_rows, from_rows = np.arange(0, ROWS, 2), np.arange(ROWS)[::-2].copy()
+found = {}
+for name, allocated in (("alone", alone), ("together", together)):
+    host, device = allocated(pinned), allocated(there)
+    for number, layer in enumerate(host):
+        layer[...] = (np.arange(layer.size) * 7 + number).reshape(layer.shape) % 251
+    expected = [layer[from_rows].copy() for layer in host]
+    for way in ("h2d", "d2h"):
+        to, source = (device, host) if way == "h2d" else (host, device)
+        lists = (to_rows, from_rows) if way == "h2d" else (from_rows, to_rows)
+        session.copy_rows(to, lists[0], source, lists[1])
+        driver.fake_record_calls()
+        session.copy_rows(to, lists[0], source, lists[1])
+        found[f"{name} {way}"] = driver.fake_recorded_calls().decode().split()
+        for layer in host if way == "h2d" else ():
+            layer[...] = 0
+    assert all((layer[from_rows] == rows).all() for layer, rows in zip(host, expected)), "all arrived"
+print(json.dumps(found))
+"""
+
+LAYERS = 8
+BEGIN, END = ["cuCtxGetId", "cuThreadExchangeStreamCaptureMode"], ["cuThreadExchangeStreamCaptureMode"]
+MOVED = ["cuMemcpyHtoDAsync_v2", "cuLaunchKernel", "cuStreamSynchronize"]
+
+
+@pytest.fixture(scope="module")
+def calls(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """By allocation and direction, all that one copy called."""
+    table = tmp_path_factory.mktemp("rows") / "own.table"
+    table.write_text(TABLE)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(table)],
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+        cwd=_HERE.parents[3],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize(("allocated", "asked"), [("alone", 2 * LAYERS), ("together", 2)])
+def test_one_kernel_moves_the_rows_of_all_layers_and_each_allocation_is_asked_about_once(
+    calls: Any, allocated: str, asked: int, way: str
+) -> None:
+    made = [name for name in calls[f"{allocated} {way}"] if name != "cuStreamIsCapturing"]
+    assert made == [*BEGIN, *["cuPointerGetAttributes"] * asked, *MOVED, *END]
