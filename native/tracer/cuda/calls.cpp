@@ -68,9 +68,7 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
 }
 
 void Recorder::expect_kernels() {
-    if (!options_.kernels || kernels_expected_.exchange(true)) return;
-    expect(Activities::kernels);
-    stop_listening_to_launches();
+    if (options_.kernels) expect(Activities::kernels);
 }
 
 void Recorder::expect_graph() {

@@ -36,8 +36,6 @@ class Recorder {
     enum class Activities : std::uint8_t { kernels, fills, peer_copies };
     void expect(Activities kind);
     Status listen(cupti::Subscriber subscriber, int domain);
-    // Devices tell of kernels, and of what launched one there is no more to say: programs launch too often to be asked.
-    void stop_listening_to_launches();
     void on_call(int domain, std::uint32_t number, const cupti::CallbackData& data);
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
@@ -65,9 +63,6 @@ class Recorder {
     Part part_;
     trace::TraceFile& file_;
     cupti::Subscriber subscriber_ = nullptr;
-    // Domains and numbers of functions that launch.
-    std::vector<std::pair<int, std::uint32_t>> launches_;
-    std::mutex launches_mutex_;
     CallSites& sites_;
     CopyTiming timing_;
     // Null of functions that have not been called yet.
@@ -75,7 +70,7 @@ class Recorder {
     std::array<std::atomic<bool>, 3> expected_{};
     std::mutex functions_mutex_;
     std::vector<std::unique_ptr<Function>> made_functions_;
-    std::atomic<bool> context_seen_ = false, kernels_expected_ = false;
+    std::atomic<bool> context_seen_ = false;
     // Where the program is accelerated, too (native/accelerator/exports.cpp): odd while the calling thread is in there,
     // and higher after each copy that was made there.
     unsigned long (*accelerate_mark_)() = nullptr;
