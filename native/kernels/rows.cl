@@ -48,7 +48,7 @@ typedef struct {
         }                               \
     } while (0)
 
-// Threads that work side by side (LANES) take a tile of four units each at a time: two blocks keep a link full. Rows
+// Threads that work side by side (LANES) take a tile of four units each at a time: few blocks keep a link full. Rows
 // that are longer than a tile are cut into tiles. The numbers of the next one's row are on their way while this one's
 // units are. Places are added as numbers, since they may count from address 0.
 DEVICE void copy_long_rows(address destination, address source, const GLOBAL layer_places* layers,
