@@ -27,11 +27,11 @@ typedef struct {
 
 #define MOVE_SHORT(unit)                                            \
     do {                                                            \
-        unit held[4];                                               \
-        for (u32 k = 0; k < 4; ++k) {                               \
+        unit held[2];                                               \
+        for (u32 k = 0; k < 2; ++k) {                               \
             if (to[k] != 0) held[k] = *(const GLOBAL unit*)from[k]; \
         }                                                           \
-        for (u32 k = 0; k < 4; ++k) {                               \
+        for (u32 k = 0; k < 2; ++k) {                               \
             if (to[k] != 0) *(GLOBAL unit*)to[k] = held[k];         \
         }                                                           \
     } while (0)
@@ -82,7 +82,7 @@ DEVICE void copy_long_rows(address destination, address source, const GLOBAL lay
 
 // Several rows that are shorter make a tile. Which unit of which of them a thread takes is the same in every tile.
 DEVICE void copy_short_rows(address destination, address source, const GLOBAL layer_places* layers,
-                            const GLOBAL u32* to_rows, const GLOBAL u32* from_rows, u32 unit, u32 width, u64 rows,
+                            const GLOBAL u32* to_rows, const GLOBAL u32* from_rows, u32 unit, u32 width, u32 rows,
                             u64 all_rows) {
     const u32 lanes = (u32)LANES;
     const u32 in_tile = 4 * lanes / width;
@@ -93,22 +93,25 @@ DEVICE void copy_short_rows(address destination, address source, const GLOBAL la
         row_of[k] = i / width;
         within[k] = (i - row_of[k] * width) * unit;
     }
-    const u64 in_layer = rows / in_tile + (rows % in_tile != 0);
+    const u32 in_layer = rows / in_tile + (rows % in_tile != 0);
     const u64 tiles = all_rows / rows * in_layer;
     for (u64 tile = FIRST(tiles) / lanes; tile < END(tiles); tile += STEP / lanes) {
-        const u64 layer = tile / in_layer;
+        const u32 layer = (u32)(tile / in_layer);
         const GLOBAL layer_places* const places = layers + layer;
-        const u64 first = (tile - layer * in_layer) * in_tile;
-        address to[4];
-        address from[4];
-        for (u32 k = 0; k < 4; ++k) {
-            const u64 row = first + row_of[k];
-            to[k] = 0;
-            if (row_of[k] >= in_tile || row >= rows) continue;
-            to[k] = destination + places->destination + to_rows[row] * places->destination_pitch + within[k];
-            from[k] = source + places->source + from_rows[row] * places->source_pitch + within[k];
+        const u32 first = (u32)(tile - (u64)layer * in_layer) * in_tile;
+        // Two at a time: with more of them, places and units take more registers than threads of such blocks have.
+        for (u32 pair = 0; pair < 4; pair += 2) {
+            address to[2];
+            address from[2];
+            for (u32 k = 0; k < 2; ++k) {
+                const u32 row = first + row_of[pair + k];
+                to[k] = 0;
+                if (row_of[pair + k] >= in_tile || row >= rows) continue;
+                to[k] = destination + places->destination + to_rows[row] * places->destination_pitch + within[pair + k];
+                from[k] = source + places->source + from_rows[row] * places->source_pitch + within[pair + k];
+            }
+            MOVE(MOVE_SHORT, unit);
         }
-        MOVE(MOVE_SHORT, unit);
     }
 }
 
@@ -126,7 +129,7 @@ COPY_KERNEL isthmus_copy_rows(GLOBAL u8* destination, u64 destination_offset, co
     if (width >= 4 * LANES) {
         copy_long_rows(to, from, places, to_rows, to_rows + rows, unit, width, rows, all);
     } else {
-        copy_short_rows(to, from, places, to_rows, to_rows + rows, unit, (u32)width, rows, all);
+        copy_short_rows(to, from, places, to_rows, to_rows + rows, unit, (u32)width, (u32)rows, all);
     }
 }
 

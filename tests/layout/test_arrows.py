@@ -192,6 +192,14 @@ def test_only_the_bindings_see_python(path: Path) -> None:
     assert not python or path.is_relative_to(NATIVE / "bindings")
 
 
+def test_bindings_keep_to_the_limited_api() -> None:
+    """One wheel serves Python 3.12 and later, in whose limited API macros such as PyTuple_GET_SIZE do not exist."""
+    macro = re.compile(r"\bPy[A-Z]\w*_(GET|SET|AS)_[A-Z_]+\(")
+    files = sorted((NATIVE / "bindings").rglob("*.[ch]pp"))
+    assert files
+    assert [f"{path.name}: {found[0]}" for path in files if (found := macro.search(path.read_text("utf-8")))] == []
+
+
 @every(SOURCES, name_of)
 def test_vendors_are_called_by_driver_backend_and_guests_of_programs_alone(path: Path) -> None:
     folder = path.relative_to(NATIVE).parts[0]

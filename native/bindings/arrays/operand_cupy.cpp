@@ -17,11 +17,11 @@ namespace {
 bool read_tuple(nb::handle tuple, std::array<std::int64_t, 8>& few, std::vector<std::int64_t>& many,
                 const std::int64_t*& found, std::size_t& count) {
     if (!tuple.is_valid() || PyTuple_CheckExact(tuple.ptr()) == 0) return false;
-    count = static_cast<std::size_t>(PyTuple_GET_SIZE(tuple.ptr()));
+    count = static_cast<std::size_t>(PyTuple_Size(tuple.ptr()));
     if (count > few.size()) many.resize(count);
     std::int64_t* const to = count > few.size() ? many.data() : few.data();
     for (std::size_t i = 0; i < count; ++i) {
-        PyObject* const value = PyTuple_GET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i));
+        PyObject* const value = PyTuple_GetItem(tuple.ptr(), static_cast<Py_ssize_t>(i));
         int overflow = 0;
         if (PyLong_CheckExact(value) == 0) return false;
         to[i] = PyLong_AsLongLongAndOverflow(value, &overflow);
