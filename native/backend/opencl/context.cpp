@@ -46,7 +46,7 @@ Result<std::shared_ptr<SharedContext>> SharedContext::in(const Entry& entry, Con
     shared->context_ = context;
     ISTHMUS_TRY_ASSIGN(queue, shared->create_queue());
     shared->service_queue_ = queue;
-    return std::move(shared);
+    return shared;
 }
 
 SharedContext::~SharedContext() {

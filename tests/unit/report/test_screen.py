@@ -28,6 +28,7 @@ OTHERS = {
     "h200-transfer",
     "h200-transfer-2",
     "h200-batching-5",
+    "rows-h100",
 }
 RUNS = [
     name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in KEPT if name not in OTHERS
