@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import subprocess
 import sys
@@ -26,6 +27,12 @@ CUDA = pytest.param(
 )
 everywhere = pytest.mark.parametrize("device", ["cpu", CUDA])
 on_cuda = pytest.mark.parametrize("device", [CUDA])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_of_other_tests() -> None:
+    """Garbage with tensors of a device would be freed in a worker, where torch can record no event for them."""
+    gc.collect()
 
 
 class Numbers(Dataset):  # type: ignore[misc]
