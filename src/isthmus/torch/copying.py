@@ -25,7 +25,7 @@ def copy_all(pairs: Iterable[Pair], session: isthmus.Session | None) -> None:
             continue
         host, device = (to, source.device) if to.device.type == "cpu" else (source, to.device)
         if is_plain(to) and is_plain(source) and not host.is_pinned():
-            pageable.setdefault((to.device, source.device), []).append((to, source))
+            pageable.setdefault((to.device, source.device), []).append((to.detach(), source.detach()))
         else:
             to.copy_(source, non_blocking=True)
             if device.type == "cuda":

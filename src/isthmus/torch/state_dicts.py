@@ -88,23 +88,37 @@ def _copies_of(
 
 def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Session | None) -> Any:
     there = dict(tensors(out))
-    pairs: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
+    pairs: _Pairs = []
     for path, tensor in tensors(state):
-        place = "".join(f"[{key!r}]" for key in path)
         to = there.get(path)
         if to is None:
-            raise UsageError(f"out has no tensor at {place}; expected one like that of the state, {_text(tensor)}")
+            raise UsageError(
+                f"out has no tensor at {_place(path)}; expected one like that of the state, {_text(tensor)}"
+            )
         if to.shape != tensor.shape or to.dtype != tensor.dtype:
-            raise UsageError(f"out has {_text(to)} at {place}, and the state has {_text(tensor)}")
+            raise UsageError(f"out has {_text(to)} at {_place(path)}, and the state has {_text(tensor)}")
         if target is not None and to.device != target:
-            raise WrongType(f"out has a tensor on {to.device} at {place}; expected one on the host")
-        # Tied weights, which a module gives as tensors of their own, are copied once.
-        has_memory = is_plain(to) and is_plain(tensor)
-        key = (to.data_ptr(), tensor.data_ptr(), to.stride(), tensor.stride(), to.shape) if has_memory else path
-        pairs[key] = (to.detach(), tensor.detach())
-    copy_all(list(pairs.values()), session)
+            raise WrongType(f"out has a tensor on {to.device} at {_place(path)}; expected one on the host")
+        pairs.append((to, tensor))
+    copy_all(_once(pairs), session)
     places = iter([there[path] for path, _ in tensors(state)])
     return mapped(state, lambda _: next(places))
+
+
+def _once(pairs: _Pairs) -> _Pairs:
+    """Pairs without those that others are, too: tied weights, which a module gives as tensors of their own."""
+    if len({to.data_ptr() for to, _ in pairs if is_plain(to)}) == len(pairs):
+        return pairs
+    found: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
+    for place, (to, tensor) in enumerate(pairs):
+        has_memory = is_plain(to) and is_plain(tensor)
+        key = (to.data_ptr(), tensor.data_ptr(), to.stride(), tensor.stride(), to.shape) if has_memory else place
+        found[key] = (to, tensor)
+    return list(found.values())
+
+
+def _place(path: tuple[object, ...]) -> str:
+    return "".join(f"[{key!r}]" for key in path)
 
 
 def _text(tensor: torch.Tensor) -> str:

@@ -220,3 +220,11 @@ def test_what_fits_no_block_on_the_device_is_copied_by_itself(device: str, monke
     monkeypatch.setattr(torch, "cat", full)
     state = [torch.full((1000,), float(number), device=device) for number in range(9)]
     check_equal(state, state_dict_to_host(state))
+
+
+@everywhere
+def test_parameters_are_filled_in_place_and_keep_their_gradients(device: str) -> None:
+    model, kept = torch.nn.Linear(4, 4, device=device), torch.nn.Linear(4, 4)
+    state_dict_to_host(dict(model.named_parameters()), out=dict(kept.named_parameters()))
+    assert torch.equal(kept.weight, model.weight.cpu())
+    assert kept.weight.requires_grad
