@@ -24,7 +24,7 @@ void read(std::vector<std::int64_t>& into, const std::byte* from, std::ptrdiff_t
         if constexpr (std::is_same_v<Number, std::uint64_t>) {
             value = static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
         } else {
-            value = number;
+            value = std::int64_t{number};
         }
     }
 }

@@ -32,6 +32,7 @@ std::vector<nb::object> layers_of(nb::handle arrays) {
     std::vector<nb::object> layers;
     const nb::object all = nb::steal(PySequence_Tuple(arrays.ptr()));
     if (!all.is_valid()) throw nb::python_error();
+    layers.reserve(nb::len(all));
     for (std::size_t i = 0; i < nb::len(all); ++i) {
         layers.push_back(nb::borrow(PyTuple_GetItem(all.ptr(), static_cast<Py_ssize_t>(i))));
     }
