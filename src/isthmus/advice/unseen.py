@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from isthmus.advice.missing import unknown_kinds_words
 from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
 from isthmus.language import say
@@ -15,8 +16,8 @@ def unseen(traces: Sequence[Trace], every: Sequence[Scene]) -> tuple[str, ...]:
     found = [f"{trace.name}: {lost}" for trace in traces for lost in trace.lost]
     for trace in traces:
         found += _of_trace(trace)
-    if unknown := sum(int((scene.host_kind(scene.copies) == UNKNOWN).sum()) for scene in every):
-        found.append(say("advice.lacks_kinds", count=unknown))
+    if unknown := unknown_kinds_words(every):
+        found.append(unknown)
     return tuple(found)
 
 

@@ -6,6 +6,8 @@ A new vendor is one row here; what its copies are called in traces of torch is a
 import re
 from dataclasses import dataclass
 
+from isthmus.trace.recorded import OPENCL_WAITS
+
 _NEVER = re.compile(r"(?!)")
 # Of any vendor: waits for all that a device or a context has to do.
 _FOR_ALL = re.compile(r"\w*(Device|Ctx|Context|Thread)Synchronize")
@@ -67,7 +69,7 @@ VENDORS = (
         re.compile(r"clEnqueue(Read|Write)Buffer|clEnqueueSVMMemcpy"),
         # Recorders say of each call whether it waited.
         _NEVER,
-        re.compile(r"clFinish|clWaitForEvents"),
+        re.compile("|".join(OPENCL_WAITS)),
     ),
 )
 

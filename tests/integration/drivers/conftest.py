@@ -1,9 +1,13 @@
-"""Programs in C++ that use the C interface."""
+"""Programs in C++ that use the C interface, and programs of Python over the fake driver."""
 
+import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +40,22 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         return program
 
     return linked
+
+
+@pytest.fixture(scope="session")
+def told(compiled: Callable[..., Path]) -> Callable[..., Any]:
+    """What a program of Python prints over the fake driver, as JSON."""
+
+    def told(program: str, *arguments: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+            cwd=_HERE.parents[2],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return told

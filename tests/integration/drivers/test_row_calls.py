@@ -1,16 +1,9 @@
 """Which functions of the driver a copy of rows calls, by the number of layers, and how they are allocated."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-_HERE = Path(__file__).resolve()
 
 # What the rules for pageable memory say is not for these copies.
 TABLE = "\n".join(
@@ -79,20 +72,11 @@ MOVED = ["cuMemcpyHtoDAsync_v2", "cuLaunchKernel", "cuStreamSynchronize"]
 
 
 @pytest.fixture(scope="module")
-def calls(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+def calls(told: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """By allocation and direction, all that one copy called."""
     table = tmp_path_factory.mktemp("rows") / "own.table"
     table.write_text(TABLE)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(table)],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
-        cwd=_HERE.parents[3],
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return told(PROGRAM, str(table))
 
 
 @pytest.mark.parametrize("way", ["h2d", "d2h"])

@@ -1,16 +1,9 @@
 """Which functions of the driver one small copy calls: each takes as long as a good part of what is ours."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-_HERE = Path(__file__).resolve()
 
 PROGRAM = """
 import ctypes, json, sys
@@ -108,18 +101,9 @@ UP, DOWN = [USABLE, "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"], [USABLE, "cu
 
 
 @pytest.fixture(scope="module")
-def calls(compiled: Callable[..., Path]) -> Any:
+def calls(told: Callable[..., Any]) -> Any:
     """By the name of a copy, what it called between making the device current and making current what was before."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
-        cwd=_HERE.parents[3],
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = told(PROGRAM)
     outside = {name: found.pop(name) for name in list(found) if name.startswith("outside, ")}
     for name, made in found.items():
         assert made[: len(BEGIN)] + made[-1:] == BEGIN + END, (name, made)
