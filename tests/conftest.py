@@ -69,6 +69,12 @@ def synthetic_threads() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def synthetic_peers() -> ModuleType:
+    """tests/synthetic/peers.py: cases of the peers experiment."""
+    return _load("synthetic.peers")
+
+
+@pytest.fixture(scope="session")
 def synthetic_allocation() -> ModuleType:
     """tests/synthetic/allocation.py: cases of the allocation experiment."""
     return _load("synthetic.allocation")

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "backend/device_info.hpp"
 #include "backend/kernel_blocks.hpp"
 #include "backend/launch.hpp"
 #include "base/pages.hpp"
@@ -29,6 +30,10 @@ Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_
         ISTHMUS_TRY(stream->synchronize());
     }
     return std::move(memory);
+}
+
+PeerReading Device::read_peer(const Device&) const {
+    return {};
 }
 
 Status synchronized(Status enqueued, Stream& stream) {

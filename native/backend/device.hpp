@@ -21,6 +21,7 @@ namespace isthmus {
 
 struct DeviceInfo;  // backend/device_info.hpp
 struct LinkReading;
+struct PeerReading;
 struct KernelArgument;              // backend/launch.hpp
 struct KernelBlocks;                // backend/kernel_blocks.hpp
 enum class KernelId : std::size_t;  // kernels/table.hpp
@@ -72,6 +73,8 @@ class Device {
     virtual std::optional<std::string> why_no_doubles() const { return std::nullopt; }
     // Why memory of this device cannot be copied to that of the other one; nothing when it can.
     virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
+    // What lies between this device and the other one.
+    virtual PeerReading read_peer(const Device& other) const;
     // Another device of the backend by its index. Fails with unsupported where devices of the backend do not copy to
     // each other.
     virtual Result<std::shared_ptr<Device>> open_other(int index) const;
@@ -140,7 +143,7 @@ class Device {
 
     // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations. Fails with
     // unsupported for `mapped` memory that only kernels reach. Device memory may be another device's, if this one's
-    // why_no_peer has no objection.
+    // why_no_peer has no objection; of two devices either one copies, which is the one that the stream is of.
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // Copies between memory of the host and of the device that callers own, by their addresses, and returns when all
     // has arrived: the same as borrow(), copy() and synchronize(), and for small copies cheaper. `host` is what

@@ -15,6 +15,13 @@ struct LinkReading {
     std::optional<unsigned> replays;  // packets sent again since the driver was loaded
 };
 
+// What lies between two devices, as the vendor's library reads it; absent where it cannot tell.
+struct PeerReading {
+    std::optional<bool> has_nvlink;    // straight or over switches
+    std::optional<unsigned> nvlinks;   // how many of them carry copies
+    std::optional<unsigned> ancestor;  // the closest that both hang on: nvmlGpuTopologyLevel_t
+};
+
 // What a backend knows of a device without measuring. Empty or absent where it cannot tell.
 struct DeviceInfo {
     std::string backend;

@@ -13,6 +13,7 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_interference(module);
     isthmus::bindings::bind_latency(module);
     isthmus::bindings::bind_concurrent(module);
+    isthmus::bindings::bind_peer_copies(module);
     isthmus::bindings::bind_pieces(module);
     isthmus::bindings::bind_pipeline(module);
     isthmus::bindings::bind_transfer_table(module);

@@ -29,6 +29,7 @@ void bind_trip(nanobind::module_& module);
 void bind_interference(nanobind::module_& module);
 void bind_latency(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
+void bind_peer_copies(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);
 void bind_pipeline(nanobind::module_& module);
 void bind_transfer_table(nanobind::module_& module);

@@ -1,6 +1,8 @@
 // NVML, opened at run time: readings of a device's link and condition. Optional: its absence never fails anything.
 #pragma once
 
+#include <array>
+
 #include "driver/library.hpp"
 
 namespace isthmus::nvml {
@@ -12,12 +14,26 @@ inline constexpr ReturnCode success = 0;
 inline constexpr int temperature_gpu = 0;
 inline constexpr int clock_sm = 1;
 inline constexpr int clock_memory = 2;
+inline constexpr int p2p_nvlink = 2;
+inline constexpr int p2p_ok = 0;
+inline constexpr int feature_enabled = 1;
 
 // struct nvmlConfComputeSystemState_t
 struct ConfidentialState {
     unsigned environment;
     unsigned feature;
     unsigned development_tools;
+};
+
+// struct nvmlPciInfo_t
+struct PciInfo {
+    std::array<char, 16> short_bus_id;
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned device_id;
+    unsigned subsystem_id;
+    std::array<char, 32> bus_id;
 };
 
 // X(function, exported symbol, first driver branch, parameters)
@@ -34,6 +50,12 @@ struct ConfidentialState {
     X(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", "driver R304", (Device, int, unsigned*))                      \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", "driver R340",          \
       (Device, unsigned long long*))                                                                                  \
+    X(nvmlDeviceGetTopologyCommonAncestor, "nvmlDeviceGetTopologyCommonAncestor", "driver R352",                      \
+      (Device, Device, int*))                                                                                         \
+    X(nvmlDeviceGetP2PStatus, "nvmlDeviceGetP2PStatus", "driver R384", (Device, Device, int, int*))                   \
+    X(nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState", "driver R375", (Device, unsigned, int*))                  \
+    X(nvmlDeviceGetNvLinkRemotePciInfo, "nvmlDeviceGetNvLinkRemotePciInfo_v2", "driver R410",                         \
+      (Device, unsigned, PciInfo*))                                                                                   \
     X(nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode", "driver R450", (Device, unsigned*, unsigned*))                    \
     X(nvmlSystemGetConfComputeState, "nvmlSystemGetConfComputeState", "driver R535", (ConfidentialState*))
 

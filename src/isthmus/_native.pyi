@@ -585,6 +585,45 @@ def create_interference(
     ``isthmus`` (by `session`), or ``kernel`` of at most so many blocks. Raises UsageError for what makes no sense.
     """
 
+class PeerSamples(TypedDict):
+    device_seconds: list[float]
+    lanes: list[list[float]]
+
+class PeerCopies:
+    """One timed case: copies between devices, one or several at the same time."""
+
+    def poison(self) -> None:
+        """Overwrite the destinations."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> PeerSamples:
+        """Seconds of one copy on the clock of the device that copies, the mean of those of a sample.
+
+        ``device_seconds`` are from the common start until all lanes have ended, ``lanes`` each lane by itself. Samples
+        of `warmups` are not kept; the others as for `TimedTransfer.run`.
+        """
+    def verify(self) -> list[tuple[int, int]]:
+        """Lane by lane the 8-byte words of the last copy that differ, and the first of them."""
+
+def create_peer_copies(
+    lanes: Sequence[tuple[str, Buffer, Buffer, int, bool]], bytes: int, copies: int, by_kernel: bool
+) -> PeerCopies:
+    """So many copies of `bytes` in each sample, one behind the other, by copy engines or by kernels.
+
+    A lane is its name for messages, a source, a destination, the seed of the source's pattern, and whether the device
+    with the destination copies (a read), not the one with the source. Raises Unsupported where a device has no way to
+    the other one's memory.
+    """
+
+class PeerReadingDict(TypedDict):
+    has_nvlink: bool | None
+    nvlinks: int | None
+    ancestor: int | None
+
+def read_peer(here: Device, there: Device) -> PeerReadingDict:
+    """What lies between two devices: NVLink, how many, and the closest ancestor of both (nvmlGpuTopologyLevel_t).
+
+    None where the vendor's library does not say.
+    """
+
 def create_chase(
     device: Device, memory: Buffer, offset: int, bytes: int, stride_bytes: int, hops: int, shuffled: bool = False
 ) -> Chase:

@@ -67,6 +67,10 @@ EXPERIMENTS = (
         options=("--side", "--halo", "--binaries", "--build"),
     ),
     Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8),
+    Experiment(
+        *("peers", "copies and accesses between every two devices, and hosts' links at once", 13),
+        options=("--together",),
+    ),
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),

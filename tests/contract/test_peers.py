@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from isthmus import _native
-from isthmus.errors import Unsupported
+from isthmus.errors import Unsupported, UsageError
 from isthmus.machine.devices import neighbours, open_device, probe
+from isthmus.machine.peers import path_between
 
 SIZE = 1024 * 1024 + 3
 NONE = 2**64 - 1
@@ -51,6 +52,70 @@ def test_what_is_copied_between_devices_arrives_or_is_refused_with_the_reason(
     shared.poison()
     shared.run(0, 1, 1, 0, 60.0)
     assert shared.verify() == [(0, NONE)]
+
+
+Lane = tuple[str, _native.Buffer, _native.Buffer, int, bool]
+
+
+def lane(source: _native.Buffer, destination: _native.Buffer, seed: int, is_read: bool = False) -> Lane:
+    source.fill_pattern(0, SIZE, seed)
+    return "there", source, destination, seed, is_read
+
+
+@pytest.mark.parametrize("by_kernel", [False, True], ids=["engine", "kernel"])
+@pytest.mark.parametrize("is_read", [False, True], ids=["write", "read"])
+def test_copies_at_once_arrive_whoever_makes_them(
+    device: _native.Device, other: _native.Device, by_kernel: bool, is_read: bool
+) -> None:
+    """Both ways between two devices, beside one within the first."""
+    here = [device.allocate("device", SIZE) for _ in range(4)]
+    there = [other.allocate("device", SIZE) for _ in range(2)]
+    lanes = [lane(here[0], there[0], 1, is_read), lane(there[1], here[1], 2, is_read), lane(here[2], here[3], 3)]
+    if reason := device.why_no_peer(other) or (device.why_no_peer_reach(other) if by_kernel else None):
+        with pytest.raises(Unsupported) as refused:
+            _native.create_peer_copies(lanes, SIZE, 3, by_kernel)
+        assert reason in str(refused.value)
+        return
+    copies = _native.create_peer_copies(lanes, SIZE, 3, by_kernel)
+    copies.poison()
+    assert copies.verify() == [(-(-SIZE // 8), 0)] * 3
+    samples = copies.run(1, 4, 4, 0)
+    assert copies.verify() == [(0, NONE)] * 3
+    assert [len(each) for each in samples["lanes"]] == [4, 4, 4]
+    # All end with the last of them; events that lie apart by less than a clock's step are level.
+    for whole, *each in zip(samples["device_seconds"], *samples["lanes"], strict=True):
+        assert whole > 0
+        assert whole >= each[0] * 0.999
+    # What was copied from is as it was.
+    assert [lane[1].verify_pattern(0, SIZE, lane[3]) for lane in lanes] == [(0, NONE)] * 3
+
+
+def test_copies_between_host_and_device_run_beside_each_other(device: _native.Device) -> None:
+    """Both ways over the link, as hosts' links are measured at once."""
+    memory = [device.allocate(kind, SIZE) for kind in ("pinned", "device", "device", "pinned")]
+    copies = _native.create_peer_copies([lane(memory[0], memory[1], 1), lane(memory[2], memory[3], 2)], SIZE, 2, False)
+    copies.poison()
+    copies.run(0, 2, 2, 0)
+    assert copies.verify() == [(0, NONE)] * 2
+
+
+def test_copies_that_make_no_sense_are_refused(device: _native.Device) -> None:
+    on_device, pinned = device.allocate("device", SIZE), device.allocate("pinned", SIZE)
+    there = ("there", on_device, device.allocate("device", SIZE), 1, False)
+    for lanes, size, copies in (([], SIZE, 1), ([there], 0, 1), ([there], SIZE, 0), ([there], 2 * SIZE, 1)):
+        with pytest.raises(UsageError):
+            _native.create_peer_copies(lanes, size, copies, False)
+    with pytest.raises(UsageError, match="one side of here must be device memory"):
+        _native.create_peer_copies([("here", pinned, pinned, 1, False)], SIZE, 1, False)
+
+
+def test_what_lies_between_devices_is_said_or_not_known(device: _native.Device, other: _native.Device) -> None:
+    found = _native.read_peer(device, other)
+    assert set(found) == {"has_nvlink", "nvlinks", "ancestor"}
+    assert not found["nvlinks"] or found["has_nvlink"]
+    kind = path_between(device, other).partition(" ")[0]
+    assert (kind == "") == (device.why_no_peer(other) is not None)
+    assert kind in ("", "nvlink", "pcie", "host", "peer")
 
 
 def test_devices_of_two_backends_do_not_copy_to_each_other() -> None:

@@ -64,7 +64,7 @@ class PrimaryContext {
     Result<Pool> pool(bool keeps);
 
     // Copies to the memory of another device; straight where the devices can reach each other, else through the host.
-    // Precondition: this context is current.
+    // Precondition: the context of the stream, which is one of the two, is current.
     Status copy_to_peer(PrimaryContext& other, DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream);
 
     // Why kernels of this device do not reach the other's memory; nothing when they can.

@@ -86,6 +86,11 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    PeerReading read_peer(const isthmus::Device& other) const override {
+        if (!driver_.api.usable().ok()) return {};
+        return cuda::read_peer(driver_, info_.pci_address, other.info().pci_address);
+    }
+
     Result<std::shared_ptr<isthmus::Device>> open_other(int index) const override { return open_device(index); }
 
     std::optional<std::string> why_no_peer_reach(const isthmus::Device& other) const override {

@@ -54,6 +54,33 @@ std::optional<unsigned> reading(const Function& function, Arguments... arguments
     return value;
 }
 
+// More than any device has; a link that it does not have is refused.
+constexpr unsigned most_nvlinks = 64;
+
+// Of a device those that work, and of these the ones that end at the other device.
+struct Nvlinks {
+    unsigned active = 0, straight = 0;
+};
+
+Nvlinks nvlinks(const nvml::Api& nvml, nvml::Device device, nvml::Device other) {
+    Nvlinks found;
+    if (!nvml.nvmlDeviceGetNvLinkState) return found;
+    for (unsigned link = 0; link < most_nvlinks; ++link) {
+        int state = 0;
+        if (nvml.nvmlDeviceGetNvLinkState(device, link, &state) != nvml::success) break;
+        if (state != nvml::feature_enabled) continue;
+        ++found.active;
+        nvml::PciInfo far{};
+        nvml::Device end = nullptr;
+        if (nvml.nvmlDeviceGetNvLinkRemotePciInfo &&
+            nvml.nvmlDeviceGetNvLinkRemotePciInfo(device, link, &far) == nvml::success &&
+            nvml.nvmlDeviceGetHandleByPciBusId(far.bus_id.data(), &end) == nvml::success && end == other) {
+            ++found.straight;
+        }
+    }
+    return found;
+}
+
 void add_conditions(const Driver& driver, DeviceInfo& info) {
     if (!driver.nvml) {
         info.conditions["nvml"] = "absent or not started: link, temperature and clocks unknown";
@@ -139,6 +166,35 @@ Result<DeviceInfo> describe(const Driver& driver, int index) {
     add_conditions(driver, info);
     info.link = read_link(driver, info.pci_address);
     return info;
+}
+
+PeerReading read_peer(const Driver& driver, const std::string& here, const std::string& there) {
+    PeerReading found;
+    nvml::Device one = nvml_device(driver, here);
+    nvml::Device other = nvml_device(driver, there);
+    if (one == nullptr || other == nullptr) return found;
+    const nvml::Api& nvml = *driver.nvml;
+    int level = 0;
+    if (nvml.nvmlDeviceGetTopologyCommonAncestor &&
+        nvml.nvmlDeviceGetTopologyCommonAncestor(one, other, &level) == nvml::success && level >= 0) {
+        found.ancestor = static_cast<unsigned>(level);
+    }
+    const Nvlinks ours = nvlinks(nvml, one, other);
+    if (ours.straight > 0) {
+        found.has_nvlink = true;
+        found.nvlinks = ours.straight;
+        return found;
+    }
+    // Switches between them have addresses of their own: all links of the device that has fewer may be used.
+    int status = 0;
+    if (!nvml.nvmlDeviceGetP2PStatus ||
+        nvml.nvmlDeviceGetP2PStatus(one, other, nvml::p2p_nvlink, &status) != nvml::success) {
+        return found;
+    }
+    found.has_nvlink = status == nvml::p2p_ok;
+    const unsigned least = std::min(ours.active, nvlinks(nvml, other, one).active);
+    if (*found.has_nvlink && least > 0) found.nvlinks = least;
+    return found;
 }
 
 LinkReading read_link(const Driver& driver, const std::string& pci_address) {

@@ -12,6 +12,7 @@ Result<Device> device_at(const Driver& driver, int index);
 Result<DeviceInfo> describe(const Driver& driver, int index);
 
 // Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
+PeerReading read_peer(const Driver& driver, const std::string& here, const std::string& there);
 LinkReading read_link(const Driver& driver, const std::string& pci_address);
 
 }  // namespace isthmus::cuda

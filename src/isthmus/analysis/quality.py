@@ -33,6 +33,8 @@ def _not_verified(run: Run) -> Finding | None:
     failed = [case for case in run.cases if case.verified == "no" and not case.skipped]
     if not failed:
         return None
+    # Of copies between devices there are causes that no other copies have.
+    between = all(case.is_between_devices for case in failed)
     return Finding(
         "FAULT",
         "verification",
@@ -42,7 +44,8 @@ def _not_verified(run: Run) -> Finding | None:
             all=len(run.cases),
             first=f"{_where(failed[0])}{in_brackets(failed[0].note)}",
         ),
-        fix=say("quality.not_verified_fix"),
+        cause=say("peers.wrong_cause") if between else "",
+        fix=say("peers.wrong_fix" if between else "quality.not_verified_fix"),
     )
 
 
@@ -152,8 +155,17 @@ def _decided(run: Run) -> list[Case]:
     return [
         case
         for case in run.cases
-        if case.method not in ("duplex", "open_device") and not case.method.startswith("first_") and is_resolved(case)
+        if case.method not in ("duplex", "open_device")
+        and not case.method.startswith("first_")
+        and not _is_lane(case)
+        and is_resolved(case)
     ]
+
+
+def _is_lane(case: Case) -> bool:
+    """Whether it is one of several copies between devices, or over hosts' links, that ran at once."""
+    is_one = bool(case.target) and (bool(case.peer) or case.method == "link")
+    return case.experiment == "peers" and (case.devices or 1) > 1 and is_one
 
 
 def _where(case: Case) -> str:

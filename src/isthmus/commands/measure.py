@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
+_TOGETHER = "peers: also what the hosts' links of several devices give at once, per PCIe switch."
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
 _LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
 _NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
@@ -70,6 +71,7 @@ def measure(
     scaling: Annotated[_Several, option("--scaling", "KINDS", _SCALING)] = None,
     binaries: Annotated[str, option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
     build: Annotated[str, option("--build", "FOLDER", _BUILD)] = "",
+    together: Annotated[bool, typer.Option("--together", help=_TOGETHER)] = False,
     time: Annotated[str, option("--time", "TIME", "Time for one experiment: 20s.")] = "",
     memory_budget: Annotated[str, option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
     seed: SeedOption = 0,
@@ -104,7 +106,7 @@ def measure(
     def options() -> "Options":
         found = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
         found = found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
-        return found._replace(cuts=words(cut), scalings=words(scaling))
+        return found._replace(cuts=words(cut), scalings=words(scaling), together=together)
 
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:

@@ -8,8 +8,8 @@ from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.strip import link_name
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.spread import GroupKey
-from isthmus.language import say
-from isthmus.record import Direction, Link, Run, format_rate, format_seconds, median_interval
+from isthmus.language import say, sentences
+from isthmus.record import Case, Direction, Link, Run, format_rate, format_seconds, median_interval
 
 Level = Literal["FAULT", "ATTENTION", "OK", "none"]
 _ORDER: tuple[Level, ...] = ("FAULT", "ATTENTION", "OK", "none")
@@ -110,13 +110,20 @@ def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
                 yield Rate(memory, direction, values["rate", key], ranges.get(key))
 
 
+def _about_wrong(wrong: Sequence[Case]) -> tuple[str, ...]:
+    """What to do; of copies between devices alone the causes that no other copies have, too."""
+    if all(case.is_between_devices for case in wrong):
+        return (sentences([say("peers.wrong_cause"), say("peers.wrong_fix")]),)
+    return (say("health.wrong_data_do"),)
+
+
 def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Point]:
     wrong = [case for case in run.cases if case.verified == "no" and not case.skipped]
     if wrong:
         yield Point(
             "FAULT",
             say("health.wrong_data", count=len(wrong), all=sum(not case.skipped for case in run.cases)),
-            (say("health.wrong_data_do"),),
+            _about_wrong(wrong),
         )
     device, pinned = run.fingerprint.device, [rate for rate in rates if rate.memory == "pinned"]
     if not device.crosses_link:

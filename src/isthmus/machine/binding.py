@@ -26,14 +26,22 @@ def bind_near(device: Device) -> Placement:
         return _noting(unbound, "one NUMA node: nothing to bind to")
     if device.numa_node is None:
         return _noting(unbound, "the kernel does not say which NUMA node the device is on: not bound")
-    near = cpus_of_node(device.numa_node) & allowed
-    if not near:
+    local = cpus_of_node(device.numa_node) & allowed
+    if not local:
         return _noting(unbound, f"no processor of NUMA node {device.numa_node} is allowed to this process: not bound")
     try:
-        _native.bind_to_node(device.numa_node, sorted(near))
+        _native.bind_to_node(device.numa_node, sorted(local))
     except IsthmusError as error:
         return _noting(unbound, f"not bound to NUMA node {device.numa_node}: {error}")
-    return Placement(bound_node=device.numa_node, cpus=format_cpu_list(near))
+    return Placement(bound_node=device.numa_node, cpus=format_cpu_list(local))
+
+
+def near(device: Device, allowed: Collection[int]) -> NodeBinding | None:
+    """The device's node; None where it is not known, the only one, or none to be bound to."""
+    if device.numa_node is None or len(read_numa_nodes()) < 2:
+        return None
+    binding = binding_to(device.numa_node, allowed)
+    return None if why_not_bound(binding) else binding
 
 
 def binding_to(node: int, allowed: Collection[int]) -> NodeBinding:

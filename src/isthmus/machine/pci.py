@@ -45,6 +45,18 @@ def pci_numa_node(pci_address: str, root: Path = Path("/")) -> int | None:
     return node if node is not None and node >= 0 else None
 
 
+def pci_root_port(pci_address: str, root: Path = Path("/")) -> str | None:
+    """The root port above the device, through a switch or straight; None where it hangs on the host bridge itself.
+
+    What is below one root port shares its link. A virtual machine shows the tree that its hypervisor makes up.
+    """
+    directory = _directory(pci_address, root)
+    if directory is None or not directory.exists():
+        return None
+    addresses = [part for part in directory.resolve().parts if _ADDRESS.fullmatch(part)]
+    return addresses[0] if len(addresses) > 1 else None
+
+
 def _directory(pci_address: str, root: Path) -> Path | None:
     address = normalise_pci_address(pci_address)
     return root / "sys/bus/pci/devices" / address if address else None

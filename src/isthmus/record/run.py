@@ -120,7 +120,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     compiler: str = ""  # of a program that was measured
     cut: str = ""  # ranks down and across, 2x3, where rows are cut too
     blocks: Count | None = None  # of 1,024 threads, of a kernel that copies; 0 for as many as fill the device
-    neighbour: str = ""  # what runs beside the copies
+    neighbour: str = ""  # what runs beside the copies, or the root port that devices at work at once share
+    path: str = ""  # between two devices: nvlink and their number, pcie, host or peer (unknown), and how near they are
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
     faults: list[Faults] = []
     spans: list[Span] = []  # of one pass with events around every stage
@@ -138,9 +139,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Bytes that crossed the link in one sample: twice `bytes` when both directions ran at once."""
         return 2 * self.bytes if self.direction == "both" else self.bytes
 
+    @property
+    def is_between_devices(self) -> bool:
+        """Whether one device copied to, or read, the memory of another one."""
+        return self.host_memory == "device" and (bool(self.peer) or self.direction == "peer")
 
-# What came of a case; every other field says which case it is. `moved_bytes` follows from those and from the machine.
-_RESULTS = {"migrations", "faults", "spans", "series", "verified", "skipped", "note", "moved_bytes"}
+
+# What came of a case; every other field says which case it is. `moved_bytes` and
+# `path` follow from those and from the machine.
+_RESULTS = {"migrations", "faults", "spans", "series", "verified", "skipped", "note", "moved_bytes", "path"}
 PARAMETERS = tuple(name for name in Case.__struct_fields__ if name not in _RESULTS)
 
 

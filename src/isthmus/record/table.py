@@ -13,14 +13,14 @@ COLUMNS = (
     *("alignment_bytes", "uses", "devices", "target", "peer", "node"),
     *("slices", "slice_pitch_bytes", "device_pitch_bytes", "device_slice_pitch_bytes", "host_layout", "device_layout"),
     *("moved_bytes", "work_ratio", "ranks", "halo", "compiler", "cut"),
-    *("blocks", "neighbour"),
+    *("blocks", "neighbour", "path"),
 )
 
 # Whose values are no numbers.
 TEXT_COLUMNS = {
     *("run", "backend", "device", "experiment", "method", "direction", "host_memory", "metric", "unit", "verified"),
     *("note", "target", "peer", "host_layout", "device_layout", "compiler", "cut"),
-    "neighbour",
+    *("neighbour", "path"),
 }
 
 

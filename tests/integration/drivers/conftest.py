@@ -59,3 +59,30 @@ def told(compiled: Callable[..., Path]) -> Callable[..., Any]:
         return json.loads(done.stdout)
 
     return told
+
+
+@pytest.fixture
+def build(tmp_path: Path, compiled: Callable[..., Path]) -> Callable[..., None]:
+    """Puts a fake library into the folder that `isthmus` looks for drivers in."""
+
+    def build(library: str, source: str, *omitted: str) -> None:
+        shutil.copy(compiled(source, *omitted), tmp_path / library)
+
+    return build
+
+
+@pytest.fixture(name="isthmus")
+def run_isthmus(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a command line with the fake libraries before any real ones."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "isthmus", *words],
+            env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)} | environment,
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+
+    return run

@@ -28,6 +28,8 @@ PAIR = {"FAKE_CUDA_DEVICES": "2"}
         ("rows", {}),
         ("streams", {}),
         ("threads", STRICT),
+        ("peers", PAIR),
+        ("peers", PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
         ("two_devices", PAIR),
         ("two_devices", PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
     ],

@@ -7,7 +7,8 @@
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
 // with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
 // the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
-// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte;
+// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte,
+// with FAKE_CUDA_CORRUPT_PEERS those between devices;
 // FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would
 // hang or harm a real one, a call in the child of a fork, on the default stream while a stream that waits for it
 // records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and
@@ -122,6 +123,14 @@ int enqueue_copy(void* handle, bool to_device, Work work) {
 // Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
 constexpr std::size_t taken_bytes = 65536;
 
+// Copies between devices whose last byte is lost on the way: those to the device FAKE_CUDA_CORRUPT_PEERS, or all.
+bool is_corrupted(std::string_view function, void* to) {
+    const char* text = std::getenv("FAKE_CUDA_CORRUPT_PEERS");
+    if (text == nullptr || function != "cuMemcpyPeerAsync") return false;
+    const auto* owner = static_cast<const fake::Context*>(fake::memory.owner(reinterpret_cast<Address>(to)));
+    return *text == '\0' || (owner != nullptr && owner->device == std::atoi(text));
+}
+
 int copy(const char* function, void* to, const void* from, std::size_t bytes, void* handle) {
     bool done = false;
     bool waits = false;
@@ -133,6 +142,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (!current->is_alive) return fake::context_is_destroyed;
         const bool to_device = std::string_view(function) == "cuMemcpyHtoDAsync_v2";
         if (bytes != 0 && std::getenv("FAKE_CUDA_SHORT") != nullptr) --bytes;
+        if (bytes != 0 && is_corrupted(function, to)) --bytes;
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;

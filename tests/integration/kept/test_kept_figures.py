@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 _RESULTS = _HERE.parents[2] / "results"
 # Of commit 2a9f65f: the numbers in each row of every table, by run and heading, and digests of the CSV.
 _OLD = json.loads(gzip.decompress((_HERE / "reports-0.1.json.gz").read_bytes()))
-_APPENDED = ",blocks,neighbour"
+_APPENDED = ",blocks,neighbour,path"
 # What was deleted on purpose: a pattern of headings -> why.
 _REMOVED: dict[str, str] = json.loads((_HERE / "removed.json").read_text("utf-8"))
 

@@ -151,12 +151,30 @@ NVML = Library(
     package="nvidia-nvml-dev",
     header="nvml.h",
     prefixes={"clock_": "NVML_CLOCK_", "error_": "NVML_ERROR_", "temperature_": "NVML_TEMPERATURE_"},
-    constants={"success": "NVML_SUCCESS", "clock_memory": "NVML_CLOCK_MEM"},
+    constants={
+        "success": "NVML_SUCCESS",
+        "clock_memory": "NVML_CLOCK_MEM",
+        "p2p_nvlink": "NVML_P2P_CAPS_INDEX_NVLINK",
+        "p2p_ok": "NVML_P2P_STATUS_OK",
+        "feature_enabled": "NVML_FEATURE_ENABLED",
+    },
     structures={
+        "PciInfo": (
+            "nvmlPciInfo_t",
+            {
+                "short_bus_id": "busIdLegacy",
+                "domain": "domain",
+                "bus": "bus",
+                "device": "device",
+                "device_id": "pciDeviceId",
+                "subsystem_id": "pciSubSystemId",
+                "bus_id": "busId",
+            },
+        ),
         "ConfidentialState": (
             "nvmlConfComputeSystemState_t",
             {"environment": "environment", "feature": "ccFeature", "development_tools": "devToolsMode"},
-        )
+        ),
     },
 )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.machine.pci import normalise_pci_address, pci_link, pci_numa_node
+from isthmus.machine.pci import normalise_pci_address, pci_link, pci_numa_node, pci_root_port
 from isthmus.record import Link
 
 Tree = Callable[[dict[str, str]], Path]
@@ -90,3 +90,31 @@ def test_an_unreadable_device_is_none(tree: Tree, unreadable: Callable[[Path], N
 @pytest.mark.parametrize(("text", "node"), [("1\n", 1), ("0\n", 0), ("-1\n", None), ("", None), ("one", None)])
 def test_the_kernels_minus_one_is_no_node(tree: Tree, text: str, node: int | None) -> None:
     assert pci_numa_node("00000000:3B:00.0", tree({f"{_DEVICE}/numa_node": text})) == node
+
+
+def _below(root: Path, *ports: str) -> None:
+    """A device 0000:3b:00.0 below these, as the kernel's tree has it."""
+    place = root.joinpath("sys/devices/pci0000:16", *ports, "0000:3b:00.0")
+    place.mkdir(parents=True)
+    devices = root / "sys/bus/pci/devices"
+    devices.mkdir(parents=True)
+    (devices / "0000:3b:00.0").symlink_to(place)
+
+
+@pytest.mark.parametrize(
+    ("ports", "root_port"),
+    [
+        (["0000:16:01.0", "0000:17:00.0", "0000:18:04.0"], "0000:16:01.0"),
+        (["0000:16:01.0"], "0000:16:01.0"),
+        # As virtual machines have it.
+        ([], None),
+    ],
+)
+def test_the_root_port_is_the_first_above_a_device(tmp_path: Path, ports: list[str], root_port: str | None) -> None:
+    _below(tmp_path, *ports)
+    assert pci_root_port("00000000:3B:00.0", tmp_path) == root_port
+
+
+@pytest.mark.parametrize("address", ["0000:3c:00.0", "", "nonsense"])
+def test_no_root_port_is_known_of_a_device_that_the_kernel_does_not_have(tmp_path: Path, address: str) -> None:
+    assert pci_root_port(address, tmp_path) is None

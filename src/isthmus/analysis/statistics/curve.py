@@ -114,8 +114,8 @@ def find(curves: Iterable[Curve], direction: Direction, memory: str, *, duplex: 
 
 
 def case_metric(case: Case) -> Metric:
-    """The metric that says how long a bandwidth case took: completion on the host's clock wherever there is one."""
-    return "device_seconds" if case.method == _DUPLEX else "host_seconds"
+    """The metric that says how long a case took: completion on the host's clock wherever there is one."""
+    return "device_seconds" if case.method == _DUPLEX or case.experiment == "peers" else "host_seconds"
 
 
 def is_resolved(case: Case) -> bool:

@@ -30,6 +30,7 @@ class Options(NamedTuple):
     cuts: Sequence[str] = ()  # how ranks share a stencil's square
     scalings: Sequence[str] = ()  # what stays when a stencil is measured on ever more ranks
     binaries: str = ""  # folder of OpenACC programs that were built before
+    together: bool = False  # whether hosts' links are measured at once, beside copies between devices
     budget_seconds: float | None = None
     memory_budget_bytes: int | None = None
     seed: int = 0
@@ -56,6 +57,7 @@ class Options(NamedTuple):
             "halo": ",".join(map(str, self.halos)),
             "cut": ",".join(self.cuts),
             "scaling": ",".join(self.scalings),
+            "together": "yes" if self.together else "",
             "memory-budget": "" if self.memory_budget_bytes is None else str(self.memory_budget_bytes),
         }
         return {name: text for name, text in given.items() if text}

@@ -31,16 +31,18 @@ _SHARED_SIZES = [4 * MIB]
 _NO_PEER = "needs two devices of one backend; there is one"
 
 
-class _Chain(NamedTuple):
+class Chain(NamedTuple):
+    """Words that are read one after the other, each of which says where the next one is."""
+
     bytes: int
     stride_bytes: int
     hops: int
 
 
 # As large as nvbandwidth's, in lines that no two accesses share.
-_LINES = _Chain(2 * MIB, 128, 16 * KIB)
+LINES = Chain(2 * MIB, 128, 16 * KIB)
 # Every access finds its page on the host; drivers move no more than such a block at once.
-_PAGES = _Chain(32 * MIB, 2 * MIB, 16)
+_PAGES = Chain(32 * MIB, 2 * MIB, 16)
 
 
 class _Point(NamedTuple):
@@ -69,14 +71,14 @@ def _points(device: OpenDevice, options: Options, peers: Sequence[str]) -> Itera
     yield from (_Point(step) for step in _TIMERS)
     for kind in options.chosen(MEMORY_KINDS, options.memory):
         yield _Point("access", kind, _chain(device, kind).bytes)
-    yield from (_Point("access", "device", _LINES.bytes, peer) for peer in peers or [""])
+    yield from (_Point("access", "device", LINES.bytes, peer) for peer in peers or [""])
     shared = device.description.shares_host_memory and not options.sizes
     for size in _SHARED_SIZES if shared else options.effort(EFFORTS).sizes:
         yield _Point("copy", "device", size)
 
 
-def _chain(device: OpenDevice, kind: str) -> _Chain:
-    return _PAGES if kind == "managed" and device.native.why_no_migration() is None else _LINES
+def _chain(device: OpenDevice, kind: str) -> Chain:
+    return _PAGES if kind == "managed" and device.native.why_no_migration() is None else LINES
 
 
 def _template(point: _Point, device: OpenDevice) -> Case:
@@ -114,10 +116,7 @@ def _subject(
     native = device.native
     if point.method == "access":
         owner = peers[point.peer]() if point.peer else native
-        chain = _chain(device, point.memory)
-        memory = owner.allocate(point.memory, chain.bytes)
-        # What a CPU is to follow must not be foreseen.
-        return _AccessSubject(case, _native.create_chase(native, memory, 0, *chain, shuffled=True))
+        return AccessSubject(case, access_chase(native, owner, point.memory, _chain(device, point.memory)))
     if point.method == "copy":
         source, destination = (native.allocate("device", point.bytes) for _ in range(2))
         source.fill_pattern(0, point.bytes, seed)
@@ -125,7 +124,13 @@ def _subject(
     return _StepSubject(case, native)
 
 
-class _AccessSubject:
+def access_chase(reader: _native.Device, owner: _native.Device, memory: str, chain: Chain) -> _native.Chase:
+    """A chain through new memory of `owner` that `reader` follows. Raises Unsupported, and what allocating raises."""
+    # What a CPU is to follow must not be foreseen.
+    return _native.create_chase(reader, owner.allocate(memory, chain.bytes), 0, *chain, shuffled=True)
+
+
+class AccessSubject:
     """A chain that one thread of the device follows; each sample is the time of one access, the mean of a launch."""
 
     def __init__(self, template: Case, chase: _native.Chase) -> None:

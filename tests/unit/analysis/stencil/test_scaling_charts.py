@@ -128,5 +128,5 @@ def test_every_format_shows_the_curves(run: Run, language: str) -> None:
     out = io.StringIO()
     csv.write(runs_document([run]), out)
     header, *lines = out.getvalue().splitlines()
-    assert header.endswith(",compiler,cut,blocks,neighbour")
-    assert any(line.endswith(",2x2,,") and ",elapsed_seconds," in line for line in lines)
+    assert header.endswith(",compiler,cut,blocks,neighbour,path")
+    assert any(line.endswith(",2x2,,,") and ",elapsed_seconds," in line for line in lines)

@@ -1,4 +1,4 @@
-"""Several devices at once and copies between them, with devices of the host backend in the place of cards."""
+"""Several devices at once, with devices of the host backend in the place of cards."""
 
 from __future__ import annotations
 
@@ -60,14 +60,13 @@ def places(cases: Sequence[Case]) -> set[tuple[str, int | None, str, str]]:
     return {(case.direction or "", case.devices, case.target, case.peer) for case in cases}
 
 
-def test_each_device_alone_all_at_once_and_every_pair(measured: Machine) -> None:
+def test_each_device_alone_and_all_at_once(measured: Machine) -> None:
     cases = measured("host", "host", "host")
     specs = ["cuda:0", "cuda:1", "cuda:2"]
     expected: set[tuple[str, int | None, str, str]] = {
         (way, devices, target, "") for way in DIRECTIONS for devices in (1, 3) for target in specs
     }
     expected |= {(way, 3, "", "") for way in DIRECTIONS}
-    expected |= {("peer", None, source, peer) for source in specs for peer in specs if source != peer}
     assert len(cases) == len(expected)
     assert places(cases) == expected
     for case in cases:
@@ -81,19 +80,9 @@ def test_each_device_alone_all_at_once_and_every_pair(measured: Machine) -> None
         assert all(max(times) <= all_of_them for *times, all_of_them in zip(*ends, whole, strict=True))
 
 
-def test_peer_copies_are_larger_and_have_the_devices_own_time(measured: Machine) -> None:
-    peers = [case for case in measured("host", "host") if case.method == "peer_copy"]
-    assert {case.bytes for case in peers} == {256 * KIB}
-    assert {case.host_memory for case in peers} == {"device"}
-    assert all(case.samples("device_seconds") for case in peers)
-
-
-def test_one_device_is_two_recorded_skips(measured: Machine) -> None:
+def test_one_device_is_a_recorded_skip(measured: Machine) -> None:
     cases = measured("host")
-    assert [(case.method, case.skipped, case.samples("host_seconds")) for case in cases] == [
-        ("workers", True, []),
-        ("peer_copy", True, []),
-    ]
+    assert [(case.method, case.skipped, case.samples("host_seconds")) for case in cases] == [("workers", True, [])]
     assert {case.note for case in cases} == {"needs two devices of one backend; there is one"}
 
 
@@ -103,9 +92,6 @@ def test_a_device_that_cannot_be_opened_costs_the_cases_it_has_part_in(measured:
     assert {case.note for case in skipped} == {"cuda:1: it has fallen off the bus"}
     assert places(skipped) == {
         (way, devices, target, "") for way in DIRECTIONS for devices, target in ((1, "cuda:1"), (3, ""))
-    } | {
-        ("peer", None, source, peer)
-        for source, peer in (("cuda:0", "cuda:1"), ("cuda:1", "cuda:0"), ("cuda:1", "cuda:2"), ("cuda:2", "cuda:1"))
     }
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
 
@@ -115,24 +101,17 @@ def test_a_device_without_room_costs_its_cases_with_the_reason(measured: Machine
     skipped = [case for case in cases if case.skipped]
     assert all("the modelled device has 0 bytes free" in case.note for case in skipped)
     assert ("h2d", 1, "cuda:0", "") not in places(skipped)
-    assert {("h2d", 1, "cuda:1", ""), ("h2d", 2, "", ""), ("peer", None, "cuda:0", "cuda:1")} <= places(skipped)
+    assert {("h2d", 1, "cuda:1", ""), ("h2d", 2, "", "")} <= places(skipped)
 
 
 def test_a_device_that_fails_fails_its_own_cases_and_is_named(measured: Machine) -> None:
     cases = measured("host", "host:fault=copy:fail", points=POINTS[:1])
     failed = {(case.devices, case.target, case.peer): case.note for case in cases if case.skipped}
-    assert set(failed) == {(1, "cuda:1", ""), (2, "", ""), (None, "cuda:1", "cuda:0")}
+    assert set(failed) == {(1, "cuda:1", ""), (2, "", "")}
     assert failed[2, "", ""].startswith("failed: cuda:1 h2d, 65536 bytes, thread 1 of 4: copy failed for")
-
-
-def test_half_a_copy_between_devices_is_noticed(measured: Machine) -> None:
-    cases = measured("host:fault=copy:partial", "host", points=POINTS[:1])
-    wrong = {(case.target, case.peer): case.note for case in cases if case.method == "peer_copy"}
-    assert wrong["cuda:0", "cuda:1"].startswith("wrong data cuda:0 to cuda:1: 16384 of 32768 8-byte words differ")
-    assert wrong["cuda:1", "cuda:0"] == ""
 
 
 def test_buffers_beyond_the_memory_budget_are_skipped_before_anything_is_opened(measured: Machine) -> None:
     cases = measured("host", "lost", memory_bytes=64 * KIB)
     assert all("exceed the 64 KiB of host memory" in case.note for case in cases)
-    assert len(cases) == len(DIRECTIONS) + 2
+    assert len(cases) == len(DIRECTIONS)

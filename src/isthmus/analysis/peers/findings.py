@@ -1,0 +1,116 @@
+"""What is said between devices: rates, what passes through the host, pairs that are slower, links that share."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.peers.cells import path_name
+from isthmus.analysis.peers.links import Together, group_name, together
+from isthmus.analysis.peers.model import Copies, Pair, accesses, paths, whole
+from isthmus.analysis.phrases import range_text, spanned, way_word
+from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.document.finding import Finding, Takeaway
+from isthmus.language import say, sentences
+from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
+
+_MOST_NAMED = 3
+# Pairs that are joined alike differ by less, and with fewer none is usual.
+_UNEVEN = 1.1
+_LEAST_PAIRS = 3
+
+
+def findings(run: Run) -> list[Finding]:
+    """Nothing where nothing was measured between devices."""
+    one_way = whole(run, "peer")
+    found = [_rates(run, one_way), _by_host(run), _uneven(run, one_way), *map(_shared, together(run))]
+    return [finding for finding in found if finding]
+
+
+def takeaway(run: Run) -> Takeaway | None:
+    """The rates, and what to do about them."""
+    found = findings(run)
+    does = next((each.sentence for each in found if each.topic == "peers_rates"), "")
+    return Takeaway(does, sentences(each.fix for each in found if each.fix)) if does else None
+
+
+def _spread(matrices: Sequence[Copies], prefix: str) -> str:
+    rates = [rate.median for each in matrices if each.method.startswith(prefix) for rate in each.rates.values()]
+    return range_text(min(rates), max(rates)) if rates else ""
+
+
+def _rates(run: Run, one_way: Sequence[Copies]) -> Finding | None:
+    engines, both = _spread(one_way, "copy"), _spread(whole(run, "both"), "copy")
+    kernels = _spread(one_way, "kernel")
+    if not engines:
+        return None
+    names = dict.fromkeys(path_name(path) for path in paths(run).values() if path)
+    words = {"size": format_bytes(one_way[0].bytes), "paths": say("common.comma").join(names) or "?", "rates": engines}
+    texts = [say("peers.rates", **words)]
+    if both:
+        texts.append(say("peers.both", rates=both))
+    if kernels:
+        texts.append(say("peers.kernels", rates=kernels))
+    times = [figure.seconds.median for figure in accesses(run).values() if figure.seconds]
+    if times:
+        texts.append(say("peers.access", times=spanned(format_seconds(min(times)), format_seconds(max(times)))))
+    return Finding("note", "peers_rates", sentences(texts))
+
+
+def _by_host(run: Run) -> Finding | None:
+    known = paths(run)
+    staged = [pair for pair, path in known.items() if path.startswith("host")]
+    if not staged:
+        return None
+    text = say("peers.by_host", count=len(staged), all=len(known), first=_named(staged))
+    return Finding("ATTENTION", "peers_by_host", text, say("peers.by_host_cause"), say("peers.by_host_fix"))
+
+
+def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
+    """Pairs slower than the median of those joined in the same way, by the way of copying that shows it most."""
+    known = paths(run)
+    worst: tuple[float, Copies, str, dict[Pair, Interval], Interval] | None = None
+    for each in one_way:
+        for path in dict.fromkeys(known.values()):
+            rates = {pair: rate for pair, rate in each.rates.items() if known.get(pair, "") == path}
+            # Of two neither is usual.
+            if len(rates) < _LEAST_PAIRS:
+                continue
+            usual = sorted(rates.values(), key=lambda rate: rate.median)[len(rates) // 2]
+            slow = {pair: rate for pair, rate in rates.items() if rate.high * _UNEVEN < usual.low}
+            factor = max((usual.median / rate.median for rate in slow.values()), default=0.0)
+            if slow and (worst is None or factor > worst[0]):
+                worst = factor, each, path, slow, usual
+    if worst is None:
+        return None
+    _, copies, path, slow, usual = worst
+    medians = [rate.median for rate in slow.values()]
+    text = say(
+        "peers.uneven",
+        pairs=_named(list(slow)),
+        way=say(f"peers_report.method_{copies.method}"),
+        rates=range_text(min(medians), max(medians)),
+        path=path_name(path),
+        usual=format_rate(usual.median),
+    )
+    return Finding("ATTENTION", "peers_uneven", text, fix=say("peers.uneven_fix"))
+
+
+def _shared(group: Together) -> Finding | None:
+    """Links that give less at once than alone; a root port's or those of the whole host."""
+    shares = {way: share for way in group.sums if (share := group.share(way)) is not None}
+    if not shares:
+        return None
+    each = say("common.comma").join(
+        say("peers.sum", way=way_word(way), rate=format_rate(rate.median), percent=round(100 * share))
+        for way, share in shares.items()
+        if (rate := group.sums[way].rate)
+    )
+    topic = f"peers_links_{group.port or 'all'}"
+    text = say("peers.links", who=group_name(group), each=each)
+    if min(shares.values()) * MATTERS >= 1:
+        return Finding("note", topic, text)
+    return Finding("ATTENTION" if group.port else "note", topic, text, fix=say("peers.links_fix") if group.port else "")
+
+
+def _named(pairs: Sequence[Pair]) -> str:
+    names = [say("peers.pair", source=source, to=to) for source, to in pairs]
+    more = ["..."] if len(names) > _MOST_NAMED else []
+    return say("common.comma").join([*names[:_MOST_NAMED], *more])

@@ -1,0 +1,81 @@
+"""What hosts' links give at once: each device alone, those below one root port, and all, as rates and as a table."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from isthmus.analysis.peers.cells import figure_cell
+from isthmus.analysis.peers.model import Figure, cases_of, figure_of, specs_of
+from isthmus.analysis.phrases import way_word
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
+from isthmus.language import say
+from isthmus.record import Run, format_bytes
+
+_WAYS = ("h2d", "d2h", "both")
+
+
+class Together(NamedTuple):
+    """Devices at work at once, below the root port or all of them: by direction the sum, and what each has alone."""
+
+    port: str
+    specs: Sequence[str]
+    bytes: int
+    sums: Mapping[str, Figure]
+    alone: Mapping[tuple[str, str], Figure]  # by device and direction
+
+    def share(self, way: str) -> float | None:
+        """The sum over what the devices have alone, added up; None where one of them is not known."""
+        total = self.sums[way].rate if way in self.sums else None
+        each = [figure.rate for spec in self.specs if (figure := self.alone.get((spec, way)))]
+        if total is None or len(each) != len(self.specs) or not all(each):
+            return None
+        return total.median / sum(rate.median for rate in each if rate)
+
+
+def together(run: Run) -> list[Together]:
+    """Every root port that several devices are below, then all devices; none where that was not measured."""
+    links = [case for case in cases_of(run) if case.method == "link" and case.direction]
+    alone = {(case.target, str(case.direction)): figure_of(run, case) for case in links if case.devices == 1}
+    found = []
+    for port in sorted({case.neighbour for case in links}, key=lambda port: (not port, port)):
+        group = [case for case in links if case.neighbour == port and (case.devices or 0) > 1]
+        by_way = {str(case.direction): figure_of(run, case) for case in group if not case.target}
+        sums = {way: by_way[way] for way in _WAYS if way in by_way}
+        specs = specs_of(case.target for case in group if case.target) or specs_of(spec for spec, _ in alone)
+        if sums:
+            found.append(Together(port, specs, group[0].bytes, sums, alone))
+    return found
+
+
+def link_grid(run: Run, title: str) -> Grid | None:
+    """Devices alone, then sums; a pair of columns for each direction: the rate, and its share of the rates alone."""
+    groups = together(run)
+    if not groups:
+        return None
+    ways = [way for way in _WAYS if any(way in group.sums for group in groups)]
+    alone = groups[0].alone
+    rows = [
+        Row(spec, tuple(cell for way in ways for cell in (figure_cell(alone.get((spec, way))), Cell(""))))
+        for spec in specs_of(spec for spec, _ in alone)
+    ]
+    for group in groups:
+        cells = [cell for way in ways for cell in (figure_cell(group.sums.get(way)), _share_cell(group, way))]
+        rows.append(Row(group_name(group), tuple(cells)))
+    columns = [
+        Column(f"{way_word(way)}\n{heading}", f"{way_word(way)} {heading}")
+        for way in ways
+        for heading in ("GB/s", say("peers_report.share"))
+    ]
+    named = f"{say('peers_report.grid_links', size=format_bytes(groups[0].bytes))}{title}"
+    return Grid(named, tuple(columns), (Group("", tuple(rows)),), say("peers_report.corner_links"))
+
+
+def group_name(group: Together) -> str:
+    """``all 8``, ``2 below 0000:16:01.0``."""
+    if group.port:
+        return say("peers_report.below", count=len(group.specs), port=group.port)
+    return say("peers_report.all", count=len(group.specs))
+
+
+def _share_cell(group: Together, way: str) -> Cell:
+    share = group.share(way)
+    return missing() if share is None else Cell(f"{100 * share:.0f} %")

@@ -1,0 +1,101 @@
+"""The section between devices: who reaches whom by what, then matrices of rates and accesses, from rows to columns."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from isthmus.analysis.frame import section_of
+from isthmus.analysis.labels import of_run
+from isthmus.analysis.peers.cells import access_cell, figure_cell, path_cell
+from isthmus.analysis.peers.charts import size_parts
+from isthmus.analysis.peers.links import link_grid
+from isthmus.analysis.peers.model import METHODS, Copies, OneAndAll, Pair, accesses, one_and_all, paths, specs_of, whole
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.section import Part, Section
+from isthmus.language import say
+from isthmus.record import Run, format_bytes
+
+# A device and itself.
+_SELF = Cell("", state="missing")
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """What the runs hold of it; None where that is nothing but skips."""
+    grids: dict[str, list[Grid]] = {name: [] for name in ("paths", "one_way", "both", "access", "one_and_all", "links")}
+    for index, run in enumerate(runs):
+        if not any(case.series for case in run.cases if case.experiment == "peers"):
+            continue
+        for name, found in _grids(run).items():
+            grids[name] += [of_runs(grid, runs, index) for grid in found if grid]
+    parts = [
+        Part(say(f"peers_report.part_{name}"), say(f"peers_report.note_{name}"), grids=tuple(found))
+        for name, found in grids.items()
+        if found
+    ]
+    at = next((place for place, part in enumerate(parts) if part.title == say("peers_report.part_links")), len(parts))
+    return section_of("peers", [*parts[:at], *size_parts(runs), *parts[at:]], ("virtual",))
+
+
+def of_runs(grid: Grid, runs: Sequence[Run], index: int) -> Grid:
+    """The grid with the name of its run where there are several."""
+    return Grid(of_run(grid.title, runs, index), grid.columns, grid.groups, grid.corner)
+
+
+def _grids(run: Run) -> dict[str, list[Grid | None]]:
+    return {
+        "paths": [_path_grid(run)],
+        "one_way": [_rate_grid(whole(run, "peer"), "one_way")],
+        "both": [_rate_grid(whole(run, "both"), "both")],
+        "access": [_access_grid(run)],
+        "one_and_all": [_all_grid(each) for each in one_and_all(run)],
+        "links": [link_grid(run, "")],
+    }
+
+
+def _path_grid(run: Run) -> Grid | None:
+    found = paths(run)
+    return _matrix(say("peers_report.part_paths"), [("", found, lambda pair: path_cell(found.get(pair, "")))])
+
+
+def _access_grid(run: Run) -> Grid | None:
+    found = accesses(run)
+    return _matrix(say("peers_report.grid_access"), [("", found, lambda pair: access_cell(found.get(pair)))])
+
+
+def _rate_grid(found: Sequence[Copies], name: str) -> Grid | None:
+    if not found:
+        return None
+    title = say(f"peers_report.grid_{name}", size=format_bytes(found[0].bytes))
+    return _matrix(title, [(method_name(each.method), each.pairs, _cell_of(each)) for each in found])
+
+
+def _cell_of(copies: Copies) -> Callable[[Pair], Cell]:
+    return lambda pair: figure_cell(copies.pairs.get(pair))
+
+
+def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pair], Cell]]]) -> Grid | None:
+    """Rows are where copies come from, columns where they go; a group for each way."""
+    pairs = {pair for _, of_group, _ in groups for pair in of_group}
+    if not pairs:
+        return None
+    rows, columns = specs_of(source for source, _ in pairs), specs_of(to for _, to in pairs)
+    made = tuple(
+        Group(name, tuple(Row(row, tuple(cell((row, to)) if row != to else _SELF for to in columns)) for row in rows))
+        for name, _, cell in groups
+    )
+    return Grid(title, tuple(Column(to, to) for to in columns), made, say("peers_report.corner"))
+
+
+def _all_grid(found: OneAndAll) -> Grid:
+    specs = specs_of(spec for _, spec in found.figures)
+    methods = [method for method in METHODS if any((method, spec) in found.figures for spec in specs)]
+    rows = [
+        Row(method_name(method), tuple(figure_cell(found.figures.get((method, spec))) for spec in specs))
+        for method in methods
+    ]
+    words = {"count": found.devices - 1, "size": format_bytes(found.bytes)}
+    title = say("peers_report.to_one" if found.to_one else "peers_report.to_all", **words)
+    return Grid(title, tuple(Column(spec, spec) for spec in specs), (Group("", tuple(rows)),), say("peers_report.way"))
+
+
+def method_name(method: str) -> str:
+    """``write, copy engine``."""
+    return say(f"peers_report.method_{method}")

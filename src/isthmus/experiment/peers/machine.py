@@ -1,0 +1,78 @@
+"""The devices that copy to each other, open and with their buffers, and why others cannot."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from isthmus import _native
+from isthmus.errors import IsthmusError
+from isthmus.experiment.engine.arena import Arena, allocate_largest
+from isthmus.experiment.engine.sampling import reason_of
+from isthmus.machine.devices import OpenDevice, open_neighbour
+from isthmus.machine.peers import path_between
+from isthmus.record import Device
+
+# Name for messages, source, destination, seed of the source's pattern, whether the destination's device copies.
+Lane = tuple[str, _native.Buffer, _native.Buffer, int, bool]
+
+
+class _Ready(NamedTuple):
+    """One source that all others read, and a destination for each of them."""
+
+    native: _native.Device
+    source: Arena
+    destinations: Mapping[str, Arena]
+    seed: int
+
+
+class Machine:
+    """The devices by name; one that cannot be used costs the cases that it has part in."""
+
+    def __init__(self, device: OpenDevice, others: Sequence[Device], sizes: Sequence[int], seed: int) -> None:
+        self.specs = [other.spec for other in others]
+        self._ready: dict[str, _Ready] = {}
+        self._unusable: dict[str, str] = {}
+        for index, other in enumerate(others):
+            try:
+                native = open_neighbour(device, other)
+                names = {"": sizes} | {spec: sizes for spec in self.specs if spec != other.spec}
+                arenas = allocate_largest(native, "device", names)
+                source = arenas.pop("")
+                if source.buffer is not None:
+                    source.buffer.fill_pattern(0, source.usable(0), seed + index)
+                self._ready[other.spec] = _Ready(native, source, arenas, seed + index)
+            except IsthmusError as error:
+                self._unusable[other.spec] = reason_of(error, f"{other.spec}: ")
+
+    def native(self, spec: str) -> _native.Device | None:
+        """The open device; None where it cannot be used."""
+        return self._ready[spec].native if spec in self._ready else None
+
+    def why_unusable(self, *specs: str) -> str | None:
+        """Why one of the devices cannot be used; None where all can."""
+        return next((self._unusable[spec] for spec in specs if spec in self._unusable), None)
+
+    def path(self, source: str, destination: str) -> str:
+        """By what copies go from the one to the other, as `Case.path` has it; empty where one cannot be used."""
+        here, there = self.native(source), self.native(destination)
+        return path_between(here, there) if here and there else ""
+
+    def why_no_lane(self, source: str, destination: str, method: str, size: int) -> str | None:
+        """Why nothing of this size can be copied so; None where it can."""
+        if reason := self.why_unusable(source, destination):
+            return reason
+        here, there = self._ready[source], self._ready[destination]
+        by, other = (there, here) if method.endswith("_read") else (here, there)
+        return (
+            here.native.why_no_peer(there.native)
+            or (by.native.why_no_peer_reach(other.native) if method.startswith("kernel") else None)
+            or here.source.too_large.get(size)
+            or there.destinations[source].too_large.get(size)
+        )
+
+    def lane(self, source: str, destination: str, method: str) -> Lane:
+        """One copy. Precondition: why_no_lane is None."""
+        here, there = self._ready[source], self._ready[destination]
+        begin, end = here.source.buffer, there.destinations[source].buffer
+        assert begin is not None, "why_no_lane finds what could not be allocated"
+        assert end is not None, "likewise"
+        return f"{source} to {destination}", begin, end, here.seed, method.endswith("_read")
