@@ -2,6 +2,7 @@
 #include "experiment/peer_copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,9 @@ namespace {
 constexpr std::uint8_t poison_byte = 0xA5;
 // Links that rest and caches of addresses need a few copies; a share of a sample's, which is not timed.
 constexpr std::size_t warm_share = 4;
+// A sample of so many copies is long beside what a clock, a start and the end of a queue add.
+constexpr double least_seconds = 8e-3;
+constexpr double most_needed = 1e6;
 
 OpenDevice& copying_session(const PeerLane& lane) {
     const bool from = is_on_device(lane.source->kind()), to = is_on_device(lane.destination->kind());
@@ -144,7 +148,7 @@ Status PeerCopies::enqueue() {
     Track& first = tracks_.front();
     for (Track& track : tracks_) {
         ISTHMUS_TRY(track.device().bind_thread());
-        ISTHMUS_TRY(copy(track, std::max<std::size_t>(1, plan_.copies / warm_share)));
+        ISTHMUS_TRY(copy(track, std::max<std::size_t>(1, copies_ / warm_share)));
     }
     for (Track& track : tracks_) {
         ISTHMUS_TRY(track.device().bind_thread());
@@ -153,7 +157,7 @@ Status PeerCopies::enqueue() {
     }
     for (Track& track : tracks_) {
         ISTHMUS_TRY(track.device().bind_thread());
-        ISTHMUS_TRY(copy(track, plan_.copies));
+        ISTHMUS_TRY(copy(track, copies_));
         ISTHMUS_TRY(track.device().record(*track.stop, *track.stream));
     }
     ISTHMUS_TRY(first.device().bind_thread());
@@ -171,16 +175,10 @@ Status PeerCopies::sample(PeerSamples& samples) {
         Status opened = gate->open();
         if (status.ok()) status = std::move(opened);
     }
-    // Also after a failure: what was enqueued before it still uses the caller's memory.
-    for (Track& track : tracks_) {
-        Status bound = track.device().bind_thread();
-        Status ended = track.stream->synchronize();
-        if (status.ok()) status = bound.ok() ? std::move(ended) : std::move(bound);
-    }
-    ISTHMUS_TRY(std::move(status));
+    ISTHMUS_TRY(ended(std::move(status)));
     gates_work_ =
         gates_work_ && std::none_of(gates.begin(), gates.end(), [](const auto& gate) { return gate->gave_up(); });
-    const auto per_copy = 1.0 / static_cast<double>(plan_.copies);
+    const auto per_copy = 1.0 / static_cast<double>(copies_);
     Track& first = tracks_.front();
     ISTHMUS_TRY(first.device().bind_thread());
     ISTHMUS_TRY_ASSIGN(all, first.device().seconds_between(*first.start, *all_ended_));
@@ -208,12 +206,31 @@ Result<PeerSamples> PeerCopies::run(std::size_t warmups, Quota quota) {
 // What the driver does first, behind a gate it might wait for what the gate holds: it connects devices and loads
 // kernels.
 Status PeerCopies::connect() {
-    if (std::exchange(is_connected_, true)) return {};
+    if (copies_ != 0) return {};
+    ISTHMUS_TRY(copy_each());
+    const TimePoint begin = now();
+    ISTHMUS_TRY(copy_each());
+    const double seconds = std::max(seconds_between(begin, now()), least_seconds / most_needed);
+    copies_ = std::clamp(static_cast<std::size_t>(std::ceil(least_seconds / seconds)), std::size_t{1}, plan_.copies);
+    return {};
+}
+
+// One copy of each lane, all of which have ended when it returns.
+Status PeerCopies::copy_each() {
     Status status;
     for (Track& track : tracks_) {
-        ISTHMUS_TRY(track.device().bind_thread());
-        status = synchronized(copy(track, 1), *track.stream);
-        if (!status.ok()) break;
+        if (status.ok()) status = track.device().bind_thread();
+        if (status.ok()) status = copy(track, 1);
+    }
+    return ended(std::move(status));
+}
+
+// Waits for all lanes, also after a failure: what was enqueued before it still uses the caller's memory.
+Status PeerCopies::ended(Status status) {
+    for (Track& track : tracks_) {
+        Status bound = track.device().bind_thread();
+        status = synchronized(std::move(status), *track.stream);
+        if (status.ok()) status = std::move(bound);
     }
     return status;
 }

@@ -21,7 +21,7 @@ struct PeerLane {
 
 struct PeerPlan {
     std::size_t bytes = 0;   // of each lane
-    std::size_t copies = 1;  // of each lane in one sample, one behind the other
+    std::size_t copies = 1;  // of each lane in one sample, one behind the other: at most, fewer where these take long
     bool by_kernel = false;  // else by copy engines
 };
 
@@ -64,6 +64,8 @@ class PeerCopies {
     Status begin();
     void end(bool is_idle);
     Status connect();
+    Status copy_each();
+    Status ended(Status status);
     Result<PeerSamples> run_begun(std::size_t warmups, Quota quota);
     Status copy(Track& track, std::size_t times);
     Status close(std::vector<std::unique_ptr<Gate>>& gates);
@@ -72,7 +74,7 @@ class PeerCopies {
 
     const PeerPlan plan_;
     bool gates_work_;
-    bool is_connected_ = false;
+    std::size_t copies_ = 0;  // of a sample; 0 before the devices are connected
     std::vector<Track> tracks_;
     std::unique_ptr<Event> all_ended_;  // on the first lane's stream
 };

@@ -606,7 +606,9 @@ class PeerCopies:
 def create_peer_copies(
     lanes: Sequence[tuple[str, Buffer, Buffer, int, bool]], bytes: int, copies: int, by_kernel: bool
 ) -> PeerCopies:
-    """So many copies of `bytes` in each sample, one behind the other, by copy engines or by kernels.
+    """At most so many copies of `bytes` in each sample, one behind the other, by copy engines or by kernels.
+
+    There are fewer where they take long.
 
     A lane is its name for messages, a source, a destination, the seed of the source's pattern, and whether the device
     with the destination copies (a read), not the one with the source. Raises Unsupported where a device has no way to

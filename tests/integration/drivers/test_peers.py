@@ -1,7 +1,9 @@
 """`isthmus measure peers` over the fake driver: several devices, and every fault that there can be between them."""
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -61,11 +63,25 @@ def test_three_devices_are_measured_in_every_way(peers: Measured) -> None:
     ],
 )
 def test_what_joins_devices_is_said_as_far_as_it_is_known(
-    peers: Measured, environment: dict[str, str], omitted: Sequence[str], path: str
+    tmp_path: Path, build: Build, environment: dict[str, str], omitted: Sequence[str], path: str
 ) -> None:
-    done, cases = peers(omitted=omitted, **environment)
-    assert done.returncode == 0, done.stderr
-    assert {case["path"] for case in cases} == {path}
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp", *omitted)
+    program = "\n".join(
+        [
+            "from isthmus.machine.devices import open_device",
+            "from isthmus.machine.peers import path_between",
+            "print(path_between(*(open_device(name).native for name in ('cuda:0', 'cuda:1'))))",
+        ]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUDA_DEVICES": "2"} | environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{path}\n"), done.stderr
 
 
 def test_without_access_copies_pass_through_the_host_and_kernels_are_left_out(peers: Measured) -> None:
@@ -93,7 +109,9 @@ def test_silent_corruption_fails_the_run_and_names_its_causes(peers: Measured) -
         assert words in told
 
 
-@pytest.mark.parametrize("function", ["cuMemcpyPeerAsync", "cuStreamWaitEvent"])
+@pytest.mark.parametrize(
+    "function", ["cuMemcpyPeerAsync", pytest.param("cuStreamWaitEvent", marks=pytest.mark.thorough)]
+)
 def test_a_call_that_fails_fails_its_cases_and_no_others(peers: Measured, function: str) -> None:
     done, cases = peers(FAKE_CUDA_FAIL=function)
     assert done.returncode == 1
@@ -103,6 +121,7 @@ def test_a_call_that_fails_fails_its_cases_and_no_others(peers: Measured, functi
     assert all(f"{function} failed: CUDA_ERROR (999)" in case["note"] for case in failed)
 
 
+@pytest.mark.thorough
 def test_a_device_that_fails_to_open_leaves_the_others(peers: Measured) -> None:
     done, cases = peers(FAKE_CUDA_DEVICES="3", FAKE_CUDA_FAIL="cuDevicePrimaryCtxRetain@2")
     assert done.returncode == 1
@@ -110,6 +129,7 @@ def test_a_device_that_fails_to_open_leaves_the_others(peers: Measured) -> None:
     assert ends == {("cuda:0", "cuda:2"), ("cuda:2", "cuda:0")}
 
 
+@pytest.mark.thorough
 def test_a_driver_too_old_for_peer_copies_says_which_it_needs(peers: Measured) -> None:
     _, cases = peers(omitted=("cuMemcpyPeerAsync",))
     notes = {case["note"] for case in cases if case["method"] != "access"}

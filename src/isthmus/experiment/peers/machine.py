@@ -31,17 +31,23 @@ class Machine:
         self.specs = [other.spec for other in others]
         self._ready: dict[str, _Ready] = {}
         self._unusable: dict[str, str] = {}
-        for index, other in enumerate(others):
+        opened: dict[str, _native.Device] = {}
+        for other in others:
             try:
-                native = open_neighbour(device, other)
-                names = {"": sizes} | {spec: sizes for spec in self.specs if spec != other.spec}
-                arenas = allocate_largest(native, "device", names)
-                source = arenas.pop("")
-                if source.buffer is not None:
-                    source.buffer.fill_pattern(0, source.usable(0), seed + index)
-                self._ready[other.spec] = _Ready(native, source, arenas, seed + index)
+                opened[other.spec] = open_neighbour(device, other)
             except IsthmusError as error:
                 self._unusable[other.spec] = reason_of(error, f"{other.spec}: ")
+        # What copies to no other device needs no memory for that.
+        for spec, native in opened.items():
+            if reason := device.native.why_no_peer(native):
+                self._unusable[spec] = reason
+        usable = [spec for spec in opened if spec not in self._unusable]
+        for index, spec in enumerate(usable if len(usable) > 1 else []):
+            try:
+                to = [other for other in usable if other != spec]
+                self._ready[spec] = _make_ready(opened[spec], to, sizes, seed + index)
+            except IsthmusError as error:
+                self._unusable[spec] = reason_of(error, f"{spec}: ")
 
     def native(self, spec: str) -> _native.Device | None:
         """The open device; None where it cannot be used."""
@@ -76,3 +82,11 @@ class Machine:
         assert begin is not None, "why_no_lane finds what could not be allocated"
         assert end is not None, "likewise"
         return f"{source} to {destination}", begin, end, here.seed, method.endswith("_read")
+
+
+def _make_ready(native: _native.Device, others: Sequence[str], sizes: Sequence[int], seed: int) -> _Ready:
+    arenas = allocate_largest(native, "device", dict.fromkeys(("", *others), sizes))
+    source = arenas.pop("")
+    if source.buffer is not None:
+        source.buffer.fill_pattern(0, source.usable(0), seed)
+    return _Ready(native, source, arenas, seed)

@@ -41,8 +41,8 @@ class CopySubject:
         if checked:
             self._copies.poison()
         collected.begin()
-        # Each sample has its own warm-up, but the first copy between two devices connects them.
-        samples = self._copies.run(0 if collected.count else 1, quota.least, quota.most, quota.seconds)
+        # Each sample has its own warm-up.
+        samples = self._copies.run(0, quota.least, quota.most, quota.seconds)
         mismatches = self._copies.verify() if checked else []
         collected.samples.setdefault("device_seconds", []).extend(samples["device_seconds"])
         for name, (template, numbers) in self._parts.items():

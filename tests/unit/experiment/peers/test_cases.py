@@ -155,6 +155,16 @@ def test_a_device_that_cannot_be_opened_costs_the_cases_it_has_part_in(measured:
     assert {case.devices for case in kept if case.method == "link"} == {1}
 
 
+def test_devices_that_do_not_copy_to_each_other_are_skipped_with_the_reason(measured: Machine) -> None:
+    """As two of OpenCL, each of which has a context of its own."""
+    if not any(backend.devices for backend in devices.probe() if backend.name == "opencl"):
+        pytest.skip("needs an OpenCL device")
+    cases = measured("host", "opencl:0")
+    assert all(case.skipped for case in cases)
+    assert {case.note for case in cases} == {"the other device is not a host device"}
+    assert {case.path for case in cases} == {""}
+
+
 def test_a_device_without_room_costs_its_cases_with_the_reason(measured: Machine) -> None:
     cases = measured("host", "host:memory=0")
     assert all("the modelled device has 0 bytes free" in case.note for case in cases if case.skipped)
