@@ -20,7 +20,10 @@ namespace {
 
 constexpr std::size_t mib = 1 << 20;
 // Two thirds of them are of sizes that the library looks at.
-constexpr Sizes sizes{32 * mib, mib / 4, 667};
+#ifndef MOST_MIB
+#define MOST_MIB 32
+#endif
+constexpr Sizes sizes{MOST_MIB * mib, mib / 4, 667};
 
 void say(const std::string& what, long number) {
     std::printf("%s: %ld\n", what.c_str(), number);

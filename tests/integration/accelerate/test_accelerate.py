@@ -17,6 +17,8 @@ from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY, acceler
 
 REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
 ROUNDS = "24"
+# A program alone that ends well needs no sanitizer.
+ALONE = {"LD_PRELOAD": ""}
 # Copies beyond their block, which the driver refuses as the library does.
 REFUSED = 10
 
@@ -27,7 +29,7 @@ def test_copies_are_as_the_driver_makes_them(
     program: Path, driver: Path, reach: str, seed: str, tmp_path: Path
 ) -> None:
     command: list[str | Path] = [program, reach, ROUNDS, seed]
-    plain = ran(command, driver)
+    plain = ran(command, driver, **ALONE)
     assert plain.returncode == 0, plain.stdout + plain.stderr
     told, counts = accelerated(command, driver, tmp_path)
     assert told == plain.stdout
@@ -75,7 +77,7 @@ def test_a_report_says_what_was_moved_and_the_program_s_output_is_its_own(
     program: Path, driver: Path, tmp_path: Path
 ) -> None:
     words: list[str | Path] = [program, REACHES[0], ROUNDS]
-    alone = ran(words, driver)
+    alone = ran(words, driver, **ALONE)
     report = tmp_path / "report.json"
     found = command_line(["--report", "-o", str(report)], words, driver, ISTHMUS_ACCELERATE_OPTIONS="eager")
     assert found["out"] == alone.stdout
