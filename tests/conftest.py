@@ -20,6 +20,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_second_search() -> Iterator[None]:
+    """The same with what the tests of a module leave behind, such as the packages that they import."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_unconfigure() -> None:
     """Let all end as it does without tests: what is left then counts as leaked."""
     gc.unfreeze()
