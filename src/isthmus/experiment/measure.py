@@ -51,8 +51,8 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     """The experiments named, all of them for ``all``, or the default ones for none.
 
     Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
-    chosen experiments knows, for a folder of OpenACC programs that has none, and for the stencil of several `ranks`
-    beside anything else.
+    chosen experiments knows, for a folder of OpenACC programs that has none, for the stencil of several `ranks`
+    beside anything else, and for peers of several.
     """
     known = [experiment.name for experiment in MEASURED]
     default = [experiment.name for experiment in MEASURED if experiment.is_default]
@@ -69,6 +69,11 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "
             "`isthmus measure stencil` with them by itself"
+        )
+    if ranks > 1 and "peers" in measured:
+        raise UsageError(
+            f"started as {ranks} MPI ranks, and peers measures all devices of a host from one process; run `isthmus "
+            "measure peers` without mpirun or srun, once on each host"
         )
     return planners
 

@@ -90,9 +90,9 @@ def test_links_below_one_root_port_that_share_it_are_attention(
     found = by_topic(synthetic.run(links(synthetic_peers, 55.0, 165.0)))
     shared = found[f"peers_links_{PORT}"]
     assert shared.severity == "ATTENTION"
-    assert shared.sentence == "Hosts' links, 2 below 0000:16:01.0 at once: H2D 55.0 GB/s, 50 % of alone."
+    assert shared.sentence == "Hosts' links, 2 below 0000:16:01.0 at once: H2D 55.0 GB/s (50 % of alone)."
     assert "spread devices" in shared.fix
-    assert found["peers_links_all"].sentence == "Hosts' links, all 4 at once: H2D 165 GB/s, 75 % of alone."
+    assert found["peers_links_all"].sentence == "Hosts' links, all 4 at once: H2D 165 GB/s (75 % of alone)."
 
 
 def test_links_that_keep_their_rates_are_a_note(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:

@@ -58,6 +58,12 @@ def test_a_name_that_does_not_exist(names: list[str], options: Options, message:
     assert str(refusal.value).startswith(message)
 
 
+def test_several_ranks_do_not_each_measure_all_devices_of_a_host() -> None:
+    assert choose_experiments(["peers"], Options())
+    with pytest.raises(UsageError, match="started as 4 MPI ranks, and peers measures all devices of a host"):
+        choose_experiments(["peers"], Options(), ranks=4)
+
+
 def test_what_is_not_given_is_the_modes() -> None:
     assert Options(mode="quick").effort(EFFORTS) == EFFORTS["quick"]
     chosen = Options(mode="quick", sizes=[3], budget_seconds=0.5).effort(EFFORTS)
