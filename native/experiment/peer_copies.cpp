@@ -124,7 +124,7 @@ Result<std::vector<Mismatch>> PeerCopies::verify() {
 }
 
 // Precondition: the lane's device is bound to the thread.
-Status PeerCopies::copy(Track& track, std::size_t times) {
+Status PeerCopies::copy(const Track& track, std::size_t times) const {
     for (std::size_t i = 0; i < times; ++i) {
         Status status = plan_.by_kernel ? launch(track.device(), *track.stream, kernel::copy, track.destination,
                                                  track.source, std::uint64_t{plan_.bytes})

@@ -67,7 +67,7 @@ class PeerCopies {
     Status copy_each();
     Status ended(Status status);
     Result<PeerSamples> run_begun(std::size_t warmups, Quota quota);
-    Status copy(Track& track, std::size_t times);
+    Status copy(const Track& track, std::size_t times) const;
     Status close(std::vector<std::unique_ptr<Gate>>& gates);
     Status enqueue();
     Status sample(PeerSamples& samples);
