@@ -1,10 +1,10 @@
 """What page-locked memory costs, in turns: isthmus.pinned_empty, cuMemHostAlloc, and torch (pin_memory=True).
 
-    python benchmarks/pinned_memory.py [--rounds 6] [--device 0] [--without-torch]
+    python benchmarks/pinned_memory.py [--sizes 64MiB,1GiB] [--rounds 6] [--device 0] [--without-torch]
 
-Each time is that of the first call of a process of its own, in which the device's context and, of Isthmus, the session
-are there already. Then, in one process: small blocks once there is a slab, whether torch takes the array as pinned,
-and the rate of the driver's copies through either memory.
+In one process: small blocks once there is a slab, whether torch takes the array as pinned, and the rate of the driver's
+copies through either memory. Then each time is that of the first call of a process of its own, in which the device's
+context and, of Isthmus, the session are there already.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import isthmus
-from isthmus.record import LEAST_SAMPLES, median_interval
+from isthmus.record import LEAST_SAMPLES, median_interval, parse_bytes
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 129_500_000, 256 * MIB, 1 << 30)
@@ -110,19 +110,17 @@ def words(samples: list[float], unit: float) -> str:
     return f"{middle / unit:9.3f} [{low / unit:.3f}, {high / unit:.3f}]"
 
 
-def show_first_calls(ways: tuple[str, ...], rounds: int, device: int) -> None:
-    """The table of first calls, every way of every size once a round, in an order drawn anew."""
-    samples: dict[tuple[str, int], list[float]] = defaultdict(list)
-    cases = [(way, size) for way in ways for size in SIZES]
-    for number in range(rounds):
-        random.Random(number).shuffle(cases)
-        for way, size in cases:
-            samples[way, size].append(in_own_process(way, size, device))
-    print("first call, ms (median [interval]), and how many times as fast Isthmus is")
+def show_first_calls(ways: tuple[str, ...], sizes: list[int], rounds: int, device: int) -> None:
+    """The table of first calls, a row once it is measured: in each round every way, in an order drawn anew."""
+    print("\nfirst call, ms (median [interval]), and how many times as fast Isthmus is")
     print(f"{'bytes':>11}  " + "  ".join(f"{way:>32}" for way in ways) + "".join(f"  {way:>8}" for way in ways[1:]))
-    for size in SIZES:
-        medians = {way: statistics.median(samples[way, size]) for way in ways}
-        times = "  ".join(f"{words(samples[way, size], 1e-3):>32}" for way in ways)
+    for size in sizes:
+        samples: dict[str, list[float]] = defaultdict(list)
+        for number in range(rounds):
+            for way in random.Random(number).sample(ways, len(ways)):
+                samples[way].append(in_own_process(way, size, device))
+        medians = {way: statistics.median(samples[way]) for way in ways}
+        times = "  ".join(f"{words(samples[way], 1e-3):>32}" for way in ways)
         ratios = "".join(f"  {medians[way] / medians['isthmus']:7.1f}x" for way in ways[1:])
         print(f"{size:11}  {times}{ratios}", flush=True)
 
@@ -130,7 +128,7 @@ def show_first_calls(ways: tuple[str, ...], rounds: int, device: int) -> None:
 def show_small_blocks(session: isthmus.Session) -> None:
     """Microseconds a block, once there is a slab: got and freed in turn, and many that are held."""
     dtype = np.dtype(np.uint8)
-    print("\nsmall blocks, us each: got and freed in turn; got while 64 are held")
+    print("small blocks, us each: got and freed in turn; got while 64 are held")
     for size in (256, 4 * KIB, 64 * KIB, MIB):
         alone, among = [], []
         for _ in range(7):
@@ -181,6 +179,9 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument(
+        "--sizes", type=lambda text: [parse_bytes(each) for each in text.split(",")], default=list(SIZES)
+    )
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--first-call", nargs=2, metavar=("WAY", "BYTES"), help=argparse.SUPPRESS)
@@ -189,10 +190,10 @@ def main() -> None:
         print(json.dumps(first_call(asked.first_call[0], int(asked.first_call[1]), asked.device)))
         return
     has_torch = importlib.util.find_spec("torch") is not None and not asked.without_torch
-    show_first_calls(WAYS if has_torch else WAYS[:2], asked.rounds, asked.device)
     session = isthmus.default_session(f"cuda:{asked.device}")
     show_small_blocks(session)
     show_copies(session, asked.device)
+    show_first_calls(WAYS if has_torch else WAYS[:2], asked.sizes, asked.rounds, asked.device)
 
 
 if __name__ == "__main__":
