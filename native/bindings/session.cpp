@@ -64,11 +64,12 @@ class Opened {
 std::atomic<bool> shut_down{false};
 
 void open(SessionHandle* self, const std::shared_ptr<experiment::OpenDevice>& device, std::size_t pinned_budget,
-          std::size_t threads, const std::optional<std::string>& table, std::uint32_t kernel_blocks) {
+          std::size_t threads, const std::optional<std::string>& table, std::uint32_t kernel_blocks, const std::string& paths) {
     check_not_shut_down();
     SessionOptions options{.pinned_budget_bytes = pinned_budget,
                            .threads = threads,
                            .kernel_blocks = kernel_blocks,
+                           .paths = paths,
                            .table = std::nullopt};
     if (table) options.table = unwrap(TransferTable::parse(*table));
     std::shared_ptr<Session> session = unwrap(Session::open(device->device_handle(), std::move(options)));
@@ -113,7 +114,7 @@ void bind_sessions(nb::module_& module) {
     bind_session_addresses(session);
     session
         .def("__init__", &open, nb::arg("device"), nb::arg("pinned_budget"), nb::arg("threads"),
-             nb::arg("table") = nb::none(), nb::arg("kernel_blocks") = 0, ReleaseGil())
+             nb::arg("table") = nb::none(), nb::arg("kernel_blocks") = 0, nb::arg("paths") = "", ReleaseGil())
         .def_prop_ro("device", &device_name, described::Session_device.text)
         .def_prop_ro(
             "table", [](const SessionHandle& self) { return self.session->table().text(); },

@@ -63,6 +63,7 @@ class ExplanationDict(TypedDict):
     stores: str
     seconds: float
     why: str
+    ways: dict[str, float]
 
 class BackendDict(TypedDict):
     name: str
@@ -686,11 +687,13 @@ class Session:
     """What copies for one device share; `isthmus.Session` derives from it. For its copies see the functions."""
 
     def __init__(
-        self, device: Device, pinned_budget: int, threads: int, table: str | None = None, kernel_blocks: int = 0
+        self, device: Device, pinned_budget: int, threads: int, table: str | None = None, kernel_blocks: int = 0,
+        paths: str = ""
     ) -> None:
         """`threads` and `kernel_blocks` are 0 for as many as pay; `table` is the text of one.
 
-        Raises UsageError for one that is wrong.
+        `paths` is ``own``, ``all`` or names of other devices with commas between them; empty for what the environment
+        says. Raises UsageError for what is wrong, and DeviceAbsent for other devices that are not there.
         """
     @property
     def device(self) -> str:

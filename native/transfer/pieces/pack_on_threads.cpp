@@ -8,6 +8,7 @@
 
 #include "backend/device.hpp"
 #include "base/clock.hpp"
+#include "base/pages.hpp"
 #include "base/threads.hpp"
 
 namespace isthmus {
@@ -21,6 +22,17 @@ WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
     return limit;
 }
 
+// With several ways there are more chunks under way at once: some on each, some that are packed.
+std::size_t divided_chunk_bytes(const Ring& ring) {
+    constexpr std::size_t slots = 12;
+    return ring.bytes / slots / least_page * least_page;
+}
+
+std::optional<Ways::Use> use_of(const Packing& packing, const Ring& ring, std::size_t bytes, bool can_divide) {
+    if (packing.ways == nullptr || !can_divide || divided_chunk_bytes(ring) == 0) return std::nullopt;
+    return packing.ways->use(bytes, divided_chunk_bytes(ring), nullptr);
+}
+
 }  // namespace
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
@@ -31,8 +43,12 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
       ring_{to_device(), staging_->bytes()},
-      chunks_(Chunks::cut(extent.bytes(), threads_, ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
-      slots_(ring_.slots(chunks_.chunk_bytes)),
+      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && device_side().is_contiguous(extent))),
+      chunks_(Chunks::cut(extent.bytes(), threads_,
+                          ways_ ? divided_chunk_bytes(ring_)
+                                : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
+      slots_(ways_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
+                   : ring_.slots(chunks_.chunk_bytes)),
       run_{&pieces(), chunks_},
       packer_({&run_, 1}, {counts_.data(), slots_}, {&staging_->host(), 0, chunks_.chunk_bytes, slots_}, stores_,
               threads_),
@@ -44,6 +60,7 @@ Status PackOnThreads::start() {
     if (first_ == 0) packer_.begin_faults();
     packer_.begin_at(first_ * (chunks_.chunk_bytes / chunks_.part_bytes));
     sent_ = arrived_ = first_;
+    on_own_link_ = 0;
     end_ = chunks_.count();
     open_chunks_ = to_device() ? std::min(first_ + slots_, chunks_.count()) : first_;
     for (std::size_t chunk = first_; chunk < open_chunks_; ++chunk) packer_.expect(run_, chunk);
@@ -145,21 +162,77 @@ bool PackOnThreads::may_send(std::size_t chunk) const {
 Status PackOnThreads::send(std::size_t chunk) {
     // What threads move next in the chunk's slot.
     const std::size_t next = to_device() ? chunk + slots_ : chunk;
+    on_relay(chunk) = {};
+    if (Relay* const relay = relay_for(chunk)) {
+        const Part part = packer_.staged(run_, chunk);
+        const Layout& side = device_side();
+        const Region there{side.allocation, side.offset + part.begin, part.bytes()};
+        const Region here{&staging_->host(), part.staged_at, part.bytes()};
+        on_relay(chunk).is = true;
+        Status status = to_device() ? relay->send(chunk, there, here) : relay->send(chunk, here, there);
+        if (!status.ok()) ISTHMUS_TRY(give_up(*relay, status));
+    } else {
+        ISTHMUS_TRY(send_by_own_link(chunk));
+        if (ways_) ways_->own_took();
+    }
+    if (next < chunks_.count()) packer_.expect(run_, next);
+    ++sent_;
+    return {};
+}
+
+Relay* PackOnThreads::relay_for(std::size_t chunk) {
+    // The own link is not to run dry.
+    constexpr std::size_t least_on_own_link = 2;
+    if (!ways_ || on_own_link_ < least_on_own_link) return nullptr;
+    return ways_->taker(chunks_.chunk_bytes, extent_.bytes() - chunk * chunks_.chunk_bytes,
+                        on_own_link_ * chunks_.chunk_bytes);
+}
+
+Status PackOnThreads::send_by_own_link(std::size_t chunk) {
     const Part all = packer_.staged(run_, chunk);
     const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
     // Kernels alone take turns on both streams, so that one begins while another ends.
     Stream& stream = !by_kernel_ ? last(route) : chunk % 2 == 0 ? route.copies : route.kernels;
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
-    if (next < chunks_.count()) packer_.expect(run_, next);
-    ++sent_;
+    ++on_own_link_;
+    return {};
+}
+
+Status PackOnThreads::receive_from_relays() {
+    // Those that fail leave the list.
+    for (std::size_t i = ways_->relays().size(); i-- > 0;) {
+        Relay& relay = *ways_->relays()[i];
+        while (relay.under_way() != 0) {
+            auto received = relay.receive();
+            if (!received.ok()) return give_up(relay, received.take_status());
+            if (!received.value()) break;
+            on_relay(*received.value()).has_arrived = true;
+        }
+    }
+    return {};
+}
+
+Status PackOnThreads::give_up(Relay& relay, const Status& why) {
+    ways_->lose(relay, why);
+    while (relay.under_way() != 0) {
+        const std::size_t chunk = relay.take_back();
+        on_relay(chunk) = {};
+        ISTHMUS_TRY(send_by_own_link(chunk));
+    }
     return {};
 }
 
 Result<bool> PackOnThreads::receive() {
+    if (ways_) ISTHMUS_TRY(receive_from_relays());
     if (arrived_ == sent_) return false;
-    ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
-    if (!passed) return false;
+    if (on_relay(arrived_).is) {
+        if (!on_relay(arrived_).has_arrived) return false;
+    } else {
+        ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
+        if (!passed) return false;
+        --on_own_link_;
+    }
     ++arrived_;
     open_chunks_.store(to_device() ? std::min<std::size_t>(arrived_ + slots_, end_) : arrived_,
                        std::memory_order_release);
@@ -183,6 +256,9 @@ std::size_t PackOnThreads::chunks_arrived() const {
 
 Status PackOnThreads::drain() {
     Status status;
+    if (ways_) {
+        for (Relay* const relay : ways_->relays()) (void)relay->drain();
+    }
     // The last one has offsets.
     for (Stream* stream : {&staging_->copies(), &staging_->kernels(), &staging_->stream()}) {
         Status ended = stream->synchronize();

@@ -9,6 +9,7 @@
 #include "transfer/pieces/chunks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/pieces/ring_packer.hpp"
+#include "transfer/ways/ways.hpp"
 
 namespace isthmus {
 
@@ -38,6 +39,12 @@ class PackOnThreads final : public PackedCopy {
     // it unpacked.
     bool may_send(std::size_t chunk) const;
     Status send(std::size_t chunk);
+    Status send_by_own_link(std::size_t chunk);
+    // The relay that takes a chunk which is ready; null for the own link.
+    Relay* relay_for(std::size_t chunk);
+    // Notes what has arrived by other devices. What those lost that failed goes by the own link.
+    Status receive_from_relays();
+    Status give_up(Relay& relay, const Status& why);
     // Whether the oldest chunk under way has arrived, in which case its slot is left to the threads.
     Result<bool> receive();
     // Until everything that was sent has ended.
@@ -50,15 +57,22 @@ class PackOnThreads final : public PackedCopy {
     // Keeps this until the process is gone: the device may be at work on it at any time. Takes no memory.
     void outlive_all() noexcept;
 
+    // Of a chunk that is under way, in the place of its number.
+    struct OnRelay {
+        bool is = false, has_arrived = false;
+    };
+    OnRelay& on_relay(std::size_t chunk) { return on_relay_[chunk % on_relay_.size()]; }
+
     const bool by_kernel_;
     const std::size_t threads_;
     const Stores stores_;
     const Turns* const turns_;
     const Ring ring_;
+    std::optional<Ways::Use> ways_;  // none where all goes by the own link
     const Chunks chunks_;
     const std::size_t slots_;  // of the ring
     const PackedRun run_;
-    std::array<RingPacker::Count, Ring::most_slots> counts_;  // by slot
+    std::array<RingPacker::Count, Ring::most_divided_slots> counts_;  // by slot
     RingPacker packer_;
     const WorkerGroup::Limit limit_;
     std::function<Status()> condition_;         // none once it was met
@@ -66,6 +80,8 @@ class PackOnThreads final : public PackedCopy {
     std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
     std::size_t first_ = 0;                     // chunk of this run, or the next
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
+    std::size_t on_own_link_ = 0;               // of those
+    std::array<OnRelay, Ring::most_divided_slots> on_relay_{};
     std::shared_ptr<const void> itself_;        // once it is kept
     PackOnThreads* kept_before_ = nullptr;
 };

@@ -12,6 +12,8 @@
 
 namespace isthmus {
 
+class Ways;
+
 enum class PieceMethod {
     waited_copies,  // one copy a piece, each waited for
     copies,         // one copy a piece, queued
@@ -48,6 +50,8 @@ struct Packing {
     // Of a copy to the device by `pack_threads`: what is read in place of the host's memory; the allocation that its
     // side lies in. Outlives the copy.
     const FileBytes* file = nullptr;
+    // By which other devices chunks may go, too, where `pack_threads` copies them as they are. Outlives the copy.
+    Ways* ways = nullptr;
 };
 
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().

@@ -16,8 +16,8 @@ constexpr std::size_t most_commands = 128;
 // Copies of no more than this have a thread of their own, which no large copy occupies.
 constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
 
-std::size_t parts_of(const CopyJob& job) {
-    return std::min((job.extent.bytes() + part_bytes - 1) / part_bytes, most_commands);
+std::size_t parts_of(std::size_t bytes) {
+    return std::min((bytes + part_bytes - 1) / part_bytes, most_commands);
 }
 
 }  // namespace
@@ -161,10 +161,10 @@ std::size_t SessionImpl::commands_of(const Task& task) const {
     const CopyJob& job = *task.job;
     const bool reached = !is_pageable(job.ends.host_kind());
     switch (task.choice.way) {
-        case Choice::Way::direct: return parts_of(job);
+        case Choice::Way::direct: return parts_of(job.extent.bytes());
         case Choice::Way::device:
             if (!job.is_reached) return job.extent.pieces();
-            return job.is_contiguous() ? parts_of(job) : job.is_scattered() ? 0 : 1;
+            return job.is_contiguous() ? parts_of(job.extent.bytes()) : job.is_scattered() ? 0 : 1;
         case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
         case Choice::Way::pieces:
             if (!reached) return 0;
@@ -192,13 +192,12 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     CopyJob& job = *task.job;
     if (job.is_contiguous()) {
         const std::size_t bytes = job.extent.bytes();
-        const std::size_t part = bytes / parts_of(job) / part_alignment * part_alignment + part_alignment;
-        for (std::size_t at = 0; at < bytes; at += part) {
-            const std::size_t length = std::min(part, bytes - at);
-            ISTHMUS_TRY(device_->copy(stream, {job.destination.allocation, job.destination.offset + at, length},
-                                      {job.source.allocation, job.source.offset + at, length}));
+        if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::ways) {
+            if (auto use = ways(job.to_device()).use(bytes, Ways::chunk_bytes(bytes, false), &stream)) {
+                return enqueue_divided(stream, *use, job.destination_region(), job.source_region());
+            }
         }
-        return {};
+        return enqueue_parts(stream, job.destination_region(), job.source_region());
     }
     const JobPart all{0, job.extent, job.destination, job.source};
     PieceMethod method = task.choice.method;
@@ -207,6 +206,40 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     Status status = enqueue(stream, method, all);
     const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
     return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
+}
+
+Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, const Region& source) {
+    const std::size_t bytes = source.bytes;
+    const std::size_t part = bytes / parts_of(bytes) / part_alignment * part_alignment + part_alignment;
+    for (std::size_t at = 0; at < bytes; at += part) {
+        const std::size_t length = std::min(part, bytes - at);
+        ISTHMUS_TRY(device_->copy(stream, {destination.allocation, destination.offset + at, length},
+                                  {source.allocation, source.offset + at, length}));
+    }
+    return {};
+}
+
+Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source) {
+    // What goes by others is put there first, so that it begins with the own part; the stream waits for it at the end.
+    std::size_t at = 0;
+    const auto next = [&](const Region& whole, std::size_t bytes) {
+        return Region{whole.allocation, whole.offset + at, bytes};
+    };
+    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
+    const std::vector<Relay*> relays = ways.relays();
+    for (std::size_t i = 0; i < relays.size(); ++i) {
+        if (parts[i] == 0) continue;
+        Status status = relays[i]->enqueue(*device_, stream, next(destination, parts[i]), next(source, parts[i]));
+        // The own link takes its part.
+        if (!status.ok()) {
+            ways.lose(*relays[i], status);
+            continue;
+        }
+        at += parts[i];
+    }
+    ISTHMUS_TRY(enqueue_parts(stream, next(destination, source.bytes - at), next(source, source.bytes - at)));
+    for (Relay* const relay : ways.relays()) ISTHMUS_TRY(relay->join(*device_, stream));
+    return {};
 }
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {

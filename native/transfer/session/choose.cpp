@@ -251,6 +251,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             suitable_stores(job.to_device(), choice.method == PieceMethod::pack_kernel, explanation.bytes));
     }
     explanation.kernel_blocks = explained_blocks(job, choice);
+    explain_ways(job, choice, explanation);
     if (job.ends.partly_locked && !choice.no_room) {
         explanation.why =
             "the host's memory is page-locked in part, which the driver does not copy: threads copy between it and "
@@ -262,6 +263,24 @@ Explanation SessionImpl::explain(const CopyJob& job) {
                           "a budget of 2 MiB or more";
     }
     return explanation;
+}
+
+void SessionImpl::explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation) {
+    const bool threads = choice.way == Choice::Way::staged && job.device_side().is_contiguous(job.extent);
+    const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::ways;
+    if (neighbours_->is_own() || (!threads && !large)) return;
+    const Ways::Shares shares = ways(job.to_device()).shares(explanation.bytes);
+    if (!shares.of_neighbours.empty()) {
+        explanation.ways.emplace_back(name_of(*device_), shares.own);
+        explanation.ways.insert(explanation.ways.end(), shares.of_neighbours.begin(), shares.of_neighbours.end());
+        explanation.why += "; its chunks go over the device's own link and by way of ";
+        for (std::size_t i = 0; i < shares.of_neighbours.size(); ++i) {
+            explanation.why += (i == 0 ? "" : ", ") + shares.of_neighbours[i].first;
+        }
+        // What packs them may be slower than two links.
+        if (large) explanation.seconds *= shares.own;
+    }
+    for (const std::string& sentence : shares.not_used) explanation.why += "; " + sentence;
 }
 
 Explanation SessionImpl::explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts) {

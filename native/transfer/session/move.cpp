@@ -10,6 +10,7 @@
 #include "transfer/pieces/pack.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
+#include "transfer/ways/divided_copy.hpp"
 
 namespace isthmus {
 
@@ -47,7 +48,7 @@ Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& cho
         case Choice::Way::device: return in_device(*job, order);
         case Choice::Way::driver:
         case Choice::Way::direct:
-            return by_driver(job->destination_region(), job->source_region(), choice.way == Choice::Way::direct, order);
+            return by_driver(job->destination_region(), job->source_region(), cut_of(choice, job->ends), order);
         case Choice::Way::staged: return staged(job, choice, order);
         case Choice::Way::rows: return rows(job, order);
         case Choice::Way::pieces: return by_pieces(job, choice, order);
@@ -83,22 +84,28 @@ Outcome SessionImpl::on_host(CopyJob& job) {
     return ended(std::move(status), std::move(closed), job.extent.bytes());
 }
 
-Outcome SessionImpl::by_driver(const Region& destination, const Region& source, bool may_part, const Order& order) {
-    const bool large = may_part && source.bytes > part_bytes;
+SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
+    if (choice.way != Choice::Way::direct) return Cut::none;
+    // Pages of managed memory may be anywhere.
+    return ends.host_kind() == MemoryKind::pinned ? Cut::ways : Cut::parts;
+}
+
+Outcome SessionImpl::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
+    const bool large = cut != Cut::none && source.bytes > part_bytes;
     if (order.stream != nullptr && !large) {
         Status status = device_->copy(*order.stream, destination, source);
         return ended(std::move(status), order.stream->synchronize(), source.bytes);
     }
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    if (large) return in_parts(destination, source);
+    if (large) return in_parts(destination, source, cut);
     auto loan = streams_.borrow();
     if (!loan.ok()) return {loan.take_status()};
     Status status = device_->copy(loan.value().stream(), destination, source);
     return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
 }
 
-Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order) {
-    const bool large = may_part && piece.bytes > part_bytes;
+Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order) {
+    const bool large = cut != Cut::none && piece.bytes > part_bytes;
     if (order.stream != nullptr && !large && ends.host_kind() != MemoryKind::managed) {
         const Side to = ends.route == Route::h2d ? Side::device : Side::host;
         return ended(
@@ -111,14 +118,21 @@ Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, bool m
     if (!to.ok()) return {to.take_status()};
     auto from = device_->borrow(plain_kind(ends.source), piece.source, piece.bytes);
     if (!from.ok()) return {from.take_status()};
-    return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, may_part, order);
+    return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, cut, order);
 }
 
-Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
+Outcome SessionImpl::in_parts(const Region& destination, const Region& source, Cut cut) {
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
     StreamPool::Loan& loan = borrowed.value();
     const std::size_t bytes = source.bytes;
+    if (cut == Cut::ways) {
+        const std::size_t chunk_bytes = Ways::chunk_bytes(bytes, true);
+        Ways& ways = this->ways(is_on_device(destination.allocation->kind()));
+        if (auto use = ways.use(bytes, chunk_bytes, nullptr)) {
+            return copy_divided(*device_, loan, *use, chunk_bytes, destination, source);
+        }
+    }
     const std::size_t parts = (bytes + part_bytes - 1) / part_bytes;
     std::size_t passed = 0;
     Status status;
@@ -153,7 +167,7 @@ Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& c
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
     if (!leaves_to_others(outcome)) return outcome;
-    return by_driver(job->destination_region(), job->source_region(), false, order);
+    return by_driver(job->destination_region(), job->source_region(), Cut::none, order);
 }
 
 std::shared_ptr<CopyJob> SessionImpl::row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {

@@ -54,6 +54,7 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     StagingLane& lane = this->lane(job->to_device());
     packing.file = job->file.get();
+    packing.ways = &ways(job->to_device());
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
@@ -143,7 +144,7 @@ Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& p
 
 Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (job.is_contiguous()) {
-        return by_driver(job.destination_region(), job.source_region(), false, order);
+        return by_driver(job.destination_region(), job.source_region(), Cut::none, order);
     }
     if (!has_room(PieceMethod::kernel, job) || !job.is_reached) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);

@@ -76,7 +76,7 @@ Outcome SessionImpl::read_in_parts(const CopyJob& job, const Order& order) {
             return {std::move(status), at};
         }
         Outcome outcome =
-            by_driver({to.allocation, to.offset + at, some}, {borrowed.value().get(), 0, some}, false, order);
+            by_driver({to.allocation, to.offset + at, some}, {borrowed.value().get(), 0, some}, Cut::none, order);
         if (!outcome.status.ok()) return {std::move(outcome.status), at};
         at += some;
     }

@@ -21,11 +21,12 @@ namespace {
 // From here on, asking the driver about memory takes no time worth speaking of beside the copy.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
 
-// As many as any rule wants, of those that there are processors for.
-std::size_t threads_for(const TransferTable& table, std::size_t most) {
+// As many as any rule wants, of those that there are processors for; for two links where there may be as many.
+std::size_t threads_for(const TransferTable& table, std::size_t most, const Paths& paths) {
     std::size_t threads = 1;
     for (const BufferRule& rule : table.buffers) threads = std::max(threads, rule.threads);
     for (const PieceRule& rule : table.pieces) threads = std::max(threads, rule.threads);
+    if (!paths.is_own()) threads *= 2;
     return std::min(threads, most != 0 ? most : allowed_processors());
 }
 
@@ -77,13 +78,20 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, S
                           " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
     }
     TransferTable table = options.table ? *options.table : table_for(device->info());
-    const std::size_t threads = threads_for(table, options.threads);
-    auto session = std::make_shared<SessionImpl>(std::move(device), std::move(options), std::move(table), threads);
+    const DeviceInfo& info = device->info();
+    ISTHMUS_TRY_ASSIGN(paths, Paths::parse(options.paths, info.backend, info.index));
+    // Devices that were named have to be there.
+    for (const int index : paths.devices) {
+        if (auto there = device->open_other(index); !there.ok()) return there.take_status();
+    }
+    const std::size_t threads = threads_for(table, options.threads, paths);
+    auto session = std::make_shared<SessionImpl>(std::move(device), std::move(options), std::move(paths),
+                                                 std::move(table), threads);
     ISTHMUS_TRY(session->prepare());
     return std::shared_ptr<Session>(std::move(session));
 }
 
-SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table,
+SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options, Paths paths, TransferTable table,
                          std::size_t threads)
     : device_(std::move(device)),
       options_(std::move(options)),
@@ -95,6 +103,8 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       streams_(device_),
       lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads, blocks_),
              StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads, blocks_)},
+      neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
+      ways_{Ways(neighbours_, device_, true, table_), Ways(neighbours_, device_, false, table_)},
       rings_{ring_pool(device_, options_.pinned_budget_bytes, true),
              ring_pool(device_, options_.pinned_budget_bytes, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
@@ -121,6 +131,8 @@ SessionImpl::~SessionImpl() {
     }
     streams_.forget();
     for (StagingLane& lane : lanes_) lane.forget();
+    for (Ways& ways : ways_) ways.forget();
+    neighbours_->forget();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->forget();
     keep_for_good(std::move(pool_));
     for (Packer& packer : packers_) packer.forget();
@@ -221,7 +233,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!plain || !moves) return resolved();
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    Outcome outcome = by_driver(piece, ends.value(), choice.way == Choice::Way::direct, order.value());
+    Outcome outcome = by_driver(piece, ends.value(), cut_of(choice, ends.value()), order.value());
     // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
     if (!outcome.status.ok() && !kinds) {
         auto asked = ends_of(*device_, destination_end, source_end, true);
@@ -259,6 +271,7 @@ Result<PinnedRange> SessionImpl::pin(std::uintptr_t address, std::size_t bytes) 
 
 void SessionImpl::give_back() {
     for (StagingLane& lane : lanes_) lane.trim();
+    for (Ways& ways : ways_) ways.trim();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->trim();
     spare_offsets_->clear();
     streams_.trim();

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "transfer/rows/row_copy.hpp"
 #include "transfer/session/array_view.hpp"
@@ -25,6 +27,8 @@ struct SessionOptions {
     std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
     std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
     std::uint32_t kernel_blocks = 0;     // the most of a kernel that copies; 0 for as many as the table says
+    // By which other devices copies may go, too: large ones are divided between those ways and the own link.
+    std::string paths;                   // as Paths::parse
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
 };
 
@@ -48,6 +52,8 @@ struct Explanation {
     std::optional<Stores> stores;  // of threads that pack
     double seconds = 0;            // expected; 0 where the table cannot say
     std::string why;               // a sentence
+    // Where it is divided between several ways: what each takes of it, "cuda:0" being the own link's.
+    std::vector<std::pair<std::string, double>> ways;
 };
 
 // Whoever wants to hear that a copy has ended.

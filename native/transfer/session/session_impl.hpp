@@ -17,6 +17,7 @@
 #include "transfer/staging/ring_pool.hpp"
 #include "transfer/staging/staging_lane.hpp"
 #include "transfer/staging/stream_pool.hpp"
+#include "transfer/ways/ways.hpp"
 
 namespace isthmus {
 
@@ -28,7 +29,8 @@ inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
 
 class SessionImpl final : public Session {
   public:
-    SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table, std::size_t threads);
+    SessionImpl(std::shared_ptr<Device> device, SessionOptions options, Paths paths, TransferTable table,
+                std::size_t threads);
     ~SessionImpl() override;
 
     Outcome copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) override;
@@ -101,6 +103,7 @@ class SessionImpl final : public Session {
 
     StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
+    Ways& ways(bool to_device) { return ways_[to_device ? 0 : 1]; }
 
     Choice choose(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
@@ -122,6 +125,7 @@ class SessionImpl final : public Session {
     KernelBlocks blocks_between(const Layout& destination, const Layout& source) const;
     std::uint32_t explained_blocks(const CopyJob& job, const Choice& choice) const;
     Explanation explain(const CopyJob& job);
+    void explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation);
     // How the job with the most bytes goes, with the sums of all. `parts`: what they are, "sizes".
     Explanation explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts);
     static Explanation nothing(const char* why);
@@ -181,6 +185,9 @@ class SessionImpl final : public Session {
     enum class Share { commands, tabled, packed, host };
     Share share_of(const Task& task) const;
     Status enqueue_plain(Stream& stream, const CopyJob& job);
+    // Without gaps, and what of it goes by other devices, where that gains.
+    Status enqueue_parts(Stream& stream, const Region& destination, const Region& source);
+    Status enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source);
     static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();
 
@@ -210,11 +217,13 @@ class SessionImpl final : public Session {
     Outcome perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order);
     Outcome launch(RowLaunch& rows, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    // `may_part`: large ones are cut, so that others' copies get between.
-    Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);
+    // How a large copy is cut: not at all; so that others' copies get between; and for several ways at once.
+    enum class Cut { none, parts, ways };
+    static Cut cut_of(const Choice& choice, const Ends& ends);
+    Outcome by_driver(const Region& destination, const Region& source, Cut cut, const Order& order);
     // Between the host and the device, of memory that has addresses.
-    Outcome by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order);
-    Outcome in_parts(const Region& destination, const Region& source);
+    Outcome by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order);
+    Outcome in_parts(const Region& destination, const Region& source, Cut cut);
     Outcome on_host(CopyJob& job);
     // What is read from a file: by threads into the ring, by the calling thread to the host, or by that and the driver.
     Outcome read_through_lane(const std::shared_ptr<CopyJob>& job);
@@ -243,6 +252,8 @@ class SessionImpl final : public Session {
     std::unique_ptr<Stream> default_stream_;     // null where there is none
     StreamPool streams_;
     std::array<StagingLane, 2> lanes_;
+    const std::shared_ptr<Neighbours> neighbours_;
+    std::array<Ways, 2> ways_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
     std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;

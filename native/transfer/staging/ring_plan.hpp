@@ -25,6 +25,8 @@ struct BudgetShares {
 struct Ring {
     // As many chunks as there is room for are being packed or under way at once, within these bounds.
     static constexpr std::size_t most_slots = 8, least_slots = 3;
+    // The same where they go several ways at once.
+    static constexpr std::size_t most_divided_slots = 16;
 
     bool to_device = true;
     std::size_t bytes = 0;

@@ -65,7 +65,7 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
         *stream = std::move(made);
     }
     for (std::vector<std::unique_ptr<Event>>* events : {&staging->halfway_, &staging->arrivals_}) {
-        for (std::size_t i = 0; i < Ring::most_slots; ++i) {
+        for (std::size_t i = 0; i < Ring::most_divided_slots; ++i) {
             ISTHMUS_TRY_ASSIGN(event, gpu.create_untimed_event());
             events->push_back(std::move(event));
         }

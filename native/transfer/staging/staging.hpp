@@ -69,8 +69,8 @@ class Staging {
     Stream& copies() { return *copies_; }
     Stream& kernels() { return *kernels_; }
     // Tell of a chunk, by its number, that it may go on to the other stream, and that it has arrived.
-    Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % Ring::most_slots]; }
-    Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % Ring::most_slots]; }
+    Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % Ring::most_divided_slots]; }
+    Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % Ring::most_divided_slots]; }
 
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
     // must have been used. Fails with unsupported when there are more pieces than fit.

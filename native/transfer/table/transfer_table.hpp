@@ -54,6 +54,16 @@ struct KernelRule {
     std::uint32_t blocks = 0;
 };
 
+// What a copy by way of another device takes, and whether dividing copies between that way and the own link gains.
+struct WayRule {
+    bool to_device = true;
+    std::string pci_address;  // of the other device
+    bool gains = true;
+    std::size_t from_bytes = 0;  // from this size on
+    std::size_t bytes = 0;       // of the copy that went by that way alone
+    double seconds = 0;
+};
+
 struct TransferTable {
     // Who measured it where: "built in: NVIDIA H200, PCIe 5.0 x16" or the machine's fingerprint.
     std::string origin;  // one line
@@ -62,6 +72,7 @@ struct TransferTable {
     std::vector<DirectTime> direct;   // by direction, then ascending in size; there may be none
     std::vector<KernelRule> kernels;  // at most one for each direction
     std::vector<PieceRule> pieces;
+    std::vector<WayRule> ways;  // at most one for each direction and device
 
     // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name;
     // of CUDA's devices those whose table is in native/transfer/table/devices have their own.

@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 2> buffer_methods{"driver", "staged"};
 constexpr std::array<std::string_view, 2> memories{"pinned", "pageable"};
 constexpr std::array<std::string_view, 3> sides{"host", "device", "both"};
 constexpr std::array<std::string_view, 2> layouts{"regular", "scattered"};
+constexpr std::array<std::string_view, 2> answers{"no", "yes"};
 
 // One line: its words are taken one after another, each a name, "=" and a value.
 class Line {
@@ -70,6 +71,12 @@ class Line {
         const auto found = std::find(words.begin(), words.end(), value);
         if (found == words.end()) return wrong_value(name, value, expected);
         return static_cast<std::size_t>(found - words.begin());
+    }
+
+    Result<std::string> word(std::string_view name, const std::string& expected) {
+        ISTHMUS_TRY_ASSIGN(value, take(name, expected));
+        if (value.empty()) return wrong_value(name, value, expected);
+        return std::string(value);
     }
 
     Result<PieceMethod> piece_method() {
@@ -197,6 +204,31 @@ Result<PieceRule> piece_rule(Line line) {
     return rule;
 }
 
+Result<WayRule> way_rule(Line line, const std::vector<WayRule>& before) {
+    WayRule rule;
+    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
+    rule.to_device = direction == 1;
+    ISTHMUS_TRY_ASSIGN(address, line.word("device", "device=ADDRESS on the PCI bus, such as 0000:1b:00.0"));
+    rule.pci_address = address;
+    for (const WayRule& other : before) {
+        if (other.to_device == rule.to_device && other.pci_address == rule.pci_address) {
+            return line.wrong("a second line for the way by " + rule.pci_address + " with direction=" +
+                                  std::string(directions[direction]),
+                              "one for each direction and device");
+        }
+    }
+    ISTHMUS_TRY_ASSIGN(gains, line.choice("gains", answers));
+    rule.gains = gains == 1;
+    ISTHMUS_TRY_ASSIGN(from, line.count("from", 0, most_bytes));
+    ISTHMUS_TRY_ASSIGN(bytes, line.count("bytes", 1, most_bytes));
+    ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
+    ISTHMUS_TRY(line.end());
+    rule.from_bytes = from;
+    rule.bytes = bytes;
+    rule.seconds = seconds;
+    return rule;
+}
+
 Status check_title(std::string_view line) {
     if (line.substr(0, title.size()) != title) {
         return {Code::invalid_argument, "line 1: not a transfer table; expected '" + std::string(title) +
@@ -232,10 +264,13 @@ Status read_line(TransferTable& table, std::size_t number, std::string_view line
     } else if (begins(line, "pieces")) {
         ISTHMUS_TRY_ASSIGN(rule, piece_rule({number, line}));
         table.pieces.push_back(rule);
+    } else if (begins(line, "way")) {
+        ISTHMUS_TRY_ASSIGN(rule, way_rule({number, line}, table.ways));
+        table.ways.push_back(std::move(rule));
     } else {
         return Line(number, line)
             .wrong("'" + std::string(whole.substr(0, 60)) + "'",
-                   "a line that begins with origin, buffer, direct, kernel, pieces or end");
+                   "a line that begins with origin, buffer, direct, kernel, pieces, way or end");
     }
     return {};
 }
@@ -280,6 +315,12 @@ std::string line_of(const PieceRule& rule) {
     return line + " seconds=" + digits(rule.seconds) + "\n";
 }
 
+std::string line_of(const WayRule& rule) {
+    return "way direction=" + std::string(directions[rule.to_device]) + " device=" + rule.pci_address +
+           " gains=" + std::string(answers[rule.gains]) + " from=" + std::to_string(rule.from_bytes) +
+           " bytes=" + std::to_string(rule.bytes) + " seconds=" + digits(rule.seconds) + "\n";
+}
+
 bool has_both_directions(const TransferTable& table) {
     const auto changes = [](const BufferRule& one, const BufferRule& next) { return one.to_device != next.to_device; };
     const auto change = std::adjacent_find(table.buffers.begin(), table.buffers.end(), changes);
@@ -319,6 +360,7 @@ std::string TransferTable::text() const {
     for (const DirectTime& time : direct) text += line_of(time);
     for (const KernelRule& rule : kernels) text += line_of(rule);
     for (const PieceRule& rule : pieces) text += line_of(rule);
+    for (const WayRule& rule : ways) text += line_of(rule);
     return text + std::string(last_line) + "\n";
 }
 

@@ -22,7 +22,8 @@ class Explanation:
     piece. `chunk_bytes` and `threads` are 0 where the method has none; `kernel_blocks` are the blocks, of 1,024 threads
     each, that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores`
     (``ordinary``, ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot
-    say. `device` is that of the session, and empty where there was nothing to choose one by.
+    say. `ways` are the devices over whose links a copy is divided, each with its expected share, the session's own
+    first; empty where it goes by its own link alone. `device` is that of the session, and empty where there was nothing to choose one by.
     """
 
     device: str
@@ -38,6 +39,7 @@ class Explanation:
     stores: str
     seconds: float
     why: str
+    ways: Mapping[str, float]
 
     @property
     def neighbours(self) -> Mapping[str, float]:
@@ -71,6 +73,8 @@ class Explanation:
             how += f", kernel of {self.kernel_blocks} block{'s' if self.kernel_blocks > 1 else ''}"
         if self.stores:
             how += f", {self.stores} stores"
+        if self.ways:
+            how += ", over the links of " + ", ".join(f"{name} ({share:.0%})" for name, share in self.ways.items())
         if self.seconds > 0:
             how += f"; expected {format_seconds(self.seconds)} ({format_rate(self.bytes / self.seconds)})"
         return f"{what}: {how}\n{self.why}"

@@ -31,7 +31,10 @@ class Session(_native.Session):
     is present. `pinned_budget` bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``),
     `threads` the threads that pack, and `kernel_blocks` the blocks, of 1,024 threads, of a kernel that copies: without
     it as many as fill the link, so that others have the rest of the device. `table` is a file that `isthmus calibrate`
-    wrote, else this machine's, if there is one, else the built-in one. Neither memory nor threads are got before a copy
+    wrote, else this machine's, if there is one, else the built-in one. `paths` are the ways that copies may take: ``own`` for the device's own link,
+    ``all`` for those of all other devices that reach its memory, too, or a list of such devices; large copies are
+    divided between them while they run, through at most 64 MiB of memory of each. None for what ISTHMUS_PATHS says, or
+    own. Neither memory nor threads are got before a copy
     needs them. Any number of threads may use it.
 
     Raises DeviceAbsent without such a device, and UsageError for what makes no sense.
@@ -44,6 +47,7 @@ class Session(_native.Session):
         threads: int | None = None,
         table: str | os.PathLike[str] | None = None,
         kernel_blocks: int | None = None,
+        paths: str | Sequence[object] | None = None,
     ) -> None:
         budget = parse_bytes(pinned_budget) if isinstance(pinned_budget, str) else pinned_budget
         budget = _whole("pinned_budget", budget, 0, "bytes as an int, or a text such as '64MiB'")
@@ -54,7 +58,7 @@ class Session(_native.Session):
             kernel_blocks = _whole("kernel_blocks", kernel_blocks, 1, expected, 1 << 32)
         native = device if isinstance(device, _native.Device) else open_device(_name(device)).native
         text = None if table is None else _read_table(table)
-        super().__init__(native, budget, threads or 0, text, kernel_blocks or 0)
+        super().__init__(native, budget, threads or 0, text, kernel_blocks or 0, _read_paths(paths))
 
     def to_device(self, array: object, stream: object = None, order: str = "K") -> DeviceArray:
         """Copy an array of any library into a new one on the session's device.
@@ -274,6 +278,16 @@ def lengths_of(shape: int | Sequence[int]) -> list[int]:
 
 def _wrong(name: str, value: object, expected: str) -> WrongType:
     return WrongType(f"{name} is of type {type(value).__name__}, {value!r}; expected {expected}")
+
+
+def _read_paths(paths: object) -> str:
+    if paths is None:
+        return ""
+    if isinstance(paths, str):
+        return paths or "own"
+    if not isinstance(paths, Sequence):
+        raise WrongType(f"paths is {paths!r}; expected 'own', 'all', or a list of devices such as ['cuda:1']")
+    return ",".join(_name(each) or "" for each in paths) or "own"
 
 
 def _read_table(table: str | os.PathLike[str]) -> str:

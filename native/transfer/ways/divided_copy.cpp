@@ -1,0 +1,144 @@
+// A copy between page-locked memory and the device that is divided over several ways while it runs.
+#include "transfer/ways/divided_copy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/device.hpp"
+#include "base/threads.hpp"
+#include "transfer/session/outcome.hpp"
+
+namespace isthmus {
+namespace {
+
+class DividedCopy {
+  public:
+    DividedCopy(Device& own, StreamPool::Loan& loan, Ways::Use& ways, std::size_t chunk_bytes,
+                const Region& destination, const Region& source)
+        : own_(own),
+          loan_(loan),
+          ways_(ways),
+          chunk_bytes_(chunk_bytes),
+          destination_(destination),
+          source_(source),
+          chunks_((source.bytes + chunk_bytes - 1) / chunk_bytes),
+          has_arrived_(chunks_) {
+        returned_.reserve(ways.relays().size() * Relay::most_slots);
+    }
+
+    Outcome run() {
+        Status status;
+        while (status.ok() && arrived_ < chunks_) {
+            const std::size_t before = arrived_;
+            status = receive();
+            bool sent = false;
+            if (status.ok() && has_work()) status = hand_out(sent);
+            if (!sent && arrived_ == before) std::this_thread::yield();
+        }
+        if (!status.ok()) {
+            for (Relay* const relay : ways_.relays()) (void)relay->drain();
+        }
+        Outcome outcome = ended(std::move(status), loan_.stream().synchronize(), source_.bytes);
+        if (!outcome.status.ok()) outcome.bytes_completed = first_bytes();
+        return outcome;
+    }
+
+  private:
+    static constexpr std::size_t depth = StreamPool::depth;
+
+    bool has_work() const { return next_ < chunks_ || !returned_.empty(); }
+    std::size_t own_under_way() const { return own_sent_ - own_arrived_; }
+    Region part(const Region& whole, std::size_t chunk) const {
+        const std::size_t begin = chunk * chunk_bytes_;
+        return {whole.allocation, whole.offset + begin, std::min(chunk_bytes_, whole.bytes - begin)};
+    }
+    // How much is known to have arrived from the first byte on.
+    std::size_t first_bytes() const {
+        const auto first = std::find(has_arrived_.begin(), has_arrived_.end(), false) - has_arrived_.begin();
+        return std::min(source_.bytes, static_cast<std::size_t>(first) * chunk_bytes_);
+    }
+    void note(std::size_t chunk) {
+        has_arrived_[chunk] = true;
+        ++arrived_;
+    }
+
+    Status receive() {
+        while (own_under_way() != 0) {
+            ISTHMUS_TRY_ASSIGN(passed, own_.has_passed(loan_.event(own_arrived_)));
+            if (!passed) break;
+            note(own_chunks_[own_arrived_++ % depth]);
+        }
+        // Those that fail leave the list.
+        for (std::size_t i = ways_.relays().size(); i-- > 0;) {
+            Relay& relay = *ways_.relays()[i];
+            while (relay.under_way() != 0) {
+                auto received = relay.receive();
+                if (!received.ok()) {
+                    give_up(relay, received.take_status());
+                    break;
+                }
+                if (!received.value()) break;
+                note(*received.value());
+            }
+        }
+        return {};
+    }
+
+    void give_up(Relay& relay, const Status& why) {
+        ways_.lose(relay, why);
+        while (relay.under_way() != 0) returned_.push_back(relay.take_back());
+    }
+
+    Status hand_out(bool& sent) {
+        // What a relay lost comes first, and by the own link.
+        if (returned_.empty()) {
+            const std::size_t left = source_.bytes - next_ * chunk_bytes_;
+            if (Relay* const relay = ways_.taker(chunk_bytes_, left, own_under_way() * chunk_bytes_)) {
+                const std::size_t chunk = next_++;
+                Status status =
+                    caught([&] { return relay->send(chunk, part(destination_, chunk), part(source_, chunk)); });
+                if (!status.ok()) give_up(*relay, status);
+                sent = true;
+                return {};
+            }
+        }
+        if (own_under_way() == depth) return {};
+        const std::size_t chunk = returned_.empty() ? next_ : returned_.back();
+        ISTHMUS_TRY(
+            caught([&] { return own_.copy(loan_.stream(), part(destination_, chunk), part(source_, chunk)); }));
+        ISTHMUS_TRY(own_.record(loan_.event(own_sent_), loan_.stream()));
+        own_chunks_[own_sent_++ % depth] = chunk;
+        if (returned_.empty()) {
+            ++next_;
+        } else {
+            returned_.pop_back();
+        }
+        ways_.own_took();
+        sent = true;
+        return {};
+    }
+
+    Device& own_;
+    StreamPool::Loan& loan_;
+    Ways::Use& ways_;
+    const std::size_t chunk_bytes_;
+    const Region destination_, source_;
+    const std::size_t chunks_;
+    std::vector<bool> has_arrived_;
+    std::vector<std::size_t> returned_;  // by relays that failed; there is room for all
+    std::array<std::size_t, depth> own_chunks_{};
+    std::size_t own_sent_ = 0, own_arrived_ = 0;
+    std::size_t next_ = 0, arrived_ = 0;
+};
+
+}  // namespace
+
+Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use& ways, std::size_t chunk_bytes,
+                     const Region& destination, const Region& source) {
+    return DividedCopy(own, loan, ways, chunk_bytes, destination, source).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,15 @@
+// A copy between page-locked memory and the device that is divided over several ways while it runs.
+#pragma once
+
+#include "transfer/session/session.hpp"
+#include "transfer/staging/stream_pool.hpp"
+#include "transfer/ways/ways.hpp"
+
+namespace isthmus {
+
+// Each way takes the next chunk when it is free. Returns when all has arrived, or all that was begun has ended; what a
+// relay that fails has not brought goes by the own link. `own` is current for the calling thread.
+Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use& ways, std::size_t chunk_bytes,
+                     const Region& destination, const Region& source);
+
+}  // namespace isthmus

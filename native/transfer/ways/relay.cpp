@@ -1,0 +1,152 @@
+// A way over another device, for one direction.
+#include "transfer/ways/relay.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/device.hpp"
+#include "base/fork.hpp"
+#include "transfer/staging/staging.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::uintptr_t thread_default_stream = 2;
+
+}  // namespace
+
+Relay::~Relay() {
+    if (memory_ == nullptr) return;
+    // What gives memory back may not wait for what uses it.
+    (void)drain();
+}
+
+Status Relay::prepare() {
+    if (memory_ != nullptr) return {};
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    for (std::unique_ptr<Stream>* stream : {&in_, &out_}) {
+        ISTHMUS_TRY_ASSIGN(made, neighbour_->create_stream());
+        *stream = std::move(made);
+    }
+    for (auto* events : {&filled_, &emptied_}) {
+        for (std::unique_ptr<Event>& event : *events) {
+            ISTHMUS_TRY_ASSIGN(made, neighbour_->create_untimed_event());
+            event = std::move(made);
+        }
+    }
+    for (std::unique_ptr<Event>* event : {&begun_, &ended_}) {
+        ISTHMUS_TRY_ASSIGN(made, neighbour_->create_event());
+        *event = std::move(made);
+    }
+    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*neighbour_, memory_bytes));
+    memory_ = std::move(memory);
+    return {};
+}
+
+void Relay::begin(std::size_t chunk_bytes) {
+    slot_bytes_ = chunk_bytes;
+    sent_ = arrived_ = 0;
+}
+
+Status Relay::send(std::size_t chunk, const Region& destination, const Region& source) {
+    const std::size_t index = sent_ % most_slots;
+    const Region here = slot(index, source.bytes);
+    chunks_[index] = {chunk, source.bytes, now(), under_way() == 0};
+    ++sent_;
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY(neighbour_->copy(*in_, here, source));
+    ISTHMUS_TRY(neighbour_->record(*filled_[index], *in_));
+    ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[index]));
+    ISTHMUS_TRY(neighbour_->copy(*out_, destination, here));
+    return neighbour_->record(*emptied_[index], *out_);
+}
+
+Result<std::optional<std::size_t>> Relay::receive() {
+    if (under_way() == 0) return std::optional<std::size_t>();
+    const std::size_t index = arrived_ % most_slots;
+    ISTHMUS_TRY_ASSIGN(passed, neighbour_->has_passed(*emptied_[index]));
+    if (!passed) return std::optional<std::size_t>();
+    const Sent& sent = chunks_[index];
+    const TimePoint at = now();
+    const TimePoint begin = sent.was_idle ? sent.at : std::max(sent.at, last_arrival_);
+    pace_.arrived(sent.bytes, seconds_between(begin, at), sent.was_idle);
+    last_arrival_ = at;
+    return std::optional<std::size_t>(take_back());
+}
+
+std::size_t Relay::take_back() {
+    return chunks_[arrived_++ % most_slots].chunk;
+}
+
+Status Relay::drain() {
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    Status status = in_->synchronize();
+    Status last = out_->synchronize();
+    return status.ok() ? std::move(last) : std::move(status);
+}
+
+bool Relay::is_free_for(Stream* stream) {
+    // The default stream of a thread is another one in the next thread.
+    if (bytes_ != 0 && stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream) return true;
+    auto ended = has_ended();
+    return ended.ok() && ended.value();
+}
+
+void Relay::take_time() {
+    auto ended = has_ended();
+    if (is_timed_ || !ended.ok() || !ended.value()) return;
+    is_timed_ = true;
+    auto seconds = neighbour_->seconds_between(*begun_, *ended_);
+    if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true);
+}
+
+Status Relay::enqueue(Device& own, Stream& stream, const Region& destination, const Region& source) {
+    ISTHMUS_TRY_ASSIGN(reached, own.create_untimed_event());
+    ISTHMUS_TRY(own.record(*reached, stream));
+    {
+        Binding binding(*neighbour_);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY(neighbour_->wait(*in_, *reached));
+        ISTHMUS_TRY(neighbour_->wait(*out_, *reached));
+        ISTHMUS_TRY(neighbour_->record(*begun_, *in_));
+        std::size_t index = 0;
+        for (std::size_t at = 0; at < source.bytes; at += slot_bytes_, ++index) {
+            const std::size_t bytes = std::min(slot_bytes_, source.bytes - at);
+            const std::size_t in_ring = index % most_slots;
+            const Region here = slot(in_ring, bytes);
+            if (index >= most_slots) ISTHMUS_TRY(neighbour_->wait(*in_, *emptied_[in_ring]));
+            ISTHMUS_TRY(neighbour_->copy(*in_, here, {source.allocation, source.offset + at, bytes}));
+            ISTHMUS_TRY(neighbour_->record(*filled_[in_ring], *in_));
+            ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[in_ring]));
+            ISTHMUS_TRY(neighbour_->copy(*out_, {destination.allocation, destination.offset + at, bytes}, here));
+            ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
+        }
+        ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
+    }
+    bytes_ = source.bytes;
+    stream_ = stream.handle();
+    is_timed_ = is_joined_ = false;
+    return {};
+}
+
+Status Relay::join(Device& own, Stream& stream) {
+    if (is_joined_) return {};
+    ISTHMUS_TRY(own.wait(stream, *ended_));
+    is_joined_ = true;
+    return {};
+}
+
+void Relay::forget() {
+    keep_for_good(std::move(memory_));
+    keep_for_good(std::move(in_));
+    keep_for_good(std::move(out_));
+    keep_for_good(std::move(begun_));
+    keep_for_good(std::move(ended_));
+    keep_for_good(std::move(filled_));
+    keep_for_good(std::move(emptied_));
+}
+
+}  // namespace isthmus

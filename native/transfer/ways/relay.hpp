@@ -1,0 +1,89 @@
+// A way over another device, for one direction: a chunk crosses that device's link to memory there, and goes on over
+// what joins the two devices; or the other way round.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "backend/device.hpp"
+#include "backend/region.hpp"
+#include "backend/stream.hpp"
+#include "base/clock.hpp"
+#include "transfer/ways/pace.hpp"
+
+namespace isthmus {
+
+
+// Used by one copy at a time.
+class Relay {
+  public:
+    // Of the neighbour's memory, in which the slots are.
+    static constexpr std::size_t memory_bytes = std::size_t{32} << 20;
+    static constexpr std::size_t most_slots = 4;
+
+    // Takes nothing of the neighbour until it is first prepared.
+    Relay(std::shared_ptr<Device> neighbour, double seconds_per_byte)
+        : neighbour_(std::move(neighbour)), pace_(seconds_per_byte) {}
+    ~Relay();
+    Relay(const Relay&) = delete;
+    Relay& operator=(const Relay&) = delete;
+
+    Device& neighbour() { return *neighbour_; }
+    Pace& pace() { return pace_; }
+    // Memory, streams and events on the neighbour, once.
+    Status prepare();
+    // For chunks of no more than so many bytes. Precondition: prepared, and nothing is under way.
+    void begin(std::size_t chunk_bytes);
+    bool has_slot() const { return sent_ - arrived_ < most_slots; }
+    std::size_t under_way() const { return sent_ - arrived_; }
+
+    // Enqueues both hops of a chunk. Precondition: has_slot().
+    Status send(std::size_t chunk, const Region& destination, const Region& source);
+    // The oldest chunk, if it has arrived since it was asked last.
+    Result<std::optional<std::size_t>> receive();
+    // The oldest chunk under way, which counts as arrived from now on.
+    std::size_t take_back();
+    // Returns when nothing uses its memory and that of callers any more, whatever has failed.
+    Status drain();
+
+    // Whether what enqueue() was given last has ended, or what `stream` is given now begins after it.
+    bool is_free_for(Stream* stream);
+    // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
+    void take_time();
+    // The same of many chunks, after what a stream of `own` holds; and makes what it is given from now on begin when
+    // they have arrived. Neither waits. Precondition: is_free_for() the stream.
+    Status enqueue(Device& own, Stream& stream, const Region& destination, const Region& source);
+    Status join(Device& own, Stream& stream);
+
+    // In the child of a fork: lets go without calling the driver.
+    void forget();
+
+  private:
+    Result<bool> has_ended() { return bytes_ == 0 ? Result<bool>(true) : neighbour_->has_passed(*ended_); }
+    struct Sent {
+        std::size_t chunk = 0, bytes = 0;
+        TimePoint at;
+        bool was_idle = true;
+    };
+    Region slot(std::size_t index, std::size_t bytes) const { return {memory_.get(), index * slot_bytes_, bytes}; }
+
+    const std::shared_ptr<Device> neighbour_;
+    Pace pace_;
+    std::unique_ptr<Allocation> memory_;
+    std::unique_ptr<Stream> in_, out_;
+    std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
+    std::unique_ptr<Event> begun_, ended_;  // around what enqueue() was given last
+    std::uintptr_t stream_ = 0;             // in whose order that is
+    std::size_t bytes_ = 0;                 // of that; 0 before
+    bool is_timed_ = true;                  // its time was taken
+    bool is_joined_ = true;                 // the stream waits for it
+    std::size_t slot_bytes_ = 0;
+    std::array<Sent, most_slots> chunks_;
+    std::size_t sent_ = 0, arrived_ = 0;
+    TimePoint last_arrival_;
+};
+
+}  // namespace isthmus

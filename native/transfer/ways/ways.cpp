@@ -1,0 +1,241 @@
+// The ways of one direction beside the device's own link.
+#include "transfer/ways/ways.hpp"
+
+#include <algorithm>
+
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
+#include "base/fork.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+// Without a measurement: smaller copies end before a second way has begun.
+constexpr std::size_t default_from_bytes = 8 * mib;
+constexpr double default_bytes_per_second = 50e9;
+// Of one host; nobody asks further.
+constexpr int most_devices = 64;
+constexpr std::size_t most_waited_chunk_bytes = 4 * mib, most_queued_chunk_bytes = 8 * mib;
+// A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.
+constexpr std::size_t most_queued_chunks = 128;
+
+double seconds_per_byte(const TransferTable& table, bool to_device) {
+    constexpr std::size_t bytes = 256 * mib;
+    const double seconds = table.direct_seconds(to_device, bytes);
+    return seconds > 0 ? seconds / static_cast<double>(bytes) : 1 / default_bytes_per_second;
+}
+
+// How many lanes of the first generation carry as much; nothing where the driver does not say.
+std::optional<double> capacity(Device& device) {
+    const LinkReading link = device.read_link();
+    if (!link.max_generation || !link.max_width) return std::nullopt;
+    return static_cast<double>(1U << std::min(*link.max_generation, 16U)) * *link.max_width;
+}
+
+// Of the neighbour's link, in those of the own one.
+double slowness(Device& own, Device& neighbour) {
+    const auto mine = capacity(own);
+    const auto others = capacity(neighbour);
+    return mine && others && *others > 0 ? std::max(1.0, *mine / *others) : 1.0;
+}
+
+}  // namespace
+
+const std::vector<Neighbours::Found>& Neighbours::found() {
+    std::call_once(once_, [this] {
+        if (paths_.is_own()) return;
+        for (const int index : paths_.devices) found_.push_back(open(index));
+        for (int index = 0; paths_.all && index < most_devices; ++index) {
+            if (index == own_->info().index) continue;
+            Found next = open(index);
+            const bool is_last = next.device == nullptr && !own_->open_other(index).ok();
+            if (is_last) break;
+            found_.push_back(std::move(next));
+        }
+    });
+    return found_;
+}
+
+Neighbours::Found Neighbours::open(int index) const {
+    Found next;
+    next.name = own_->info().backend + ":" + std::to_string(index);
+    auto opened = own_->open_other(index);
+    if (!opened.ok()) {
+        next.why_not = opened.take_status().message();
+    } else if (auto why = own_->why_no_peer(*opened.value())) {
+        next.why_not = *why;
+    } else if (auto unreached = own_->why_no_peer_reach(*opened.value())) {
+        next.why_not = *unreached;
+    } else {
+        next.device = std::move(opened.value());
+    }
+    return next;
+}
+
+void Neighbours::forget() {
+    keep_for_good(std::move(found_));
+}
+
+Ways::Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
+           const TransferTable& table)
+    : neighbours_(std::move(neighbours)),
+      own_(std::move(own)),
+      to_device_(to_device),
+      own_seconds_per_byte_(seconds_per_byte(table, to_device)),
+      rules_(table.ways) {}
+
+void Ways::prepare() {
+    if (is_prepared_) return;
+    is_prepared_ = true;
+    for (const Neighbours::Found& found : neighbours_->found()) {
+        Way way{found.name, found.device, nullptr, default_from_bytes, own_seconds_per_byte_, found.why_not};
+        if (found.device != nullptr) {
+            way.seconds_per_byte *= slowness(*own_, *found.device);
+            for (const WayRule& rule : rules_) {
+                if (rule.to_device != to_device_ || rule.pci_address != found.device->info().pci_address) continue;
+                way.from_bytes = rule.from_bytes;
+                way.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
+                if (!rule.gains) way.why_not = "it gained nothing when this machine was calibrated";
+            }
+            if (way.why_not.empty()) way.relay = std::make_unique<Relay>(found.device, way.seconds_per_byte);
+        }
+        ways_.push_back(std::move(way));
+    }
+}
+
+std::size_t Ways::chunk_bytes(std::size_t bytes, bool waited) {
+    return std::clamp(bytes / 16 / mib * mib, mib, waited ? most_waited_chunk_bytes : most_queued_chunk_bytes);
+}
+
+std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream) {
+    if (neighbours_->is_own()) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    if (is_used_) return std::nullopt;
+    prepare();
+    std::vector<Relay*> relays;
+    for (Way& way : ways_) {
+        if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream)) continue;
+        if (Status status = way.relay->prepare(); !status.ok()) {
+            way.why_not = status.message();
+            way.relay.reset();
+            continue;
+        }
+        way.relay->begin(chunk_bytes);
+        relays.push_back(way.relay.get());
+    }
+    if (relays.empty()) return std::nullopt;
+    is_used_ = true;
+    return Use(*this, std::move(relays));
+}
+
+Ways::Use::~Use() {
+    if (owner_ == nullptr) return;
+    const std::lock_guard lock(owner_->mutex_);
+    owner_->is_used_ = false;
+}
+
+Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes) {
+    double rate = own_.bytes_per_second();
+    std::size_t to_come = left_bytes + own_bytes;
+    for (Relay* const relay : relays_) {
+        to_come += relay->under_way() * chunk_bytes;
+        if (!relay->pace().is_shared()) rate += relay->pace().bytes_per_second();
+    }
+    // When all would have arrived if all ways ended together, and a little more.
+    const double end = static_cast<double>(to_come) / rate + own_.seconds(chunk_bytes) / 2;
+    Relay* best = nullptr;
+    double earliest = end;
+    for (Relay* const relay : relays_) {
+        if (!relay->has_slot() || !relay->pace().may_take(relay->under_way())) continue;
+        const double seconds =
+            relay->pace().seconds((relay->under_way() + 1) * chunk_bytes) + Pace::idle_latency_seconds;
+        if (seconds > earliest) continue;
+        earliest = seconds;
+        best = relay;
+    }
+    return best;
+}
+
+void Ways::Use::own_took() {
+    for (Relay* const relay : relays_) relay->pace().pass();
+}
+
+std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
+    double rate = own_.bytes_per_second();
+    for (Relay* const relay : relays_) {
+        relay->take_time();
+        if (!relay->pace().is_shared()) rate += relay->pace().bytes_per_second();
+    }
+    std::vector<std::size_t> parts;
+    std::size_t left = bytes / chunk_bytes;
+    for (Relay* const relay : relays_) {
+        Pace& pace = relay->pace();
+        const double share = pace.is_shared() ? 0 : pace.bytes_per_second() / rate;
+        auto chunks = static_cast<std::size_t>(share * static_cast<double>(bytes) / static_cast<double>(chunk_bytes));
+        // One shows whether others still use it.
+        if (pace.is_shared()) chunks = pace.may_take(0) ? 1 : 0;
+        chunks = std::min({chunks, left, most_queued_chunks});
+        if (chunks == 0) pace.pass();
+        left -= chunks;
+        parts.push_back(chunks * chunk_bytes);
+    }
+    return parts;
+}
+
+void Ways::Use::lose(Relay& relay, const Status& why) {
+    (void)relay.drain();
+    std::erase(relays_, &relay);
+    const std::lock_guard lock(owner_->mutex_);
+    for (Way& way : owner_->ways_) {
+        if (way.relay.get() != &relay) continue;
+        way.why_not = "it failed: " + why.message();
+        way.lost.push_back(std::move(way.relay));
+    }
+}
+
+Ways::Shares Ways::shares(std::size_t bytes) {
+    Shares shares;
+    if (neighbours_->is_own()) return shares;
+    const std::lock_guard lock(mutex_);
+    prepare();
+    double rate = 1 / own_seconds_per_byte_;
+    const double own_rate = rate;
+    std::string why;
+    for (const Way& way : ways_) {
+        std::string not_used = way.why_not;
+        if (not_used.empty() && bytes < way.from_bytes) {
+            not_used = "it gains from " + std::to_string(way.from_bytes) + " bytes on";
+        }
+        if (not_used.empty()) {
+            const double its = 1 / way.seconds_per_byte;
+            shares.of_neighbours.emplace_back(way.name, its);
+            rate += its;
+        } else {
+            shares.not_used.push_back(way.name + " is not used: " + not_used);
+        }
+    }
+    if (ways_.empty()) shares.not_used.emplace_back("there is no other device to go by");
+    for (auto& [name, share] : shares.of_neighbours) share /= rate;
+    shares.own = own_rate / rate;
+    return shares;
+}
+
+void Ways::trim() {
+    const std::lock_guard lock(mutex_);
+    if (is_used_) return;
+    for (Way& way : ways_) {
+        if (way.relay == nullptr || !way.relay->is_free_for(nullptr)) continue;
+        way.relay = std::make_unique<Relay>(way.device, way.seconds_per_byte);
+    }
+}
+
+void Ways::forget() {
+    for (Way& way : ways_) {
+        if (way.relay != nullptr) way.relay->forget();
+        for (const std::unique_ptr<Relay>& lost : way.lost) lost->forget();
+    }
+    keep_for_good(std::move(ways_));
+}
+
+}  // namespace isthmus

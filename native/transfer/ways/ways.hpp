@@ -1,0 +1,118 @@
+// The ways of one direction beside the device's own link: by which other devices, for which copies, and at what rate.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/region.hpp"
+#include "transfer/table/transfer_table.hpp"
+#include "transfer/ways/paths.hpp"
+#include "transfer/ways/relay.hpp"
+
+namespace isthmus {
+
+class Device;
+
+// Other devices that were opened for a session, and why the others are of no use to it.
+class Neighbours {
+  public:
+    Neighbours(std::shared_ptr<Device> own, Paths paths) : own_(std::move(own)), paths_(std::move(paths)) {}
+
+    bool is_own() const { return paths_.is_own(); }
+    struct Found {
+        std::string name;                // "cuda:1"
+        std::shared_ptr<Device> device;  // null where it is of no use
+        std::string why_not;
+    };
+    // Opens them the first time. Empty where the session goes by its own link alone.
+    const std::vector<Found>& found();
+    // In the child of a fork: lets go without calling the driver.
+    void forget();
+
+  private:
+    Found open(int index) const;
+
+    const std::shared_ptr<Device> own_;
+    const Paths paths_;
+    std::once_flag once_;
+    std::vector<Found> found_;
+};
+
+class Ways {
+  public:
+    Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
+         const TransferTable& table);
+    Ways(const Ways&) = delete;
+    Ways& operator=(const Ways&) = delete;
+
+    // The relays, for one copy alone.
+    class Use {
+      public:
+        Use(Ways& owner, std::vector<Relay*> relays)
+            : owner_(&owner), relays_(std::move(relays)), own_(owner.own_seconds_per_byte_) {}
+        Use(Use&& other) noexcept
+            : owner_(std::exchange(other.owner_, nullptr)), relays_(std::move(other.relays_)), own_(other.own_) {}
+        Use& operator=(Use&&) = delete;
+        ~Use();
+        const std::vector<Relay*>& relays() const { return relays_; }
+        // Who takes the next chunk, of the bytes that nobody has taken: null for the own link, on which so many are
+        // under way. Whoever would be waited for at the end takes none.
+        Relay* taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes);
+        // The own link has taken it.
+        void own_took();
+        // Takes a relay that has failed out of this copy and all later ones, when it is at work no more.
+        void lose(Relay& relay, const Status& why);
+        // How many of so many bytes go by each relay, in their order, where nobody hands out chunks.
+        std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
+
+      private:
+        Ways* owner_;  // null once it was moved on
+        std::vector<Relay*> relays_;
+        Pace own_;
+    };
+    // For a copy of so many bytes in such chunks, in the order of `stream` or, without one, of the calling thread. None
+    // where the own link does as well alone, another copy uses the relays, or no neighbour is of use.
+    std::optional<Use> use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream);
+    // What suits a copy; `waited`: by a thread that hands out the chunks as they arrive.
+    static std::size_t chunk_bytes(std::size_t bytes, bool waited);
+
+    // What each way's part of such a copy would be, and why neighbours that were asked for have none.
+    struct Shares {
+        double own = 1;
+        std::vector<std::pair<std::string, double>> of_neighbours;
+        std::vector<std::string> not_used;  // sentences
+    };
+    Shares shares(std::size_t bytes);
+    // Gives the neighbours' memory back that no copy uses.
+    void trim();
+    // In the child of a fork: lets go without calling the driver.
+    void forget();
+
+  private:
+    struct Way {
+        std::string name;
+        std::shared_ptr<Device> device;
+        std::unique_ptr<Relay> relay;  // null where it is of no use
+        std::size_t from_bytes = 0;
+        double seconds_per_byte = 0;
+        std::string why_not;
+        std::vector<std::unique_ptr<Relay>> lost;  // kept: copies may still refer to it
+    };
+    void prepare();
+
+    const std::shared_ptr<Neighbours> neighbours_;
+    const std::shared_ptr<Device> own_;
+    const bool to_device_;
+    const double own_seconds_per_byte_;
+    const std::vector<WayRule> rules_;
+    std::mutex mutex_;  // guards all below
+    bool is_prepared_ = false, is_used_ = false;
+    std::vector<Way> ways_;
+};
+
+}  // namespace isthmus
