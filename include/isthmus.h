@@ -59,6 +59,8 @@ typedef struct isthmus_options {
     size_t threads;             /* the most that pack; default as calibrated */
     const char* table;          /* a file that `isthmus calibrate` wrote; default this machine's, if there is one */
     size_t kernel_blocks;       /* the most, of 1,024 threads, of a kernel that copies; default what fills the link */
+    const char* paths;          /* "own" link alone, "all" other devices' too, or such as "cuda:1,cuda:2"; default what
+                                   ISTHMUS_PATHS says, or own */
 } isthmus_options;
 
 typedef enum isthmus_side ISTHMUS_OF_INT {

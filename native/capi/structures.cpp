@@ -95,6 +95,7 @@ Result<SessionOptions> options_of(const isthmus_options* options) {
                        "; expected less than 2^32, or 0 for as many as fill the link");
     }
     chosen.kernel_blocks = static_cast<std::uint32_t>(known.kernel_blocks);
+    if (known.paths != nullptr) chosen.paths = known.paths;
     if (known.table != nullptr) {
         ISTHMUS_TRY_ASSIGN(table, read_table(known.table));
         chosen.table = std::move(table);

@@ -27,6 +27,7 @@ _RECORDER = "libisthmus_tracer.so"
 _PRELOADED = "LD_PRELOAD"
 _ASAN_OPTIONS = "ASAN_OPTIONS"
 _ACCELERATE_OPTIONS = "ISTHMUS_ACCELERATE_OPTIONS"
+_PATHS = "ISTHMUS_PATHS"
 # Where a file system keeps the capabilities of a program (setcap).
 _CAPABILITIES = "security.capability"
 _OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
@@ -56,6 +57,7 @@ class Acceleration(NamedTuple):
     budget_bytes: int | None = None
     threads: int | None = None
     verify: bool = False
+    paths: str | None = None  # over whose links: own, all, or names of devices with commas between them
 
 
 class Left(NamedTuple):
@@ -104,6 +106,7 @@ def accelerated_environment(
     return {
         **_preloading(environment, _ACCELERATOR),
         **({_ACCELERATE_OPTIONS: ",".join(options)} if options else {}),
+        **({_PATHS: wanted.paths} if wanted.paths else {}),
         **({"ISTHMUS_ACCELERATE_FOLDER": str(folder.absolute())} if folder else {}),
     }
 

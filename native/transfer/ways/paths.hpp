@@ -17,7 +17,8 @@ struct Paths {
     bool is_own() const { return !all && devices.empty(); }
 
     // "own", "all", or names such as "cuda:1,cuda:2" of other devices of the same backend. Empty is what ISTHMUS_PATHS
-    // says; without that, own. Fails with invalid_argument.
+    // says, whose names of other backends and of the device itself do not count; without that, own. Fails with
+    // invalid_argument.
     static Result<Paths> parse(const std::string& text, std::string_view backend, int own_index);
 };
 

@@ -1,6 +1,7 @@
 """`isthmus accelerate`: runs a program unmodified, with its pageable copies at the rate of the link."""
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -23,6 +24,7 @@ _REPORT = "Say at the end, on standard error, what was moved how, and the time s
 _MIN = "Leave smaller copies to the driver: 256KiB by default."
 _BUDGET = "Page-locked memory for each process and device: 64MiB by default."
 _THREADS = "The most threads that copy; by default as many as pay here."
+_PATHS = "Over whose links: own by default, all, or other devices such as cuda:1."
 _VERIFY = "Compare each copy with what the driver copies: slow, for trust."
 _PRINT = "Print the variables to set, for containers and job scripts, and run nothing."
 
@@ -37,6 +39,7 @@ def accelerate(
         Path | None, option("--output", "FILE", "Write that report here: .html, .md, .json or .txt.", "-o")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Make the report, or the variables, JSON.")] = False,
+    paths: Annotated[str, option("--paths", "PATHS", _PATHS)] = "",
     verify: Annotated[bool, typer.Option("--verify", help=_VERIFY)] = False,
     budget: Annotated[str, option("--budget", "SIZE", _BUDGET)] = "",
     threads: Annotated[int | None, option("--threads", "N", _THREADS, parser=whole_number(1))] = None,
@@ -58,6 +61,7 @@ def accelerate(
         budget_bytes=parse_bytes(budget) if budget else None,
         threads=threads,
         verify=verify,
+        paths=_checked(paths) if paths else None,
     )
     if print_env:
         if command or report or output:
@@ -69,6 +73,13 @@ def accelerate(
     if as_json and not report and output is None:
         raise UsageError("--json is for --report and --print-env; name one of them")
     _run(command, wanted, report=report, output=output, as_json=as_json, force=force, spoken=spoken)
+
+
+def _checked(paths: str) -> str:
+    words = paths.split(",")
+    if paths in ("own", "all") or all(re.fullmatch(r"[a-z]+:\d+", word) for word in words):
+        return paths
+    raise UsageError(f"--paths {paths}: expected own, all, or other devices such as cuda:1,cuda:2")
 
 
 def _print(wanted: "Acceleration", *, as_json: bool) -> None:
