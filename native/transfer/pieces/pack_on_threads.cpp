@@ -22,9 +22,12 @@ WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
     return limit;
 }
 
+// Threads that pack use the memory that the link reads, which takes longer by itself.
+constexpr double most_times_packed = 1.6;
+
 // With several ways there are more chunks under way at once: some on each, some that are packed.
 std::size_t divided_chunk_bytes(const Ring& ring) {
-    constexpr std::size_t slots = 12;
+    constexpr std::size_t slots = 8;
     return ring.bytes / slots / least_page * least_page;
 }
 
@@ -204,7 +207,7 @@ Status PackOnThreads::receive_from_relays() {
     for (std::size_t i = ways_->relays().size(); i-- > 0;) {
         Relay& relay = *ways_->relays()[i];
         while (relay.under_way() != 0) {
-            auto received = relay.receive();
+            auto received = relay.receive(most_times_packed);
             if (!received.ok()) return give_up(relay, received.take_status());
             if (!received.value()) break;
             on_relay(*received.value()).has_arrived = true;

@@ -92,7 +92,8 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     if (ends.partly_locked) choice.seconds = 0;
     choice.way = Choice::Way::staged;
     choice.method = PieceMethod::pack_threads;
-    choice.packing = packing(to_device, rule.threads);
+    // Two links take what twice as many threads pack.
+    choice.packing = packing(to_device, neighbours_->is_own() ? rule.threads : 2 * rule.threads);
     choice.packing.chunk_bytes = lane(to_device).ring().chunk_bytes(bytes, rule.chunk_bytes);
     choice.packing.stores = rule.stores;
     // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.

@@ -75,7 +75,7 @@ class DividedCopy {
         for (std::size_t i = ways_.relays().size(); i-- > 0;) {
             Relay& relay = *ways_.relays()[i];
             while (relay.under_way() != 0) {
-                auto received = relay.receive();
+                auto received = relay.receive(Relay::most_times_alone);
                 if (!received.ok()) {
                     give_up(relay, received.take_status());
                     break;

@@ -6,29 +6,33 @@
 
 namespace isthmus {
 
-// A way that others use is left to them but for a chunk now and then, which shows when it is free again.
+// A way that others use is left to them but for a chunk now and then, which shows when it is free again. Others may
+// have it in turns of milliseconds, between which chunks pass at the full rate: what counts is the mean of many.
 class Pace {
   public:
     // What the way takes for a byte while nobody else uses it.
-    explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), expected_(seconds_per_byte) {}
+    explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), mean_(seconds_per_byte) {}
 
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was under way then.
-    void arrived(std::size_t bytes, double seconds, bool was_idle) {
-        const double each = seconds / static_cast<double>(bytes);
-        expected_ += (std::max(each, alone_ / 4) - expected_) / 4;
-        const double latency = was_idle ? idle_latency_seconds : latency_seconds;
-        if (seconds <= most_times * alone_ * static_cast<double>(bytes) + latency) {
-            late_ = 0;
-            pause_ = 0;
-        } else if (++late_ >= least_late) {
-            pause_ = std::clamp(2 * pause_, least_pause, most_pause);
+    // `most_times` as long as alone is others' doing.
+    void arrived(std::size_t bytes, double seconds, bool was_idle, double most_times) {
+        const double latency = was_idle ? idle_latency_seconds : 0;
+        const double each = std::max(seconds - latency, 0.0) / static_cast<double>(bytes);
+        if (is_shared()) {
+            tried(each <= most_times * alone_);
+            return;
+        }
+        mean_ += (std::min(each, most_counted * alone_) - mean_) / averaged;
+        // Links are not all as fast as thought.
+        alone_ = std::min(alone_, mean_);
+        if (mean_ > most_times * alone_) {
+            pause_ = first_pause;
             passed_ = 0;
-            late_ = least_late;
         }
     }
     // What so many bytes take from now on, with nothing under way.
-    double seconds(std::size_t bytes) const { return expected_ * static_cast<double>(bytes); }
-    double bytes_per_second() const { return 1 / expected_; }
+    double seconds(std::size_t bytes) const { return std::max(mean_, alone_) * static_cast<double>(bytes); }
+    double bytes_per_second() const { return 1 / std::max(mean_, alone_); }
     bool is_shared() const { return pause_ != 0; }
     // Another way took a chunk.
     void pass() { passed_ += passed_ < most_pause ? 1 : 0; }
@@ -39,14 +43,19 @@ class Pace {
     static constexpr double idle_latency_seconds = 40e-6;
 
   private:
-    static constexpr double latency_seconds = 6e-6;
-    // A link that carries others' bytes the other way is slower by more than this.
-    static constexpr double most_times = 1.2;
-    static constexpr std::size_t least_late = 3;  // one after the other
-    static constexpr std::size_t least_pause = 8, most_pause = 64;
+    // After a late one it is tried four times as seldom, and twice as often after one that was not: several of these
+    // in a row, at moments that are far apart, are hardly chance.
+    void tried(bool went_well) {
+        passed_ = 0;
+        pause_ = went_well ? pause_ / 2 : std::min(4 * pause_, most_pause);
+        if (pause_ == 0) mean_ = alone_;
+    }
 
-    double alone_, expected_;
-    std::size_t late_ = 0, pause_ = 0, passed_ = 0;
+    static constexpr double averaged = 8, most_counted = 16;
+    static constexpr std::size_t first_pause = 4, most_pause = 64;
+
+    double alone_, mean_;
+    std::size_t pause_ = 0, passed_ = 0;
 };
 
 }  // namespace isthmus

@@ -63,7 +63,7 @@ Status Relay::send(std::size_t chunk, const Region& destination, const Region& s
     return neighbour_->record(*emptied_[index], *out_);
 }
 
-Result<std::optional<std::size_t>> Relay::receive() {
+Result<std::optional<std::size_t>> Relay::receive(double most_times) {
     if (under_way() == 0) return std::optional<std::size_t>();
     const std::size_t index = arrived_ % most_slots;
     ISTHMUS_TRY_ASSIGN(passed, neighbour_->has_passed(*emptied_[index]));
@@ -71,7 +71,7 @@ Result<std::optional<std::size_t>> Relay::receive() {
     const Sent& sent = chunks_[index];
     const TimePoint at = now();
     const TimePoint begin = sent.was_idle ? sent.at : std::max(sent.at, last_arrival_);
-    pace_.arrived(sent.bytes, seconds_between(begin, at), sent.was_idle);
+    pace_.arrived(sent.bytes, seconds_between(begin, at), sent.was_idle, most_times);
     last_arrival_ = at;
     return std::optional<std::size_t>(take_back());
 }
@@ -100,7 +100,7 @@ void Relay::take_time() {
     if (is_timed_ || !ended.ok() || !ended.value()) return;
     is_timed_ = true;
     auto seconds = neighbour_->seconds_between(*begun_, *ended_);
-    if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true);
+    if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true, most_times_alone);
 }
 
 Status Relay::enqueue(Device& own, Stream& stream, const Region& destination, const Region& source) {

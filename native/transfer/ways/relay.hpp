@@ -23,6 +23,8 @@ class Relay {
     // Of the neighbour's memory, in which the slots are.
     static constexpr std::size_t memory_bytes = std::size_t{32} << 20;
     static constexpr std::size_t most_slots = 4;
+    // A link that carries others' bytes the other way takes longer by more than this.
+    static constexpr double most_times_alone = 1.12;
 
     // Takes nothing of the neighbour until it is first prepared.
     Relay(std::shared_ptr<Device> neighbour, double seconds_per_byte)
@@ -43,7 +45,8 @@ class Relay {
     // Enqueues both hops of a chunk. Precondition: has_slot().
     Status send(std::size_t chunk, const Region& destination, const Region& source);
     // The oldest chunk, if it has arrived since it was asked last.
-    Result<std::optional<std::size_t>> receive();
+    // `most_times`: see Pace::arrived().
+    Result<std::optional<std::size_t>> receive(double most_times);
     // The oldest chunk under way, which counts as arrived from now on.
     std::size_t take_back();
     // Returns when nothing uses its memory and that of callers any more, whatever has failed.

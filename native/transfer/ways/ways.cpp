@@ -16,7 +16,7 @@ constexpr std::size_t default_from_bytes = 8 * mib;
 constexpr double default_bytes_per_second = 50e9;
 // Of one host; nobody asks further.
 constexpr int most_devices = 64;
-constexpr std::size_t most_waited_chunk_bytes = 4 * mib, most_queued_chunk_bytes = 8 * mib;
+constexpr std::size_t most_chunk_bytes = 8 * mib;
 // A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.
 constexpr std::size_t most_queued_chunks = 128;
 
@@ -105,7 +105,8 @@ void Ways::prepare() {
 }
 
 std::size_t Ways::chunk_bytes(std::size_t bytes, bool waited) {
-    return std::clamp(bytes / 16 / mib * mib, mib, waited ? most_waited_chunk_bytes : most_queued_chunk_bytes);
+    // Each is some calls of the driver: the fewer, the better, down to one for each way.
+    return std::clamp(bytes / (waited ? 2 : 16) / mib * mib, mib, most_chunk_bytes);
 }
 
 std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream) {
