@@ -1,5 +1,6 @@
 // Copies that nobody waits for: commands on the caller's stream, which waits where threads have to move memory.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -220,24 +221,28 @@ Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, con
 }
 
 Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source) {
-    // What goes by others is put there first, so that it begins with the own part; the stream waits for it at the end.
+    const std::vector<Relay*> relays = ways.relays();
+    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
+    const std::size_t own_bytes = source.bytes - std::accumulate(parts.begin(), parts.end(), std::size_t{0});
+    ISTHMUS_TRY_ASSIGN(reached, device_->create_untimed_event());
+    ISTHMUS_TRY(device_->record(*reached, stream));
+    // The own link begins while others are being told.
     std::size_t at = 0;
-    const auto next = [&](const Region& whole, std::size_t bytes) {
+    const auto part = [&](const Region& whole, std::size_t bytes) {
         return Region{whole.allocation, whole.offset + at, bytes};
     };
-    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
-    const std::vector<Relay*> relays = ways.relays();
+    ISTHMUS_TRY(enqueue_parts(stream, part(destination, own_bytes), part(source, own_bytes)));
+    at = own_bytes;
     for (std::size_t i = 0; i < relays.size(); ++i) {
         if (parts[i] == 0) continue;
-        Status status = relays[i]->enqueue(*device_, stream, next(destination, parts[i]), next(source, parts[i]));
-        // The own link takes its part.
-        if (!status.ok()) {
+        const Region to = part(destination, parts[i]);
+        const Region from = part(source, parts[i]);
+        if (Status status = relays[i]->enqueue(*reached, stream, to, from); !status.ok()) {
             ways.lose(*relays[i], status);
-            continue;
+            ISTHMUS_TRY(enqueue_parts(stream, to, from));
         }
         at += parts[i];
     }
-    ISTHMUS_TRY(enqueue_parts(stream, next(destination, source.bytes - at), next(source, source.bytes - at)));
     for (Relay* const relay : ways.relays()) ISTHMUS_TRY(relay->join(*device_, stream));
     return {};
 }

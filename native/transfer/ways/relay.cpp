@@ -103,14 +103,12 @@ void Relay::take_time() {
     if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true, most_times_alone);
 }
 
-Status Relay::enqueue(Device& own, Stream& stream, const Region& destination, const Region& source) {
-    ISTHMUS_TRY_ASSIGN(reached, own.create_untimed_event());
-    ISTHMUS_TRY(own.record(*reached, stream));
+Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source) {
     {
         Binding binding(*neighbour_);
         ISTHMUS_TRY(binding.status());
-        ISTHMUS_TRY(neighbour_->wait(*in_, *reached));
-        ISTHMUS_TRY(neighbour_->wait(*out_, *reached));
+        ISTHMUS_TRY(neighbour_->wait(*in_, reached));
+        ISTHMUS_TRY(neighbour_->wait(*out_, reached));
         ISTHMUS_TRY(neighbour_->record(*begun_, *in_));
         std::size_t index = 0;
         for (std::size_t at = 0; at < source.bytes; at += slot_bytes_, ++index) {

@@ -56,9 +56,9 @@ class Relay {
     bool is_free_for(Stream* stream);
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
     void take_time();
-    // The same of many chunks, after what a stream of `own` holds; and makes what it is given from now on begin when
-    // they have arrived. Neither waits. Precondition: is_free_for() the stream.
-    Status enqueue(Device& own, Stream& stream, const Region& destination, const Region& source);
+    // The same of many chunks, after `reached`, which was recorded on a stream of the own device; and makes what that
+    // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream.
+    Status enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source);
     Status join(Device& own, Stream& stream);
 
     // In the child of a fork: lets go without calling the driver.
