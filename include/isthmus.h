@@ -55,7 +55,7 @@ typedef struct isthmus_transfer isthmus_transfer;
 /* Zero means the default for every member but the first. */
 typedef struct isthmus_options {
     size_t struct_bytes;        /* sizeof(isthmus_options), set by the caller */
-    size_t pinned_budget_bytes; /* of page-locked memory; default 64 MiB */
+    size_t pinned_budget_bytes; /* of page-locked memory; default 64 MiB, 128 MiB for several links */
     size_t threads;             /* the most that pack; default as calibrated */
     const char* table;          /* a file that `isthmus calibrate` wrote; default this machine's, if there is one */
     size_t kernel_blocks;       /* the most, of 1,024 threads, of a kernel that copies; default what fills the link */

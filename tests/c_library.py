@@ -23,6 +23,7 @@ class Options(ctypes.Structure):
         ("threads", c_size_t),
         ("table", c_char_p),
         ("kernel_blocks", c_size_t),
+        ("paths", c_char_p),
     )
 
 

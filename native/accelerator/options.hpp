@@ -5,17 +5,17 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
-#include "transfer/staging/ring_plan.hpp"
 
 namespace isthmus::accelerator {
 
 struct Options {
     // Smaller copies are the driver's.
     std::size_t least_bytes = std::size_t{256} << 10;
-    // Of page-locked memory, for each process and device.
-    std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
+    // Of page-locked memory, for each process and device; without it as much as sessions have by default.
+    std::optional<std::size_t> pinned_budget_bytes;
     std::size_t threads = 0;        // as many as the table says and the process may use
     std::size_t sample_every = 32;  // of so many copies one goes partly by the driver, to see what is gained
     bool eager = false;             // take every copy from the first on, also where the driver is faster

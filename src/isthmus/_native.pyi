@@ -687,8 +687,13 @@ class Session:
     """What copies for one device share; `isthmus.Session` derives from it. For its copies see the functions."""
 
     def __init__(
-        self, device: Device, pinned_budget: int, threads: int, table: str | None = None, kernel_blocks: int = 0,
-        paths: str = ""
+        self,
+        device: Device,
+        pinned_budget: int | None,
+        threads: int,
+        table: str | None = None,
+        kernel_blocks: int = 0,
+        paths: str = "",
     ) -> None:
         """`threads` and `kernel_blocks` are 0 for as many as pay; `table` is the text of one.
 

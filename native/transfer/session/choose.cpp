@@ -92,8 +92,9 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     if (ends.partly_locked) choice.seconds = 0;
     choice.way = Choice::Way::staged;
     choice.method = PieceMethod::pack_threads;
-    // Two links take what twice as many threads pack.
-    choice.packing = packing(to_device, neighbours_->is_own() ? rule.threads : 2 * rule.threads);
+    // Two links take what twice as many threads pack. What arrives by two is unpacked by as many as by one: with more,
+    // devices write again to what is still in their caches.
+    choice.packing = packing(to_device, to_device && !neighbours_->is_own() ? 2 * rule.threads : rule.threads);
     choice.packing.chunk_bytes = lane(to_device).ring().chunk_bytes(bytes, rule.chunk_bytes);
     choice.packing.stores = rule.stores;
     // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
@@ -259,7 +260,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             "page-locked chunks";
     }
     if (choice.no_room) {
-        explanation.why = "the pinned budget of " + std::to_string(options_.pinned_budget_bytes) +
+        explanation.why = "the pinned budget of " + std::to_string(budget_) +
                           " bytes holds no ring of chunks: the driver's own copies, which are slower; give the session "
                           "a budget of 2 MiB or more";
     }

@@ -30,8 +30,9 @@ std::size_t threads_for(const TransferTable& table, std::size_t most, const Path
     return std::min(threads, most != 0 ? most : allowed_processors());
 }
 
-std::optional<LanePlan> lane_plan(std::size_t budget_bytes, bool to_device, const TransferTable& table) {
-    RingUses uses{0, 0};
+std::optional<LanePlan> lane_plan(std::size_t budget_bytes, bool to_device, const TransferTable& table,
+                                  const Paths& paths) {
+    RingUses uses{0, 0, !paths.is_own()};
     for (const BufferRule& rule : table.buffers) {
         if (rule.to_device == to_device) uses.chunk_bytes = std::max(uses.chunk_bytes, rule.chunk_bytes);
     }
@@ -70,16 +71,19 @@ Status forked() {
 }  // namespace
 
 Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, SessionOptions options) {
+    const DeviceInfo& info = device->info();
+    ISTHMUS_TRY_ASSIGN(paths, Paths::parse(options.paths, info.backend, info.index));
+    const std::size_t budget =
+        options.pinned_budget_bytes.value_or(default_pinned_budget_bytes * (paths.is_own() ? 1 : 2));
     const std::size_t memory = installed_bytes();
-    if (options.pinned_budget_bytes > memory) {
+    if (budget > memory) {
         return Status(Code::invalid_argument,
-                      "a pinned budget of " + std::to_string(options.pinned_budget_bytes) +
+                      "a pinned budget of " + std::to_string(budget) +
                           " bytes, and the host has " + std::to_string(memory) +
                           " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
     }
     TransferTable table = options.table ? *options.table : table_for(device->info());
-    const DeviceInfo& info = device->info();
-    ISTHMUS_TRY_ASSIGN(paths, Paths::parse(options.paths, info.backend, info.index));
+    options.pinned_budget_bytes = budget;
     // Devices that were named have to be there.
     for (const int index : paths.devices) {
         if (auto there = device->open_other(index); !there.ok()) return there.take_status();
@@ -95,18 +99,18 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
                          std::size_t threads)
     : device_(std::move(device)),
       options_(std::move(options)),
+      budget_(*options_.pinned_budget_bytes),
       table_(std::move(table)),
       blocks_(blocks_for(table_, device_->info().link, options_.kernel_blocks)),
       threads_(threads),
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads, blocks_),
-             StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads, blocks_)},
+      lanes_{StagingLane(device_, lane_plan(budget_, true, table_, paths), threads, blocks_),
+             StagingLane(device_, lane_plan(budget_, false, table_, paths), threads, blocks_)},
       neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
       ways_{Ways(neighbours_, device_, true, table_), Ways(neighbours_, device_, false, table_)},
-      rings_{ring_pool(device_, options_.pinned_budget_bytes, true),
-             ring_pool(device_, options_.pinned_budget_bytes, false)},
+      rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {

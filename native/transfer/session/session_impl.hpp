@@ -61,7 +61,7 @@ class SessionImpl final : public Session {
                rings_[1]->pinned_bytes();
     }
     bool is_closed() const override { return closed_; }
-    std::size_t pinned_budget_bytes() const override { return options_.pinned_budget_bytes; }
+    std::size_t pinned_budget_bytes() const override { return budget_; }
     Status trim() override;
     Status close() override;
 
@@ -243,6 +243,7 @@ class SessionImpl final : public Session {
 
     const std::shared_ptr<Device> device_;
     const SessionOptions options_;
+    const std::size_t budget_;
     const TransferTable table_;
     const KernelBlocks blocks_;
     const std::size_t threads_;

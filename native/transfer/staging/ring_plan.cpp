@@ -61,9 +61,11 @@ std::optional<LanePlan> LanePlan::of(std::size_t budget_bytes, bool to_device, c
     if (lane <= table) return std::nullopt;
     // Chunks of the ring begin at pages.
     const std::size_t most_slot = in_pages(std::max(std::min(uses.chunk_bytes, lane), chunk_bytes_of_pieces));
-    const std::size_t slot = std::min(whole_pages((lane - table) / Ring::most_slots), most_slot);
+    // What arrives over two links is still being unpacked while twice as much is on its way.
+    const std::size_t slots = uses.are_several_links && !to_device ? Ring::most_divided_slots : Ring::most_slots;
+    const std::size_t slot = std::min(whole_pages((lane - table) / slots), most_slot);
     if (slot < least_slot_bytes) return std::nullopt;
-    return LanePlan{{to_device, slot * Ring::most_slots}, table / offsets_bytes_a_piece};
+    return LanePlan{{to_device, slot * slots}, table / offsets_bytes_a_piece};
 }
 
 HeldPlan::HeldPlan(const HeldNeeds& needs, std::size_t pool_bytes) : bytes_(needs.bytes), buffers_(needs.buffers) {

@@ -25,8 +25,9 @@ struct BudgetShares {
 struct Ring {
     // As many chunks as there is room for are being packed or under way at once, within these bounds.
     static constexpr std::size_t most_slots = 8, least_slots = 3;
-    // The same where they go several ways at once.
+    // The same where they go several ways at once, and how many there are.
     static constexpr std::size_t most_divided_slots = 16;
+    std::size_t divided_slots() const { return to_device ? most_slots : most_divided_slots; }
 
     bool to_device = true;
     std::size_t bytes = 0;
@@ -40,6 +41,7 @@ struct Ring {
 // What a table can make use of at most; more than that is not page-locked, however large the budget.
 struct RingUses {
     std::size_t chunk_bytes = SIZE_MAX, pieces = 0;
+    bool are_several_links = false;
 };
 
 // What a lane holds: a ring, and offsets for so many scattered pieces.

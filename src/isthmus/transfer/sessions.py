@@ -28,7 +28,8 @@ class Session(_native.Session):
     """What copies for one device share: page-locked memory, threads, and a table to choose methods by.
 
     `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``, an index, or a torch.device; None for the best that
-    is present. `pinned_budget` bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``),
+    is present. `pinned_budget` bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``, which is
+    the default; 128 MiB for several links),
     `threads` the threads that pack, and `kernel_blocks` the blocks, of 1,024 threads, of a kernel that copies: without
     it as many as fill the link, so that others have the rest of the device. `table` is a file that `isthmus calibrate`
     wrote, else this machine's, if there is one, else the built-in one. `paths` are the ways that copies may take: ``own`` for the device's own link,
@@ -43,14 +44,15 @@ class Session(_native.Session):
     def __init__(
         self,
         device: object = None,
-        pinned_budget: str | int = "64MiB",
+        pinned_budget: str | int | None = None,
         threads: int | None = None,
         table: str | os.PathLike[str] | None = None,
         kernel_blocks: int | None = None,
         paths: str | Sequence[object] | None = None,
     ) -> None:
         budget = parse_bytes(pinned_budget) if isinstance(pinned_budget, str) else pinned_budget
-        budget = _whole("pinned_budget", budget, 0, "bytes as an int, or a text such as '64MiB'")
+        if budget is not None:
+            budget = _whole("pinned_budget", budget, 0, "bytes as an int, a text such as '64MiB', or None")
         if threads is not None:
             threads = _whole("threads", threads, 1, "an int of at least 1, or None for as many as pay")
         if kernel_blocks is not None:
@@ -286,7 +288,7 @@ def _read_paths(paths: object) -> str:
     if isinstance(paths, str):
         return paths or "own"
     if not isinstance(paths, Sequence):
-        raise WrongType(f"paths is {paths!r}; expected 'own', 'all', or a list of devices such as ['cuda:1']")
+        raise _wrong("paths", paths, "'own', 'all', or a list of devices such as ['cuda:1']")
     return ",".join(_name(each) or "" for each in paths) or "own"
 
 

@@ -180,5 +180,5 @@ def test_trim_and_close_give_back_what_neighbours_lent(spec: str, divided: isthm
         session.trim()
         assert lender.free_bytes() == before
         isthmus.copy(there, source, session=session)
-        assert (there.to_host() == source).all()
+        assert (session.to_host(there) == source).all()
     assert lender.free_bytes() == before

@@ -31,6 +31,8 @@ PAIR = {"FAKE_CUDA_DEVICES": "2"}
         ("peers", PAIR),
         ("peers", PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
         ("two_devices", PAIR),
+        ("ways", PAIR),
+        ("ways", {"FAKE_CUDA_DEVICES": "4"}),
         ("two_devices", PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
     ],
 )
@@ -43,7 +45,7 @@ def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
             sys.executable,
             "-m",
             "pytest",
-            f"tests/contract/test_{suite}.py",
+            "tests/contract/ways" if suite == "ways" else f"tests/contract/test_{suite}.py",
             "-k",
             "cuda:0",
             "-q",

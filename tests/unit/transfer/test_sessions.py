@@ -28,13 +28,16 @@ class TestOptions:
         ("options", "message"),
         [
             ({"pinned_budget": 1e6}, r"pinned_budget is of type float, 1000000\.0; expected bytes .* such as '64MiB'"),
-            ({"pinned_budget": None}, "pinned_budget is of type NoneType"),
             ({"pinned_budget": True}, "pinned_budget is of type bool, True"),
             ({"threads": 2.5}, r"threads is of type float, 2\.5; expected an int of at least 1, or None"),
             ({"threads": "4"}, "threads is of type str, '4'"),
             ({"kernel_blocks": 1.0}, r"kernel_blocks is of type float, 1\.0; expected an int of at least 1, or None"),
             ({"device": True}, "device is of type bool, True; expected a name such as 'cuda:0'"),
             ({"table": 3}, "table is of type int, 3; expected a path"),
+            (
+                {"paths": 3},
+                r"paths is of type int, 3; expected 'own', 'all', or a list of devices such as \['cuda:1'\]",
+            ),
         ],
     )
     def test_of_another_type(self, options: dict[str, Any], message: str) -> None:

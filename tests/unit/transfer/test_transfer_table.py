@@ -104,7 +104,17 @@ def tables(draw: st.DrawFn) -> str:
     lines = draw(buffer_lines("h2d")) + draw(buffer_lines("d2h")) + draw(st.lists(piece_lines, max_size=8))
     for direction in draw(st.sets(st.sampled_from(["h2d", "d2h"]))):
         lines.append(f"kernel direction={direction} blocks={draw(st.integers(1, 65536))}")
+    for direction, device in draw(st.sets(st.tuples(st.sampled_from(["h2d", "d2h"]), st.integers(0, 7)))):
+        gains, size = draw(st.sampled_from(["yes", "no"])), draw(st.integers(1, 2**50))
+        lines.append(way_line(direction, device, gains, size, draw(seconds)))
     return "\n".join([TITLE, f"origin {origin}", *lines, "end", ""])
+
+
+def way_line(direction: str, device: int, gains: str, size: int, seconds: float) -> str:
+    return (
+        f"way direction={direction} device=0000:{device:02x}:00.0 gains={gains} from={size} bytes={size}"
+        f" seconds={seconds!r}"
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # A busy machine draws them slowly.
@@ -117,7 +127,11 @@ def test_a_table_is_the_same_after_it_was_written_and_read(text: str) -> None:
     assert again.kernels == parsed.kernels
     kernels = [f"kernel direction={rule['direction']} blocks={rule['blocks']}" for rule in parsed.kernels]
     assert kernels == [line for line in text.splitlines() if line.startswith("kernel ")]
-    said = [float(line.split("seconds=")[1]) for line in text.splitlines()[2:-1] if line not in kernels]
+    ways = [line for line in text.splitlines() if line.startswith("way ")]
+    assert [line.split("seconds=")[0] for line in parsed.text().splitlines() if line.startswith("way ")] == [
+        line.split("seconds=")[0] for line in ways
+    ]
+    said = [float(line.split("seconds=")[1]) for line in text.splitlines()[2:-1] if line not in [*kernels, *ways]]
     assert [rule["seconds"] for rule in (*parsed.buffers, *parsed.pieces)] == said
     assert not parsed.built_in
 
@@ -138,6 +152,14 @@ def test_comments_and_empty_lines_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
+        ([H2D, D2H, "way direction=h2d"], "line 5: found the end of the line; expected device=ADDRESS on the PCI bus"),
+        ([H2D, D2H, way_line("up", 1, "yes", 1, 1)], "line 5: found 'direction=up'; expected direction=d2h|h2d"),
+        ([H2D, D2H, way_line("h2d", 1, "maybe", 1, 1)], "line 5: found 'gains=maybe'; expected gains=no|yes"),
+        ([H2D, D2H, way_line("h2d", 1, "yes", 0, 1)], "line 5: found 'bytes=0'; expected bytes=NUMBER from 1"),
+        (
+            [H2D, D2H, way_line("h2d", 1, "yes", 1, 1), way_line("h2d", 1, "no", 2, 1)],
+            "line 6: found a second line for the way by 0000:01:00.0 with direction=h2d; expected one for each",
+        ),
         (["buffer direction=h2d from=1 method=driver seconds=1"], "line 3: found from=1; expected from=0 in the first"),
         ([H2D, H2D, D2H], "line 4: found from=0; expected more than the 0 of the rule before"),
         ([H2D], "line 4: found 'end'; expected rules for buffers"),
