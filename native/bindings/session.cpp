@@ -64,8 +64,8 @@ class Opened {
 std::atomic<bool> shut_down{false};
 
 void open(SessionHandle* self, const std::shared_ptr<experiment::OpenDevice>& device,
-          std::optional<std::size_t> pinned_budget,
-          std::size_t threads, const std::optional<std::string>& table, std::uint32_t kernel_blocks, const std::string& paths) {
+          std::optional<std::size_t> pinned_budget, std::size_t threads, const std::optional<std::string>& table,
+          std::uint32_t kernel_blocks, const std::string& paths) {
     check_not_shut_down();
     SessionOptions options{.pinned_budget_bytes = pinned_budget,
                            .threads = threads,

@@ -49,8 +49,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       ring_{to_device(), staging_->bytes()},
       ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && device_side().is_contiguous(extent))),
       chunks_(Chunks::cut(extent.bytes(), threads_,
-                          ways_ ? divided_chunk_bytes(ring_)
-                                : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
+                          ways_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
       slots_(ways_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
                    : ring_.slots(chunks_.chunk_bytes)),
       run_{&pieces(), chunks_},

@@ -82,7 +82,7 @@ class PackOnThreads final : public PackedCopy {
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
     std::size_t on_own_link_ = 0;               // of those
     std::array<OnRelay, Ring::most_divided_slots> on_relay_{};
-    std::shared_ptr<const void> itself_;        // once it is kept
+    std::shared_ptr<const void> itself_;  // once it is kept
     PackOnThreads* kept_before_ = nullptr;
 };
 

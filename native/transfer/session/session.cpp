@@ -78,8 +78,8 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, S
     const std::size_t memory = installed_bytes();
     if (budget > memory) {
         return Status(Code::invalid_argument,
-                      "a pinned budget of " + std::to_string(budget) +
-                          " bytes, and the host has " + std::to_string(memory) +
+                      "a pinned budget of " + std::to_string(budget) + " bytes, and the host has " +
+                          std::to_string(memory) +
                           " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
     }
     TransferTable table = options.table ? *options.table : table_for(device->info());

@@ -26,8 +26,8 @@ struct SessionOptions {
     // The most page-locked memory for all that this session does; it is got when it is first needed, and kept. Else the
     // default, which is twice as much for several links.
     std::optional<std::size_t> pinned_budget_bytes;
-    std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
-    std::uint32_t kernel_blocks = 0;     // the most of a kernel that copies; 0 for as many as the table says
+    std::size_t threads = 0;          // the most that pack; 0 for as many as the table says and the process may use
+    std::uint32_t kernel_blocks = 0;  // the most of a kernel that copies; 0 for as many as the table says
     // By which other devices copies may go, too: large ones are divided between those ways and the own link.
     std::string paths;                   // as Paths::parse
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one

@@ -212,8 +212,8 @@ Result<WayRule> way_rule(Line line, const std::vector<WayRule>& before) {
     rule.pci_address = address;
     for (const WayRule& other : before) {
         if (other.to_device == rule.to_device && other.pci_address == rule.pci_address) {
-            return line.wrong("a second line for the way by " + rule.pci_address + " with direction=" +
-                                  std::string(directions[direction]),
+            return line.wrong("a second line for the way by " + rule.pci_address +
+                                  " with direction=" + std::string(directions[direction]),
                               "one for each direction and device");
         }
     }

@@ -51,7 +51,7 @@ class Pace {
         if (pause_ == 0) mean_ = alone_;
     }
 
-    static constexpr double averaged = 8, most_counted = 16;
+    static constexpr double averaged = 16, most_counted = 16;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
 
     double alone_, mean_;

@@ -90,7 +90,8 @@ Status Relay::drain() {
 
 bool Relay::is_free_for(Stream* stream) {
     // The default stream of a thread is another one in the next thread.
-    if (bytes_ != 0 && stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream) return true;
+    if (bytes_ != 0 && stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream)
+        return true;
     auto ended = has_ended();
     return ended.ok() && ended.value();
 }

@@ -16,7 +16,6 @@
 
 namespace isthmus {
 
-
 // Used by one copy at a time.
 class Relay {
   public:
