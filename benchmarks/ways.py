@@ -100,24 +100,18 @@ def pageable(bench: Bench) -> None:
 
 def queued(bench: Bench) -> None:
     """In the order of a stream, begun and awaited."""
+
+    def copy(to: Any, source: Any, session: isthmus.Session) -> None:
+        isthmus.copy_async(to, source, session=session).wait()
+
     for size in (1024, 64):
         there, host, back = bench.there[: size * MIB], bench.pinned[: size * MIB], bench.back[: size * MIB]
-        bench.compare(
-            f"queued {size} MiB H2D",
-            size * MIB,
-            lambda session, there=there, host=host: isthmus.copy_async(there, host, session=session).wait(),
-            None,
-        )
+        bench.compare(f"queued {size} MiB H2D", size * MIB, partial(copy, there, host), None)
         for session in bench.sessions.values():
             back[:] = 0
-            isthmus.copy_async(back, there, session=session).wait()
+            copy(back, there, session)
             bench.verify(f"queued {size} MiB D2H", back, host)
-        bench.compare(
-            f"queued {size} MiB D2H",
-            size * MIB,
-            lambda session, there=there, back=back: isthmus.copy_async(back, there, session=session).wait(),
-            None,
-        )
+        bench.compare(f"queued {size} MiB D2H", size * MIB, partial(copy, back, there), None)
 
 
 def _copying(device: str, to_device: bool, count: Any, stop: Any) -> None:

@@ -23,7 +23,8 @@ class Explanation:
     each, that a kernel of the copy has of the device at most, and 0 without a kernel or a bound. `stores`
     (``ordinary``, ``streaming`` or ``demoted``) is empty where no threads pack, `seconds` is 0 where the table cannot
     say. `ways` are the devices over whose links a copy is divided, each with its expected share, the session's own
-    first; empty where it goes by its own link alone. `device` is that of the session, and empty where there was nothing to choose one by.
+    first; empty where it goes by its own link alone. `device` is that of the session, and empty where there was nothing
+    to choose one by.
     """
 
     device: str

@@ -28,11 +28,11 @@ class Session(_native.Session):
     """What copies for one device share: page-locked memory, threads, and a table to choose methods by.
 
     `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``, an index, or a torch.device; None for the best that
-    is present. `pinned_budget` bounds the page-locked memory that it may hold: bytes, or a text such as ``64MiB``, which
-    is the default (128 MiB for several links). `threads` bounds the threads that pack, and `kernel_blocks` the blocks,
-    of 1,024 threads, of a kernel that copies: without it as many as fill the link, so that others have the rest of the
-    device. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is one, else the built-in
-    one. Neither memory nor threads are got before a copy needs them. Any number of threads may use it.
+    is present. `pinned_budget` bounds the page-locked memory that it may hold: bytes, or a text such as ``64MiB``,
+    which is the default (128 MiB for several links). `threads` bounds the threads that pack, and `kernel_blocks` the
+    blocks, of 1,024 threads, of a kernel that copies: without it as many as fill the link, so that others have the rest
+    of the device. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is one, else the
+    built-in one. Neither memory nor threads are got before a copy needs them. Any number of threads may use it.
 
     `paths` are the links that large copies may take: ``own``, the device's; ``all``, those of all other devices that
     reach its memory, too; or a list of such devices. Copies are divided between them while they run, through at most
