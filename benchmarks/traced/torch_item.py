@@ -4,9 +4,10 @@ import torch
 from python_program import Program, bits, expect
 from torch import nn
 
-# Layers so small that launching them takes longer than they do, and then one long kernel, which the host waits for.
-LAYERS, WIDTH, BATCH = 24, 256, 64
-TABLE = 96 << 20
+# Layers so small that launching them takes longer than they do, and then one kernel as long as that, which the host
+# waits for.
+LAYERS, WIDTH, BATCH = 8, 256, 64
+TABLE = 384 << 20
 EVERY = 50
 WARM_UP = 20
 
