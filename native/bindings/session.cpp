@@ -132,6 +132,14 @@ void bind_sessions(nb::module_& module) {
         .def_prop_ro(
             "pinned_pool_bytes", [](const SessionHandle& self) { return self.session->pinned_pool_bytes(); },
             described::Session_pinned_pool_bytes.text)
+        .def_prop_ro(
+            "ways",
+            [](const SessionHandle& self) {
+                nb::dict dict;
+                for (const auto& [name, bytes] : self.session->ways_taken()) dict[name.c_str()] = bytes;
+                return dict;
+            },
+            described::Session_ways.text)
         .def(
             "trim", [](SessionHandle& self) { check(self.session->trim()); }, ISTHMUS_DESCRIBED(Session_trim),
             ReleaseGil())

@@ -36,36 +36,49 @@ Interference::~Interference() = default;
 
 Interference::Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
                            std::shared_ptr<Buffer> destination, std::shared_ptr<Buffer> source,
-                           std::shared_ptr<Session> copies)
+                           std::shared_ptr<Session> copies, std::shared_ptr<Buffer> load_source)
     : plan_(plan),
       load_(std::move(load)),
       destination_(std::move(destination)),
       source_(std::move(source)),
+      load_source_(std::move(load_source)),
       copies_(std::move(copies)) {}
 
 Result<std::unique_ptr<Interference>> Interference::create(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
                                                            std::shared_ptr<Buffer> destination,
                                                            std::shared_ptr<Buffer> source,
-                                                           std::shared_ptr<Session> copies) {
-    if (is_on_device(destination->kind()) == is_on_device(source->kind()) || !is_on_device(load->kind())) {
-        return Status(Code::invalid_argument,
-                      "copies go between host memory and the device, and the work's memory is the device's");
-    }
-    for (const auto& buffer : {destination, source}) {
-        if (buffer->session().device_handle() != load->session().device_handle()) {
-            return Status(Code::invalid_argument, "the buffers belong to different devices");
-        }
-    }
-    if ((plan.way == CopyWay::isthmus) != (copies != nullptr)) {
-        return Status(Code::invalid_argument, "copies by the library, and these alone, need a session");
-    }
-    if (plan.bytes == 0 || !(plan.seconds > 0)) {
-        return Status(Code::invalid_argument, "copies have at least one byte, and work takes some time");
-    }
-    std::unique_ptr<Interference> made(
-        new Interference(plan, std::move(load), std::move(destination), std::move(source), std::move(copies)));
+                                                           std::shared_ptr<Session> copies,
+                                                           std::shared_ptr<Buffer> load_source) {
+    ISTHMUS_TRY(check(plan, *load, *destination, *source, copies != nullptr, load_source.get()));
+    std::unique_ptr<Interference> made(new Interference(plan, std::move(load), std::move(destination),
+                                                        std::move(source), std::move(copies), std::move(load_source)));
     ISTHMUS_TRY(made->prepare());
     return made;
+}
+
+Status Interference::check(const InterferencePlan& plan, Buffer& load, Buffer& destination, Buffer& source,
+                           bool by_session, Buffer* load_source) {
+    const bool loads_link = plan.neighbour == Neighbour::copies;
+    const bool sides_differ = load_source != nullptr && is_on_device(load.kind()) != is_on_device(load_source->kind());
+    if (is_on_device(destination.kind()) == is_on_device(source.kind()) ||
+        !(loads_link ? sides_differ : is_on_device(load.kind()))) {
+        return {Code::invalid_argument,
+                "copies go between host memory and the device, and the work's memory is the device's"};
+    }
+    const auto belong_together = [](Buffer& one, Buffer& other) {
+        return one.session().device_handle() == other.session().device_handle();
+    };
+    if (!belong_together(destination, source) || (load_source != nullptr && !belong_together(load, *load_source)) ||
+        (!by_session && !belong_together(load, source))) {
+        return {Code::invalid_argument, "the buffers belong to different devices"};
+    }
+    if ((plan.way == CopyWay::isthmus) != by_session) {
+        return {Code::invalid_argument, "copies by the library, and these alone, need a session"};
+    }
+    if (plan.bytes == 0 || !(plan.seconds > 0)) {
+        return {Code::invalid_argument, "copies have at least one byte, and work takes some time"};
+    }
+    return {};
 }
 
 Status Interference::prepare() {
@@ -80,12 +93,17 @@ Status Interference::prepare() {
         const MemoryKind host = is_on_device(to.allocation->kind()) ? from.allocation->kind() : to.allocation->kind();
         if (auto why = device().why_no_reach(host)) return {Code::unsupported, *why};
     }
-    for (std::unique_ptr<Stream>* stream : {&working_, &copying_}) {
-        ISTHMUS_TRY_ASSIGN(made, device().create_stream());
-        *stream = std::move(made);
+    ISTHMUS_TRY_ASSIGN(copying, device().create_stream());
+    copying_ = std::move(copying);
+    ISTHMUS_TRY(loaded().bind_thread());
+    if (load_source_ != nullptr) {
+        ISTHMUS_TRY_ASSIGN(load_from, load_source_->region(0, region_.bytes));
+        load_from_ = load_from;
     }
+    ISTHMUS_TRY_ASSIGN(working, loaded().create_stream());
+    working_ = std::move(working);
     for (std::unique_ptr<Event>* event : {&start_, &stop_}) {
-        ISTHMUS_TRY_ASSIGN(made, device().create_event());
+        ISTHMUS_TRY_ASSIGN(made, loaded().create_event());
         *event = std::move(made);
     }
     return {};
@@ -115,16 +133,20 @@ Status Interference::copy() {
 }
 
 Status Interference::enqueue_work(std::uint64_t amount) {
+    if (plan_.neighbour == Neighbour::copies) {
+        for (std::uint64_t i = 0; i < amount; ++i) ISTHMUS_TRY(loaded().copy(*working_, region_, load_from_));
+        return {};
+    }
     const std::uint64_t words = region_.bytes / sizeof(std::uint32_t);
     if (plan_.neighbour == Neighbour::memory) {
         for (std::uint64_t i = 0; i < amount; ++i) {
-            ISTHMUS_TRY(launch(device(), *working_, kernel::add, region_, words, std::uint32_t{1}));
+            ISTHMUS_TRY(launch(loaded(), *working_, kernel::add, region_, words, std::uint32_t{1}));
         }
         return {};
     }
     const auto rounds = static_cast<std::uint32_t>(std::min<std::uint64_t>(amount, most_rounds));
     for (std::uint64_t i = 0; i < compute_launches; ++i) {
-        ISTHMUS_TRY(launch(device(), *working_, kernel::work, region_, words, rounds));
+        ISTHMUS_TRY(launch(loaded(), *working_, kernel::work, region_, words, rounds));
     }
     return {};
 }
@@ -140,11 +162,11 @@ Result<double> Interference::work(std::uint64_t amount) {
         seen = value;
         return seconds_between(begin, now());
     }
-    ISTHMUS_TRY(device().record(*start_, *working_));
+    ISTHMUS_TRY(loaded().record(*start_, *working_));
     Status enqueued = enqueue_work(amount);
-    Status recorded = device().record(*stop_, *working_);
+    Status recorded = loaded().record(*stop_, *working_);
     ISTHMUS_TRY(synchronized(enqueued.ok() ? std::move(recorded) : std::move(enqueued), *working_));
-    return device().seconds_between(*start_, *stop_);
+    return loaded().seconds_between(*start_, *stop_);
 }
 
 Status Interference::calibrate() {
@@ -217,7 +239,7 @@ Result<Interference::Turn> Interference::turn() {
 }
 
 Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) {
-    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY(loaded().bind_thread());
     ISTHMUS_TRY(calibrate());
     InterferenceSamples samples;
     for (std::vector<double>* each : {&samples.alone, &samples.beside, &samples.copies}) each->reserve(quota.most);

@@ -16,6 +16,7 @@ enum class Neighbour {
     compute,  // a kernel on all multiprocessors that computes and touches next to no memory
     memory,   // kernels that read and write device memory, one after another
     thread,   // one thread of the host that computes
+    copies,   // copies between page-locked memory and the neighbour's device, one behind the other
 };
 
 // How the copies are made.
@@ -47,12 +48,13 @@ class Interference {
     Interference& operator=(const Interference&) = delete;
     ~Interference();
 
-    // One of `destination` and `source` is device memory. `load` is the device memory that the neighbour works on.
-    // `copies` makes those of CopyWay::isthmus.
+    // One of `destination` and `source` is device memory. `load` is the device memory that the neighbour works on,
+    // which may be another device's if the library copies; what Neighbour::copies copies to, from `load_source`, of
+    // which one is the host's. `copies` makes those of CopyWay::isthmus.
     static Result<std::unique_ptr<Interference>> create(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
                                                         std::shared_ptr<Buffer> destination,
-                                                        std::shared_ptr<Buffer> source,
-                                                        std::shared_ptr<Session> copies);
+                                                        std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies,
+                                                        std::shared_ptr<Buffer> load_source = nullptr);
 
     // Overwrites the destination.
     Status poison();
@@ -65,14 +67,19 @@ class Interference {
 
   private:
     Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load, std::shared_ptr<Buffer> destination,
-                 std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies);
+                 std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies, std::shared_ptr<Buffer> load_source);
     struct Copies;
     struct Turn {
         double alone = 0, beside = 0, copy = 0;
     };
-    Device& device() { return load_->session().device(); }
+    // The one that copies, and that of the work.
+    Device& device() { return destination_->session().device(); }
+    Device& loaded() { return load_->session().device(); }
+    static Status check(const InterferencePlan& plan, Buffer& load, Buffer& destination, Buffer& source,
+                        bool by_session, Buffer* load_source);
     Status prepare();
-    // The neighbour's work: seconds on the device's clock, of a thread on the host's.
+    // The neighbour's work: seconds on its device's clock, of a thread on the host's. Precondition: its device is
+    // current.
     Result<double> work(std::uint64_t amount);
     Status enqueue_work(std::uint64_t amount);
     Status copy();
@@ -82,9 +89,9 @@ class Interference {
     Result<Turn> turn();
 
     const InterferencePlan plan_;
-    std::shared_ptr<Buffer> load_, destination_, source_;
+    std::shared_ptr<Buffer> load_, destination_, source_, load_source_;
     std::shared_ptr<Session> copies_;
-    Region to_, from_, region_;
+    Region to_, from_, region_, load_from_;
     std::unique_ptr<Stream> working_, copying_;
     std::unique_ptr<Event> start_, stop_;
     std::uint64_t amount_ = 0;

@@ -12,6 +12,8 @@
 #include "base/cache.hpp"
 #include "base/threads.hpp"
 #include "experiment/session_copy.hpp"
+#include "transfer/session/ends.hpp"
+#include "transfer/session/session.hpp"
 
 namespace isthmus::experiment {
 namespace {
@@ -41,7 +43,8 @@ TimedTransfer::TimedTransfer(Method method, std::shared_ptr<OpenDevice> session,
 
 Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std::vector<TimedLane> lanes,
                                                              std::size_t offset, std::size_t bytes, std::uint64_t seed,
-                                                             bool from_caches, bool untouched) {
+                                                             bool from_caches, bool untouched,
+                                                             std::shared_ptr<Session> copies) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
     if (lanes.size() != 1 && !opposite_ways) {
         return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
@@ -50,9 +53,13 @@ Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std:
     std::unique_ptr<TimedTransfer> transfer(new TimedTransfer(method, std::move(session), bytes, from_caches));
     ISTHMUS_TRY(transfer->device().bind_thread());
     transfer->untouched_ = untouched;
-    if (method == Method::isthmus) {
-        ISTHMUS_TRY_ASSIGN(copies, transfer->session_->copies());
-        transfer->copies_ = std::move(copies);
+    if (copies != nullptr && (method != Method::isthmus || name_of(copies->device()) != name_of(transfer->device()))) {
+        return Status(Code::invalid_argument, "a session is for copies by the library with its own device");
+    }
+    transfer->copies_ = std::move(copies);
+    if (method == Method::isthmus && transfer->copies_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(own, transfer->session_->copies());
+        transfer->copies_ = std::move(own);
     }
     for (TimedLane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;

@@ -47,10 +47,12 @@ class TimedTransfer {
     // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
     // the pattern of `seed`, the d2h lane's that of `seed` + 1.
     // `untouched`: the pages of ordinary memory that is copied to are as if never touched before each transfer.
-    // `from_caches` leaves in the CPU's caches what earlier transfers left there.
+    // `from_caches` leaves in the CPU's caches what earlier transfers left there. `copies`, of the same device, makes
+    // those of Method::isthmus; without it a session of the device's own link does.
     static Result<std::unique_ptr<TimedTransfer>> create(Method method, std::vector<TimedLane> lanes,
                                                          std::size_t offset, std::size_t bytes, std::uint64_t seed,
-                                                         bool from_caches = false, bool untouched = false);
+                                                         bool from_caches = false, bool untouched = false,
+                                                         std::shared_ptr<Session> copies = nullptr);
 
     // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
     Status poison();

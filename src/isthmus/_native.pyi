@@ -456,6 +456,14 @@ class PieceRuleDict(TypedDict):
     threads: int
     seconds: float
 
+class WayRuleDict(TypedDict):
+    direction: str
+    device: str  # whose link takes a part of copies: its address on the PCI bus
+    gains: bool
+    from_bytes: int
+    bytes: int
+    seconds: float  # of so many bytes that way, meanwhile
+
 class TransferTable:
     """Which way is fastest for which copy, as measured on one machine."""
 
@@ -475,6 +483,8 @@ class TransferTable:
         """What such a copy is expected to take; 0 where the table does not say."""
     @property
     def pieces(self) -> list[PieceRuleDict]: ...
+    @property
+    def ways(self) -> list[WayRuleDict]: ...
     def text(self) -> str:
         """What `parse_transfer_table` reads, to the last digit."""
     def buffer(self, direction: str, bytes: int) -> BufferRuleDict:
@@ -543,6 +553,7 @@ def create_transfer(
     seed: int,
     from_caches: bool = False,
     untouched: bool = False,
+    session: Session | None = None,
 ) -> TimedTransfer:
     """A transfer by ``copy``, ``kernel``, ``prefetch`` or the library itself, ``isthmus``, which the host's clock alone
     times; a lane is (``h2d`` or ``d2h``, host, device memory).
@@ -550,7 +561,7 @@ def create_transfer(
     The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1. Where the CPU
     copies, its caches are emptied before each transfer, unless it is to be `from_caches`. Where both are device memory,
     of one device or of two, the lane is (``h2d``, source, destination). With `untouched`, the pages of ordinary memory
-    that is copied to are given back to the system before each transfer.
+    that is copied to are given back to the system before each transfer. `session` makes the library's copies.
     """
 
 class InterferenceSamples(TypedDict):
@@ -579,11 +590,13 @@ def create_interference(
     seconds: float,
     blocks: int = 0,
     session: Session | None = None,
+    load_source: Buffer | None = None,
 ) -> Interference:
     """Work that takes `seconds` alone, beside copies of the pattern of `seed`.
 
-    The neighbour is ``compute``, ``memory`` (both on `load`, device memory) or ``thread``; the way ``copy``,
-    ``isthmus`` (by `session`), or ``kernel`` of at most so many blocks. Raises UsageError for what makes no sense.
+    The neighbour is ``compute``, ``memory`` (both on `load`, device memory), ``thread``, or ``copies`` to `load` from
+    `load_source`, between the host and a device; the way ``copy``, ``isthmus`` (by `session`), or ``kernel`` of at most
+    so many blocks. `load` may be another device's where the library copies. Raises UsageError for what makes no sense.
     """
 
 class PeerSamples(TypedDict):
@@ -612,8 +625,7 @@ def create_peer_copies(
     There are fewer where they take long.
 
     A lane is its name for messages, a source, a destination, the seed of the source's pattern, and whether the device
-    with the destination copies (a read), not the one with the source. Raises Unsupported where a device has no way to
-    the other one's memory.
+    with the destination copies (a read), not the one with the source. Raises Unsupported where a device cannot.
     """
 
 class PeerReadingDict(TypedDict):
@@ -676,8 +688,7 @@ def create_concurrent(
 
     A lane is (name for messages, source, destination, seed of the source's pattern, NUMA node with the processors of it
     that its threads run on, if they are bound). Threads have one slice each, or take chunks of `chunk_bytes` from a
-    common counter if that is not 0; one stream each or one for the lane; with `spawn` they are created for every
-    transfer.
+    common counter if that is not 0; one stream each or one for the lane; with `spawn` new ones for every transfer.
     """
 
 def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:
@@ -721,6 +732,9 @@ class Session:
     @property
     def pinned_pool_bytes(self) -> int:
         """Page-locked memory of the arrays that `pinned_empty` gave, and kept for later ones; no part of the budget."""
+    @property
+    def ways(self) -> dict[str, int]:
+        """Bytes of divided copies by the device whose link took them, its own first; empty without other paths."""
     def copy(self, dst: object, src: object, *, stream: object = None) -> None:
         """As `isthmus.copy`, by this session."""
     def copy_async(self, dst: object, src: object, *, stream: object = None) -> Future:
@@ -936,8 +950,7 @@ def copy_rows(
     the source may repeat. Returns when all has arrived.
 
     Raises UsageError for a row that there is not, a negative one, a destination's row that is named twice, and rows
-    that are read and written to. Lists on a device are checked there: if they are wrong, nothing is copied. Raises
-    what `copy` does, too.
+    that are read and written to. Lists on a device are checked there: wrong ones copy nothing. Raises what `copy` does.
     """
 
 def copy_rows_async(

@@ -26,7 +26,7 @@ using namespace experiment;
 
 namespace {
 
-constexpr std::array<std::string_view, 3> neighbours{"compute", "memory", "thread"};
+constexpr std::array<std::string_view, 4> neighbours{"compute", "memory", "thread", "copies"};
 constexpr std::array<std::string_view, 3> ways{"copy", "isthmus", "kernel"};
 
 template <typename Enum, std::size_t Count>
@@ -39,7 +39,8 @@ Enum named(const std::array<std::string_view, Count>& names, const std::string& 
 std::unique_ptr<Interference> create(const std::string& neighbour, const std::shared_ptr<Buffer>& load,
                                      const std::string& way, const std::shared_ptr<Buffer>& to,
                                      const std::shared_ptr<Buffer>& from, std::size_t bytes, std::uint64_t seed,
-                                     double seconds, std::uint32_t blocks, nb::handle session) {
+                                     double seconds, std::uint32_t blocks, nb::handle session,
+                                     const std::shared_ptr<Buffer>& load_source) {
     const InterferencePlan plan{named<Neighbour>(neighbours, neighbour, "neighbour"),
                                 named<CopyWay>(ways, way, "way"),
                                 blocks,
@@ -49,7 +50,7 @@ std::unique_ptr<Interference> create(const std::string& neighbour, const std::sh
     std::shared_ptr<Session> copies;
     if (!session.is_none()) copies = nb::cast<SessionHandle&>(session).session;
     const GilReleased release;
-    return unwrap(Interference::create(plan, load, to, from, std::move(copies)));
+    return unwrap(Interference::create(plan, load, to, from, std::move(copies), load_source));
 }
 
 nb::dict run(Interference& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
@@ -81,7 +82,7 @@ void bind_interference(nb::module_& module) {
             ReleaseGil());
     module.def("create_interference", &create, nb::arg("neighbour"), nb::arg("load"), nb::arg("way"), nb::arg("to"),
                nb::arg("from_"), nb::arg("bytes"), nb::arg("seed"), nb::arg("seconds"), nb::arg("blocks") = 0,
-               nb::arg("session") = nb::none());
+               nb::arg("session") = nb::none(), nb::arg("load_source").none() = nb::none());
 }
 
 }  // namespace isthmus::bindings

@@ -12,6 +12,7 @@
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
+#include "bindings/session.hpp"
 #include "experiment/transfer.hpp"
 
 namespace nb = nanobind;
@@ -37,15 +38,18 @@ Direction direction_of(const std::string& name) {
 }
 
 std::unique_ptr<TimedTransfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
-                                      std::size_t bytes, std::uint64_t seed, bool from_caches, bool untouched) {
+                                      std::size_t bytes, std::uint64_t seed, bool from_caches, bool untouched,
+                                      nb::handle session) {
     std::vector<TimedLane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
         converted.push_back({direction_of(nb::cast<std::string>(parts[0])), nb::cast<std::shared_ptr<Buffer>>(parts[1]),
                              parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
     }
-    return unwrap(
-        TimedTransfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches, untouched));
+    std::shared_ptr<Session> copies;
+    if (!session.is_none()) copies = nb::cast<SessionHandle&>(session).session;
+    return unwrap(TimedTransfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches,
+                                        untouched, std::move(copies)));
 }
 
 nb::dict run(TimedTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
@@ -77,7 +81,8 @@ void bind_transfer(nb::module_& module) {
         .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def("verify", &verify, ReleaseGil());
     module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),
-               nb::arg("seed"), nb::arg("from_caches") = false, nb::arg("untouched") = false);
+               nb::arg("seed"), nb::arg("from_caches") = false, nb::arg("untouched") = false,
+               nb::arg("session") = nb::none());
     module.def(
         "read_link_under_load",
         [](Buffer& memory, Buffer& device) {

@@ -176,7 +176,6 @@ Status PackOnThreads::send(std::size_t chunk) {
         if (!status.ok()) ISTHMUS_TRY(give_up(*relay, status));
     } else {
         ISTHMUS_TRY(send_by_own_link(chunk));
-        if (ways_) ways_->own_took();
     }
     if (next < chunks_.count()) packer_.expect(run_, next);
     ++sent_;
@@ -199,6 +198,7 @@ Status PackOnThreads::send_by_own_link(std::size_t chunk) {
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
     ++on_own_link_;
+    if (ways_) ways_->own_took(all.bytes());
     return {};
 }
 

@@ -232,6 +232,7 @@ Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Regio
         return Region{whole.allocation, whole.offset + at, bytes};
     };
     ISTHMUS_TRY(enqueue_parts(stream, part(destination, own_bytes), part(source, own_bytes)));
+    ways.own_keeps(own_bytes);
     at = own_bytes;
     for (std::size_t i = 0; i < relays.size(); ++i) {
         if (parts[i] == 0) continue;
@@ -240,6 +241,7 @@ Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Regio
         if (Status status = relays[i]->enqueue(*reached, stream, to, from); !status.ok()) {
             ways.lose(*relays[i], status);
             ISTHMUS_TRY(enqueue_parts(stream, to, from));
+            ways.own_keeps(parts[i]);
         }
         at += parts[i];
     }

@@ -247,6 +247,25 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     return with_progress(std::move(outcome), ends.value().route, piece.bytes);
 }
 
+std::vector<std::pair<std::string, std::size_t>> SessionImpl::ways_taken() {
+    std::vector<std::pair<std::string, std::size_t>> sums;
+    if (neighbours_->is_own()) return sums;
+    const auto add = [&sums](const std::string& name, std::size_t bytes) {
+        const auto known = std::find_if(sums.begin(), sums.end(), [&](const auto& each) { return each.first == name; });
+        if (known == sums.end()) {
+            sums.emplace_back(name, bytes);
+        } else {
+            known->second += bytes;
+        }
+    };
+    for (Ways& ways : ways_) {
+        const Ways::Taken taken = ways.taken();
+        add(name_of(*device_), taken.own);
+        for (const auto& [name, bytes] : taken.of_neighbours) add(name, bytes);
+    }
+    return sums;
+}
+
 Status SessionImpl::trim() {
     Call call(*this);
     ISTHMUS_TRY(call.status());

@@ -134,6 +134,9 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual std::size_t pinned_bytes() const = 0;
     virtual std::size_t pinned_budget_bytes() const = 0;
     virtual bool is_closed() const = 0;
+    // Of large copies that were divided: bytes that each device's link took of them, the own one's first. Empty where
+    // the session goes by its own link alone.
+    virtual std::vector<std::pair<std::string, std::size_t>> ways_taken() = 0;
     // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with

@@ -62,6 +62,7 @@ class SessionImpl final : public Session {
     }
     bool is_closed() const override { return closed_; }
     std::size_t pinned_budget_bytes() const override { return budget_; }
+    std::vector<std::pair<std::string, std::size_t>> ways_taken() override;
     Status trim() override;
     Status close() override;
 

@@ -60,8 +60,8 @@ struct WayRule {
     std::string pci_address;  // of the other device
     bool gains = true;
     std::size_t from_bytes = 0;  // from this size on
-    std::size_t bytes = 0;       // of the copy that went by that way alone
-    double seconds = 0;
+    std::size_t bytes = 0;       // that went that way while the own link carried the rest of a copy
+    double seconds = 0;          // which that took
 };
 
 struct TransferTable {

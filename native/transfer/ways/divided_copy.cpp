@@ -107,7 +107,8 @@ class DividedCopy {
         }
         if (own_under_way() == depth) return {};
         const std::size_t chunk = returned_.empty() ? next_ : returned_.back();
-        ISTHMUS_TRY(caught([&] { return own_.copy(loan_.stream(), part(destination_, chunk), part(source_, chunk)); }));
+        const Region from = part(source_, chunk);
+        ISTHMUS_TRY(caught([&] { return own_.copy(loan_.stream(), part(destination_, chunk), from); }));
         ISTHMUS_TRY(own_.record(loan_.event(own_sent_), loan_.stream()));
         own_chunks_[own_sent_++ % depth] = chunk;
         if (returned_.empty()) {
@@ -115,7 +116,7 @@ class DividedCopy {
         } else {
             returned_.pop_back();
         }
-        ways_.own_took();
+        ways_.own_took(from.bytes);
         sent = true;
         return {};
     }

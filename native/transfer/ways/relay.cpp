@@ -73,6 +73,7 @@ Result<std::optional<std::size_t>> Relay::receive(double most_times) {
     const TimePoint begin = sent.was_idle ? sent.at : std::max(sent.at, last_arrival_);
     pace_.arrived(sent.bytes, seconds_between(begin, at), sent.was_idle, most_times);
     last_arrival_ = at;
+    carried_ += sent.bytes;
     return std::optional<std::size_t>(take_back());
 }
 
@@ -126,6 +127,7 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
     }
     bytes_ = source.bytes;
+    carried_ += bytes_;
     stream_ = stream.handle();
     is_timed_ = is_joined_ = false;
     return {};

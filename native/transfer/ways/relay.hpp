@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "backend/device.hpp"
 #include "backend/region.hpp"
@@ -60,6 +61,9 @@ class Relay {
     Status enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source);
     Status join(Device& own, Stream& stream);
 
+    // Bytes that have gone this way, queued ones too, since this was asked last.
+    std::size_t take_carried() { return std::exchange(carried_, 0); }
+
     // In the child of a fork: lets go without calling the driver.
     void forget();
 
@@ -85,6 +89,7 @@ class Relay {
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;
+    std::size_t carried_ = 0;
     TimePoint last_arrival_;
 };
 

@@ -133,6 +133,10 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
 Ways::Use::~Use() {
     if (owner_ == nullptr) return;
     const std::lock_guard lock(owner_->mutex_);
+    for (Way& way : owner_->ways_) {
+        if (way.relay != nullptr) way.taken_bytes += way.relay->take_carried();
+    }
+    owner_->own_taken_bytes_ += own_bytes_;
     owner_->is_used_ = false;
 }
 
@@ -158,7 +162,8 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
     return best;
 }
 
-void Ways::Use::own_took() {
+void Ways::Use::own_took(std::size_t bytes) {
+    own_bytes_ += bytes;
     for (Relay* const relay : relays_) relay->pace().pass();
 }
 
@@ -191,6 +196,7 @@ void Ways::Use::lose(Relay& relay, const Status& why) {
     for (Way& way : owner_->ways_) {
         if (way.relay.get() != &relay) continue;
         way.why_not = "it failed: " + why.message();
+        way.taken_bytes += relay.take_carried();
         way.lost.push_back(std::move(way.relay));
     }
 }
@@ -220,6 +226,15 @@ Ways::Shares Ways::shares(std::size_t bytes) {
     for (auto& [name, share] : shares.of_neighbours) share /= rate;
     shares.own = own_rate / rate;
     return shares;
+}
+
+Ways::Taken Ways::taken() {
+    const std::lock_guard lock(mutex_);
+    Taken taken{own_taken_bytes_, {}};
+    for (const Way& way : ways_) {
+        if (way.device != nullptr) taken.of_neighbours.emplace_back(way.name, way.taken_bytes);
+    }
+    return taken;
 }
 
 void Ways::trim() {

@@ -56,15 +56,20 @@ class Ways {
         Use(Ways& owner, std::vector<Relay*> relays)
             : owner_(&owner), relays_(std::move(relays)), own_(owner.own_seconds_per_byte_) {}
         Use(Use&& other) noexcept
-            : owner_(std::exchange(other.owner_, nullptr)), relays_(std::move(other.relays_)), own_(other.own_) {}
+            : owner_(std::exchange(other.owner_, nullptr)),
+              relays_(std::move(other.relays_)),
+              own_(other.own_),
+              own_bytes_(other.own_bytes_) {}
         Use& operator=(Use&&) = delete;
+        // Counts what each way took.
         ~Use();
         const std::vector<Relay*>& relays() const { return relays_; }
         // Who takes the next chunk, of the bytes that nobody has taken: null for the own link, on which so many are
         // under way. Whoever would be waited for at the end takes none.
         Relay* taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes);
-        // The own link has taken it.
-        void own_took();
+        // The own link has taken a chunk, or all that no relay is given of a copy that is divided beforehand.
+        void own_took(std::size_t bytes);
+        void own_keeps(std::size_t bytes) { own_bytes_ += bytes; }
         // Takes a relay that has failed out of this copy and all later ones, when it is at work no more.
         void lose(Relay& relay, const Status& why);
         // How many of so many bytes go by each relay, in their order, where nobody hands out chunks.
@@ -74,6 +79,7 @@ class Ways {
         Ways* owner_;  // null once it was moved on
         std::vector<Relay*> relays_;
         Pace own_;
+        std::size_t own_bytes_ = 0;  // that it took
     };
     // For a copy of so many bytes in such chunks, in the order of `stream` or, without one, of the calling thread. None
     // where the own link does as well alone, another copy uses the relays, or no neighbour is of use.
@@ -88,6 +94,13 @@ class Ways {
         std::vector<std::string> not_used;  // sentences
     };
     Shares shares(std::size_t bytes);
+    // Of copies that were divided: bytes that went by the own link, and by each neighbour's, in the order of the
+    // devices.
+    struct Taken {
+        std::size_t own = 0;
+        std::vector<std::pair<std::string, std::size_t>> of_neighbours;
+    };
+    Taken taken();
     // Gives the neighbours' memory back that no copy uses.
     void trim();
     // In the child of a fork: lets go without calling the driver.
@@ -101,6 +114,7 @@ class Ways {
         std::size_t from_bytes = 0;
         double seconds_per_byte = 0;
         std::string why_not;
+        std::size_t taken_bytes = 0;               // by copies that have ended
         std::vector<std::unique_ptr<Relay>> lost;  // kept: copies may still refer to it
     };
     void prepare();
@@ -112,6 +126,7 @@ class Ways {
     const std::vector<WayRule> rules_;
     std::mutex mutex_;  // guards all below
     bool is_prepared_ = false, is_used_ = false;
+    std::size_t own_taken_bytes_ = 0;
     std::vector<Way> ways_;
 };
 

@@ -82,6 +82,33 @@ def test_all_arrives_and_nothing_else_is_written(
         assert back[0] == back[-1] == GUARD
 
 
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["waits", "async"])
+@pytest.mark.parametrize("kind", ["pinned", "pageable"])
+def test_bytes_are_counted_for_the_link_that_took_them(
+    spec: str, other: str, divided: isthmus.Session, kind: str, asynchronous: bool
+) -> None:
+    size = 48 * MIB + 4097
+    with isthmus.Session(spec, paths=[other]) as session:
+        there, host = session.empty(size, "u1"), host_memory(divided, size, kind)[1:-1]
+        assert sum(session.ways.values()) == 0
+        for turn in range(1, 4):
+            for pair in ((there, host), (host, there)):
+                isthmus.copy_async(*pair, session=session).wait() if asynchronous else session.copy(*pair)
+            # What is staged is divided where the copy is waited for.
+            if kind == "pinned" or (not asynchronous and "staged" in session.explain(there, host).method):
+                assert sum(session.ways.values()) == 2 * turn * size
+                assert list(session.ways) == [spec, other]
+        session.copy(there[:MIB], host[:MIB])
+        taken = session.ways
+        if kind == "pinned":
+            assert all(each > 0 for each in taken.values())
+        session.trim()
+        assert session.ways == taken
+    with isthmus.Session(spec) as session:
+        session.copy(there, host)
+        assert session.ways == {}
+
+
 @pytest.mark.parametrize("named", ["all", "list"])
 def test_explain_says_whose_links_and_why_not(spec: str, other: str, divided: isthmus.Session, named: str) -> None:
     with isthmus.Session(spec, paths="all" if named == "all" else [other]) as session:

@@ -131,6 +131,9 @@ def test_a_table_is_the_same_after_it_was_written_and_read(text: str) -> None:
     assert [line.split("seconds=")[0] for line in parsed.text().splitlines() if line.startswith("way ")] == [
         line.split("seconds=")[0] for line in ways
     ]
+    for line, rule in zip(ways, parsed.ways, strict=True):
+        answer, device = "yes" if rule["gains"] else "no", int(rule["device"][5:7], 16)
+        assert line == way_line(rule["direction"], device, answer, rule["from_bytes"], rule["seconds"])
     said = [float(line.split("seconds=")[1]) for line in text.splitlines()[2:-1] if line not in [*kernels, *ways]]
     assert [rule["seconds"] for rule in (*parsed.buffers, *parsed.pieces)] == said
     assert not parsed.built_in

@@ -113,6 +113,27 @@ def test_what_arrived_is_checked(way: str) -> None:
     assert beside.verify()[0] == 0
 
 
+def test_copies_by_the_library_beside_those_of_another_device() -> None:
+    own, other = open_device("host").native, open_device("host").native
+    to, source = other.allocate("device", 64 * KIB), other.allocate("pinned", 64 * KIB)
+    source.fill_pattern(0, 64 * KIB, 9)
+    given: dict[str, Any] = {"neighbour": "copies", "load": to, "load_source": source}
+    session = _native.Session(own, None, 0)
+    beside = made(own, "isthmus", **given, session=session)
+    beside.poison()
+    samples = beside.run(0, 2, 2, 0.0)
+    assert beside.verify()[0] == 0
+    assert min(samples["alone_seconds"] + samples["beside_seconds"] + samples["host_seconds"]) > 0
+    assert to.verify_pattern(0, 64 * KIB, 9)[0] == 0
+    # Only a session goes by another device; both ends of the neighbour's copies are its own.
+    for wrong in ({"way": "copy", **given}, {"way": "isthmus", "session": session, **given, "load_source": None}):
+        with pytest.raises(UsageError):
+            made(own, **wrong)
+    mixed = given | {"load_source": own.allocate("pinned", 64 * KIB)}
+    with pytest.raises(UsageError, match="different devices"):
+        made(own, "isthmus", **mixed, session=session)
+
+
 def test_copies_that_fail_end_the_turn() -> None:
     device = open_device("host:fault=copy:fail").native
     with pytest.raises(CallFailed):
