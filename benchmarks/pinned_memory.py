@@ -167,6 +167,7 @@ def show_copies(session: isthmus.Session, device: int) -> None:
     if importlib.util.find_spec("torch"):
         import torch
 
+        torch.cuda.init()  # Before that it takes nothing as pinned.
         small = isthmus.pinned_empty(100, np.uint8, session=session)
         print("torch: is_pinned", torch.from_numpy(array).is_pinned(), torch.from_numpy(small).is_pinned())
         plain = np.zeros(COPIED, np.uint8)
