@@ -111,11 +111,17 @@ def _print_json(table: "TransferTable", path: Path | None, measured: "Calibratio
         "direct": table.direct,
         "kernels": table.kernels,
         "pieces": table.pieces,
+        "ways": table.ways,
     }
     if measured:
         document["gains"] = [
             {**gain._asdict(), "built_in": gain.built_in._asdict(), "driver": gain.driver._asdict()}
             for gain in measured.gains
+        ]
+        document["way_gains"] = [
+            {"direction": way.direction, "device": way.device, "bytes": size, "own": ratio._asdict()}
+            for way in measured.ways
+            for size, ratio in way.ratios.items()
         ]
     print(json.dumps(document, indent=2))
 
@@ -133,6 +139,8 @@ def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibr
         if table.kernels:
             found = ", ".join(f"{rule['direction']} {rule['blocks']}" for rule in table.kernels)
             console.print(f"Blocks of 1,024 threads that kernels fill the link with: {found}", highlight=False)
+        if table.ways:
+            console.print(_ways_table(table, measured))
         if measured:
             console.print(_gains_table(measured))
             console.print(_verdict(table, measured), highlight=False, markup=False, soft_wrap=True)
@@ -166,6 +174,25 @@ def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "T
         driver = beside.get((rule["direction"], size))
         other = format_seconds(driver) if driver is not None and rule["method"] == "staged" else ""
         grid.add_row(rule["direction"], format_bytes(size), way, format_seconds(seconds), rate, other)
+    return grid
+
+
+def _ways_table(table: "TransferTable", measured: "Calibration | None") -> "Table":
+    """Which other devices' links large copies take too, and how many times as fast the largest measured ones are."""
+    from isthmus.record import format_bytes, format_rate
+
+    largest = {
+        (str(way.direction), way.device): f"{way.ratios[max(way.ratios)].median:.2f}"
+        for way in (measured.ways if measured else ())
+    }
+    title = "Links of other devices, where a session may use them"
+    grid = _grid(title, ("direction", "device", "used", "its rate meanwhile", "times the own link alone"))
+    for rule in table.ways:
+        used = f"from {format_bytes(rule['from_bytes'])}" if rule["gains"] else "no: gains less than 5 %"
+        rate = format_rate(rule["bytes"] / rule["seconds"])
+        grid.add_row(
+            rule["direction"], rule["device"], used, rate, largest.get((rule["direction"], rule["device"]), "")
+        )
     return grid
 
 

@@ -60,6 +60,7 @@ def test_a_machine_has_its_table_afterwards(isthmus: Isthmus, tmp_path: Path) ->
         "direct": table.direct,
         "kernels": table.kernels,
         "pieces": table.pieces,
+        "ways": [],
     }
 
 
@@ -82,12 +83,15 @@ def test_what_a_host_pretends_is_not_kept(isthmus: Isthmus, tmp_path: Path) -> N
 
 @pytest.mark.thorough
 def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compiled: Callable[..., Path]) -> None:
-    done = isthmus("--device", "cuda:0", "--quick", LD_LIBRARY_PATH=str(compiled("fake_cuda.cpp").parent))
+    fake = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2"}
+    done = isthmus("--device", "cuda:0", "--quick", **fake)
     assert done.returncode == 0, done.stderr
+    assert "Links of other devices" in done.stdout
     (kept,) = tables(tmp_path)
     assert kept.name.startswith("cuda-GPU-")
     blocks = {rule["direction"]: rule["blocks"] for rule in _native.read_transfer_table(str(kept)).kernels}
     assert set(blocks) == {"h2d", "d2h"}
+    assert {rule["device"] for rule in _native.read_transfer_table(str(kept)).ways} <= {"0000:b0:00.0"}
     methods = {rule["method"] for rule in _native.read_transfer_table(str(kept)).pieces}
     assert methods <= {"copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel"}
 

@@ -34,6 +34,7 @@ from isthmus.experiment.calibration.turns import (
     choose_in_turns,
     fewest,
 )
+from isthmus.experiment.calibration.ways import WayChoice, choose_ways, reaching
 from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Direction
@@ -63,6 +64,7 @@ class Calibration(NamedTuple):
     kernels: dict[Direction, int]
     pieces: list[PieceChoice]
     gains: list[Gain]
+    ways: list[WayChoice]
 
 
 def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[int, int], None]) -> Calibration:
@@ -78,7 +80,8 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     sizes = [size for size in (_QUICK_SIZES if quick else _SIZES) if size <= largest]
     kinds = ("pageable",) if mapped_stands_in(native) else ("pageable", "pinned")
     grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
-    ended, total = 0, len(_DIRECTIONS) + len(grid) + 2
+    others = reaching(device)
+    ended, total = 0, len(_DIRECTIONS) + len(grid) + 2 + len(others)
     threads = thread_counts(_native.allowed_processors())
     most_threads = max(threads[-1], staging_threads())
     staging = {direction: session_staging(native, direction, most_threads) for direction in _DIRECTIONS}
@@ -102,6 +105,11 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
             direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
     kernels = kernel_blocks(device, seed)
+    ways: list[WayChoice] = []
+    for other in others:
+        ways += choose_ways(device, other, table_text("without ways", buffers, direct, []), quick, seed)
+        ended += 1
+        progress(ended, total)
     # Pieces as sessions will move them.
     for direction in _DIRECTIONS:
         staging[direction] = session_staging(native, direction, most_threads, kernels.get(direction, 0))
@@ -113,8 +121,8 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             pieces.append(choice)
         ended += 1
         progress(ended, total)
-    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels)
-    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains)
+    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels, ways)
+    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains, ways)
 
 
 def _certain(
@@ -179,6 +187,7 @@ def table_text(
     pieces: Sequence[PieceChoice],
     built_in: TransferTable | None = None,
     kernels: Mapping[Direction, int] | None = None,
+    ways: Sequence[WayChoice] = (),
 ) -> str:
     """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending.
 
@@ -198,6 +207,7 @@ def table_text(
     rules = [line for line in built_in.text().splitlines() if line.startswith("pieces ")] if built_in else []
     by_shape = {line.partition(" method=")[0]: line for line in [*rules, *map(_piece_line, pieces)]}
     lines += by_shape.values()
+    lines += [way.line for way in ways]
     return "\n".join([*lines, "end", ""])
 
 
