@@ -64,14 +64,18 @@ def pinned_empty(
     Raises UsageError for Python objects and for a shape that makes no sense, and OutOfMemory, with nothing held, where
     the process, the driver or a limit has no room for it.
     """
-    session = _session(device, session)
+    # A small block takes less time than a question about it.
+    if type(session) is not Session or device is not None:
+        session = _session(device, session)
     found = dtype if isinstance(dtype, np.dtype) else read_type(dtype)[0]
     if found.hasobject:
         raise UsageError(f"Python objects ({found}) cannot lie in page-locked memory; convert them to a number type")
-    # To look at a shape closely takes longer than a small block does.
-    length = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    lengths = [length] if type(length) is int and 0 <= length < 1 << 63 else lengths_of(shape)
-    bytes_ = math.prod(lengths) * found.itemsize
+    length = shape[0] if type(shape) is tuple and len(shape) == 1 else shape
+    if type(length) is int and length >= 0:
+        lengths, bytes_ = [length], length * found.itemsize
+    else:
+        lengths = lengths_of(shape)
+        bytes_ = math.prod(lengths) * found.itemsize
     if bytes_ >= 1 << 63:
         raise UsageError(f"the bytes of an array of shape {lengths} and type {found} overflow 63 bits")
     memory: Any = _native.PinnedMemory(session, bytes_)
