@@ -1,6 +1,5 @@
 // Copies that nobody waits for: commands on the caller's stream, which waits where threads have to move memory.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -11,15 +10,8 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t part_alignment = 4096;
-// A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
-constexpr std::size_t most_commands = 128;
 // Copies of no more than this have a thread of their own, which no large copy occupies.
 constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
-
-std::size_t parts_of(std::size_t bytes) {
-    return std::min((bytes + part_bytes - 1) / part_bytes, most_commands);
-}
 
 }  // namespace
 
@@ -162,10 +154,10 @@ std::size_t SessionImpl::commands_of(const Task& task) const {
     const CopyJob& job = *task.job;
     const bool reached = !is_pageable(job.ends.host_kind());
     switch (task.choice.way) {
-        case Choice::Way::direct: return parts_of(job.extent.bytes());
+        case Choice::Way::direct: return parts_of(job.extent.bytes(), part_bytes);
         case Choice::Way::device:
             if (!job.is_reached) return job.extent.pieces();
-            return job.is_contiguous() ? parts_of(job.extent.bytes()) : job.is_scattered() ? 0 : 1;
+            return job.is_contiguous() ? parts_of(job.extent.bytes(), part_bytes) : job.is_scattered() ? 0 : 1;
         case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
         case Choice::Way::pieces:
             if (!reached) return 0;
@@ -195,10 +187,10 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
         const std::size_t bytes = job.extent.bytes();
         if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::ways) {
             if (auto use = ways(job.to_device()).use(bytes, Ways::chunk_bytes(bytes, false), &stream)) {
-                return enqueue_divided(stream, *use, job.destination_region(), job.source_region());
+                return enqueue_divided(stream, *use, job.destination_region(), job.source_region(), part_bytes);
             }
         }
-        return enqueue_parts(stream, job.destination_region(), job.source_region());
+        return enqueue_parts(stream, job.destination_region(), job.source_region(), part_bytes);
     }
     const JobPart all{0, job.extent, job.destination, job.source};
     PieceMethod method = task.choice.method;
@@ -207,46 +199,6 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     Status status = enqueue(stream, method, all);
     const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
     return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
-}
-
-Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, const Region& source) {
-    const std::size_t bytes = source.bytes;
-    const std::size_t part = bytes / parts_of(bytes) / part_alignment * part_alignment + part_alignment;
-    for (std::size_t at = 0; at < bytes; at += part) {
-        const std::size_t length = std::min(part, bytes - at);
-        ISTHMUS_TRY(device_->copy(stream, {destination.allocation, destination.offset + at, length},
-                                  {source.allocation, source.offset + at, length}));
-    }
-    return {};
-}
-
-Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source) {
-    const std::vector<Relay*> relays = ways.relays();
-    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
-    const std::size_t own_bytes = source.bytes - std::accumulate(parts.begin(), parts.end(), std::size_t{0});
-    ISTHMUS_TRY_ASSIGN(reached, device_->create_untimed_event());
-    ISTHMUS_TRY(device_->record(*reached, stream));
-    // The own link begins while others are being told.
-    std::size_t at = 0;
-    const auto part = [&](const Region& whole, std::size_t bytes) {
-        return Region{whole.allocation, whole.offset + at, bytes};
-    };
-    ISTHMUS_TRY(enqueue_parts(stream, part(destination, own_bytes), part(source, own_bytes)));
-    ways.own_keeps(own_bytes);
-    at = own_bytes;
-    for (std::size_t i = 0; i < relays.size(); ++i) {
-        if (parts[i] == 0) continue;
-        const Region to = part(destination, parts[i]);
-        const Region from = part(source, parts[i]);
-        if (Status status = relays[i]->enqueue(*reached, stream, to, from); !status.ok()) {
-            ways.lose(*relays[i], status);
-            ISTHMUS_TRY(enqueue_parts(stream, to, from));
-            ways.own_keeps(parts[i]);
-        }
-        at += parts[i];
-    }
-    for (Relay* const relay : ways.relays()) ISTHMUS_TRY(relay->join(*device_, stream));
-    return {};
 }
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {

@@ -112,6 +112,10 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
                                                                  std::optional<std::uintptr_t> stream,
                                                                  std::shared_ptr<const void> keep) = 0;
+    // Puts a copy between page-locked memory and the device on the stream, divided over several ways, keeps nothing of
+    // it and never waits for the device. False where those ways are not of use now: then nothing was put there. After a
+    // failure the same copy on the same stream makes good whatever was.
+    virtual Result<bool> enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) = 0;
     // Rows that lists name. Lists of the host are read before the call returns, those of the device in the order of the
     // stream: what is wrong with these is said when the copy has ended, and then nothing was copied.
     virtual Outcome copy_rows(const RowCopy& copy, std::optional<std::uintptr_t> stream) = 0;
@@ -128,6 +132,11 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Result<PinnedRange> pin(std::uintptr_t address, std::size_t bytes) = 0;
     // What callers have by pinned(), and what is kept for later ones.
     virtual std::size_t pinned_pool_bytes() const = 0;
+
+    // Whether copies have no way but the device's own link; and whether one of so many bytes of page-locked memory goes
+    // several ways. The latter opens the other devices the first time.
+    virtual bool has_own_way_alone() const = 0;
+    virtual bool divides(bool to_device, std::size_t bytes) = 0;
 
     virtual Device& device() = 0;
     virtual const TransferTable& table() const = 0;

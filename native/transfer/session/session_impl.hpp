@@ -26,6 +26,12 @@ class RowLaunch;
 // A large copy of memory that the device reaches is cut into parts, so that those of others get between: 0.15 ms each
 // on a link of 55 GB/s.
 inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
+// A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
+inline constexpr std::size_t most_commands = 128;
+
+inline std::size_t parts_of(std::size_t bytes, std::size_t most_bytes) {
+    return std::min((bytes + most_bytes - 1) / most_bytes, most_commands);
+}
 
 class SessionImpl final : public Session {
   public:
@@ -44,6 +50,7 @@ class SessionImpl final : public Session {
     Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
                                                          std::optional<std::uintptr_t> stream,
                                                          std::shared_ptr<const void> keep) override;
+    Result<bool> enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) override;
     Outcome copy_rows(const RowCopy& copy, std::optional<std::uintptr_t> stream) override;
     Result<std::shared_ptr<CopyHandle>> copy_rows_async(const RowCopy& copy, std::optional<std::uintptr_t> stream,
                                                         std::shared_ptr<const void> keep) override;
@@ -54,6 +61,8 @@ class SessionImpl final : public Session {
     std::size_t pinned_pool_bytes() const override { return pool_->held_bytes(); }
     Result<Explanation> explain_rows(const RowCopy& copy) override;
 
+    bool has_own_way_alone() const override { return neighbours_->is_own(); }
+    bool divides(bool to_device, std::size_t bytes) override;
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
     std::size_t pinned_bytes() const override {
@@ -186,9 +195,11 @@ class SessionImpl final : public Session {
     enum class Share { commands, tabled, packed, host };
     Share share_of(const Task& task) const;
     Status enqueue_plain(Stream& stream, const CopyJob& job);
-    // Without gaps, and what of it goes by other devices, where that gains.
-    Status enqueue_parts(Stream& stream, const Region& destination, const Region& source);
-    Status enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source);
+    // Without gaps, as copies of no more than so many bytes each, and what of it goes by other devices, where that
+    // gains.
+    Status enqueue_parts(Stream& stream, const Region& destination, const Region& source, std::size_t most_bytes);
+    Status enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source,
+                           std::size_t most_bytes);
     static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();
 

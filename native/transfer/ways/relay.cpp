@@ -6,12 +6,16 @@
 
 #include "backend/device.hpp"
 #include "base/fork.hpp"
+#include "base/threads.hpp"
 #include "transfer/staging/staging.hpp"
 
 namespace isthmus {
 namespace {
 
 constexpr std::uintptr_t thread_default_stream = 2;
+// A stream's queue takes about a thousand commands, of which a chunk is three on each of two streams; those of a copy
+// that was begun before nothing was under way are counted with it.
+constexpr std::size_t most_queued_chunks = 300;
 
 }  // namespace
 
@@ -89,12 +93,22 @@ Status Relay::drain() {
     return status.ok() ? std::move(last) : std::move(status);
 }
 
-bool Relay::is_free_for(Stream* stream) {
+// In a context that is gone its event is, too.
+Result<bool> Relay::has_ended() {
+    if (bytes_ == 0) return true;
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    return neighbour_->has_passed(*ended_);
+}
+
+bool Relay::is_free_for(Stream* stream, std::size_t chunks) {
+    if (auto ended = has_ended(); !ended.ok() || ended.value()) {
+        queued_chunks_ = 0;
+        return ended.ok();
+    }
     // The default stream of a thread is another one in the next thread.
-    if (bytes_ != 0 && stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream)
-        return true;
-    auto ended = has_ended();
-    return ended.ok() && ended.value();
+    const bool follows = stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream;
+    return follows && queued_chunks_ + chunks <= most_queued_chunks;
 }
 
 void Relay::take_time() {
@@ -109,6 +123,8 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
     {
         Binding binding(*neighbour_);
         ISTHMUS_TRY(binding.status());
+        // The stream may be another one by the same handle, and the slots in use.
+        if (bytes_ != 0) ISTHMUS_TRY(neighbour_->wait(*in_, *ended_));
         ISTHMUS_TRY(neighbour_->wait(*in_, reached));
         ISTHMUS_TRY(neighbour_->wait(*out_, reached));
         ISTHMUS_TRY(neighbour_->record(*begun_, *in_));
@@ -125,19 +141,33 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
             ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
         }
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
+        queued_chunks_ += index;
     }
     bytes_ = source.bytes;
     carried_ += bytes_;
     stream_ = stream.handle();
-    is_timed_ = is_joined_ = false;
+    is_timed_ = false;
     return {};
 }
 
 Status Relay::join(Device& own, Stream& stream) {
-    if (is_joined_) return {};
-    ISTHMUS_TRY(own.wait(stream, *ended_));
-    is_joined_ = true;
-    return {};
+    return own.wait(stream, *ended_);
+}
+
+void Relay::leave(Device& own, Stream& stream) {
+    // Nothing is waited for where that can be helped: the stream may be held until the caller goes on.
+    if (!caught([&] { return follow_both(own, stream); }).ok()) (void)drain();
+}
+
+Status Relay::follow_both(Device& own, Stream& stream) {
+    {
+        Binding binding(*neighbour_);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY(neighbour_->record(*ended_, *in_));
+        ISTHMUS_TRY(neighbour_->wait(*out_, *ended_));
+        ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
+    }
+    return own.wait(stream, *ended_);
 }
 
 void Relay::forget() {

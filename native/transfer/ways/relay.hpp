@@ -52,14 +52,19 @@ class Relay {
     // Returns when nothing uses its memory and that of callers any more, whatever has failed.
     Status drain();
 
-    // Whether what enqueue() was given last has ended, or what `stream` is given now begins after it.
-    bool is_free_for(Stream* stream);
+    // Whether what enqueue() was given last has ended; or what `stream` is given now begins after it, and the queues
+    // have room for so many chunks more, so that nobody waits for it.
+    bool is_free_for(Stream* stream, std::size_t chunks);
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
     void take_time();
     // The same of many chunks, after `reached`, which was recorded on a stream of the own device; and makes what that
     // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream.
+    // The stream may end right afterwards.
     Status enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source);
     Status join(Device& own, Stream& stream);
+    // After enqueue() or join() failed: the same of whatever was enqueued; returns when that has ended if even that
+    // fails.
+    void leave(Device& own, Stream& stream);
 
     // Bytes that have gone this way, queued ones too, since this was asked last.
     std::size_t take_carried() { return std::exchange(carried_, 0); }
@@ -68,7 +73,8 @@ class Relay {
     void forget();
 
   private:
-    Result<bool> has_ended() { return bytes_ == 0 ? Result<bool>(true) : neighbour_->has_passed(*ended_); }
+    Result<bool> has_ended();
+    Status follow_both(Device& own, Stream& stream);
     struct Sent {
         std::size_t chunk = 0, bytes = 0;
         TimePoint at;
@@ -84,8 +90,8 @@ class Relay {
     std::unique_ptr<Event> begun_, ended_;  // around what enqueue() was given last
     std::uintptr_t stream_ = 0;             // in whose order that is
     std::size_t bytes_ = 0;                 // of that; 0 before
+    std::size_t queued_chunks_ = 0;         // since nothing was under way
     bool is_timed_ = true;                  // its time was taken
-    bool is_joined_ = true;                 // the stream waits for it
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;

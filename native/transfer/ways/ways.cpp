@@ -115,8 +115,9 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     if (is_used_) return std::nullopt;
     prepare();
     std::vector<Relay*> relays;
+    const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Way& way : ways_) {
-        if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream)) continue;
+        if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream, most_chunks)) continue;
         if (Status status = way.relay->prepare(); !status.ok()) {
             way.why_not = status.message();
             way.relay.reset();
@@ -190,7 +191,6 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
 }
 
 void Ways::Use::lose(Relay& relay, const Status& why) {
-    (void)relay.drain();
     std::erase(relays_, &relay);
     const std::lock_guard lock(owner_->mutex_);
     for (Way& way : owner_->ways_) {
@@ -237,11 +237,18 @@ Ways::Taken Ways::taken() {
     return taken;
 }
 
+bool Ways::divides(std::size_t bytes) {
+    if (neighbours_->is_own()) return false;
+    const std::lock_guard lock(mutex_);
+    prepare();
+    return std::ranges::any_of(ways_, [bytes](const Way& way) { return way.relay && bytes >= way.from_bytes; });
+}
+
 void Ways::trim() {
     const std::lock_guard lock(mutex_);
     if (is_used_) return;
     for (Way& way : ways_) {
-        if (way.relay == nullptr || !way.relay->is_free_for(nullptr)) continue;
+        if (way.relay == nullptr || !way.relay->is_free_for(nullptr, 0)) continue;
         way.relay = std::make_unique<Relay>(way.device, way.seconds_per_byte);
     }
 }

@@ -70,7 +70,8 @@ class Ways {
         // The own link has taken a chunk, or all that no relay is given of a copy that is divided beforehand.
         void own_took(std::size_t bytes);
         void own_keeps(std::size_t bytes) { own_bytes_ += bytes; }
-        // Takes a relay that has failed out of this copy and all later ones, when it is at work no more.
+        // Takes a relay that has failed out of this copy and all later ones. Precondition: it is at work no more, or
+        // what the caller's stream is given from now on comes after it.
         void lose(Relay& relay, const Status& why);
         // How many of so many bytes go by each relay, in their order, where nobody hands out chunks.
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
@@ -101,6 +102,8 @@ class Ways {
         std::vector<std::pair<std::string, std::size_t>> of_neighbours;
     };
     Taken taken();
+    // Whether such a copy has any part but the own one.
+    bool divides(std::size_t bytes);
     // Gives the neighbours' memory back that no copy uses.
     void trim();
     // In the child of a fork: lets go without calling the driver.

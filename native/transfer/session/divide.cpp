@@ -1,0 +1,95 @@
+// Copies of page-locked memory as commands on a stream, and what of them goes by other devices.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "backend/device.hpp"
+#include "base/threads.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t part_alignment = 4096;
+
+}  // namespace
+
+bool SessionImpl::divides(bool to_device, std::size_t bytes) {
+    if (neighbours_->is_own()) return false;
+    const Call call(*this);
+    if (!call.status().ok()) return false;
+    Binding binding(*device_);
+    return binding.status().ok() && ways(to_device).divides(bytes);
+}
+
+Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) {
+    const Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    const std::size_t bytes = piece.bytes;
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {piece.destination, sides.destination, bytes},
+                                     {piece.source, sides.source, bytes}, true));
+    const bool to_device = ends.route == Route::h2d;
+    const bool crosses = to_device || ends.route == Route::d2h;
+    if (!crosses || ends.host_kind() != MemoryKind::pinned) return false;
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    if (order.stream == nullptr) return false;
+    ISTHMUS_TRY_ASSIGN(to, device_->borrow(ends.destination, piece.destination, bytes));
+    ISTHMUS_TRY_ASSIGN(from, device_->borrow(ends.source, piece.source, bytes));
+    auto use = ways(to_device).use(bytes, Ways::chunk_bytes(bytes, false), order.stream);
+    if (!use) return false;
+    // The own link's part is one command, as the driver's own copy is: queues are not filled sooner.
+    ISTHMUS_TRY(enqueue_divided(*order.stream, *use, {to.get(), 0, bytes}, {from.get(), 0, bytes}, bytes));
+    return true;
+}
+
+Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, const Region& source,
+                                  std::size_t most_bytes) {
+    const std::size_t bytes = source.bytes;
+    if (bytes == 0) return {};
+    const std::size_t part = bytes / parts_of(bytes, most_bytes) / part_alignment * part_alignment + part_alignment;
+    for (std::size_t at = 0; at < bytes; at += part) {
+        const std::size_t length = std::min(part, bytes - at);
+        ISTHMUS_TRY(device_->copy(stream, {destination.allocation, destination.offset + at, length},
+                                  {source.allocation, source.offset + at, length}));
+    }
+    return {};
+}
+
+Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source,
+                                    std::size_t most_bytes) {
+    const std::vector<Relay*> relays = ways.relays();
+    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
+    const std::size_t own_bytes = source.bytes - std::accumulate(parts.begin(), parts.end(), std::size_t{0});
+    ISTHMUS_TRY_ASSIGN(reached, device_->create_untimed_event());
+    ISTHMUS_TRY(device_->record(*reached, stream));
+    // The own link begins while others are being told.
+    std::size_t at = 0;
+    const auto part = [&](const Region& whole, std::size_t bytes) {
+        return Region{whole.allocation, whole.offset + at, bytes};
+    };
+    ISTHMUS_TRY(enqueue_parts(stream, part(destination, own_bytes), part(source, own_bytes), most_bytes));
+    ways.own_keeps(own_bytes);
+    at = own_bytes;
+    for (std::size_t i = 0; i < relays.size(); ++i) {
+        if (parts[i] == 0) continue;
+        const Region to = part(destination, parts[i]);
+        const Region from = part(source, parts[i]);
+        at += parts[i];
+        Relay& relay = *relays[i];
+        // Each is followed by the stream before anything else can fail.
+        Status sent = caught([&]() -> Status {
+            ISTHMUS_TRY(relay.enqueue(*reached, stream, to, from));
+            return relay.join(*device_, stream);
+        });
+        if (sent.ok()) continue;
+        relay.leave(*device_, stream);
+        ways.lose(relay, sent);
+        ISTHMUS_TRY(caught([&] { return enqueue_parts(stream, to, from, most_bytes); }));
+        ways.own_keeps(parts[i]);
+    }
+    return {};
+}
+
+}  // namespace isthmus
