@@ -43,6 +43,11 @@ class Accelerator {
     // Whether the program has copied so much that what the library costs at first pays.
     bool pays(const Request& request);
     DriverCode left(Reason reason, Request& request);
+    // Of page-locked memory, without waiting.
+    DriverCode queue(Request& request);
+    static Way way_of(const Request& request);
+    // How much of a copy in one piece the driver makes to compare.
+    static std::size_t sampled_bytes(const Request& request);
 
     const Options options_;
     Ledger& ledger_;

@@ -9,7 +9,9 @@
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/places.hpp"
+#include "accelerator/staging.hpp"
 #include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/pages.hpp"
 #include "transfer/session/ends.hpp"
 
@@ -18,6 +20,8 @@ namespace {
 
 // Up to so much of pageable memory the driver takes for a copy to the device without waiting for the stream.
 constexpr std::size_t most_taken_bytes = std::size_t{2} << 20;
+// Smaller copies of page-locked memory take one link no longer than the driver takes to be told of several.
+constexpr std::size_t least_divided_bytes = std::size_t{16} << 20;
 
 // The driver that the program uses, and the sessions in its contexts.
 class Cuda {
@@ -62,6 +66,9 @@ class CudaRequest final : public Request {
     Status check_whole() override;
     Outcome by_library(std::size_t begin) override;
     void failed() override;
+    bool is_queued() const override { return is_pinned() && copy_.is_asynchronous; }
+    bool divides() override { return session_->divides(*copy_.to_device, copy_.bytes); }
+    Result<bool> queue() override;
     Result<bool> same_by_driver() override;
 
   private:
@@ -72,6 +79,12 @@ class CudaRequest final : public Request {
     bool is_small() const;
     bool is_capturing() const;
     bool is_busy() const;
+    bool may_divide() const;
+    // Of memory of the host that is page-locked where it begins: whether other devices may copy it, too, and the other
+    // side is the device's own.
+    bool is_reached_by_all(const KnownMemory& first) const;
+    BatchPiece piece(std::size_t begin) const;
+    Sides sides() const;
 
     Copy copy_;
     const Plain& plain_;
@@ -111,9 +124,26 @@ bool CudaRequest::is_small() const {
     return copy_.to_device ? !is_ours(*copy_.to_device) : !is_ours(true) && !is_ours(false);
 }
 
+bool CudaRequest::may_divide() const {
+    return !session_->has_own_way_alone() && copy_.in_one_piece() && copy_.bytes >= least_divided_bytes;
+}
+
+bool CudaRequest::is_reached_by_all(const KnownMemory& first) const {
+    const std::uintptr_t host = *copy_.to_device ? copy_.source : copy_.destination;
+    // The driver refuses what begins in one block and ends in another.
+    if (first.begin < first.end && copy_.bytes > first.end - host) return false;
+    Device& device = session_->device();
+    auto last = device.identify(host + (copy_.bytes - 1));
+    if (!last.ok() || last.value().kind != MemoryKind::pinned) return false;
+    auto there = device.identify(*copy_.to_device ? copy_.destination : copy_.source);
+    return there.ok() && there.value().kind == MemoryKind::device && there.value().device == device.info().index &&
+           !PinnedMemory::of_process().is_of_one_context(host);
+}
+
 std::optional<Reason> CudaRequest::why_not(const Options& options) {
     // First what needs no call of the driver's, and that once more when the direction is known.
-    if (!options.eager && is_small()) return Reason::small;
+    const bool is_left = !options.eager && !may_divide();
+    if (is_left && is_small()) return Reason::small;
     if (is_capturing()) return Reason::capturing;
     Device& device = session_->device();
     if (!copy_.to_device) {
@@ -123,14 +153,18 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
         const bool to_device = to.value().kind == MemoryKind::device;
         if (to_device == (from.value().kind == MemoryKind::device)) return Reason::not_pageable;
         copy_.to_device = to_device;
-        if (!options.eager && is_small()) return Reason::small;
+        if (is_left && is_small()) return Reason::small;
     }
     const std::uintptr_t host = *copy_.to_device ? copy_.source : copy_.destination;
     const std::size_t span = copy_.span_bytes(*copy_.to_device);
     for (const std::uintptr_t address : {host, host + (span - 1)}) {
         auto known = device.identify(address);
-        if (!known.ok() || known.value().kind != MemoryKind::pageable) return Reason::not_pageable;
+        if (known.ok() && known.value().kind == MemoryKind::pageable) continue;
+        is_pinned_ = address == host && known.ok() && known.value().kind == MemoryKind::pinned && may_divide() &&
+                     is_reached_by_all(known.value());
+        return is_pinned_ ? std::nullopt : std::optional(Reason::not_pageable);
     }
+    if (!options.eager && is_small()) return Reason::small;
     if (!is_mapped(host, span)) return Reason::unmapped;
     const bool is_taken = copy_.is_asynchronous && *copy_.to_device && copy_.bytes <= most_taken_bytes;
     if (is_taken && is_busy()) return Reason::busy;
@@ -139,18 +173,28 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
 
 Outcome CudaRequest::by_library(std::size_t begin) {
     if (copy_.batch != nullptr) return session_->copy_batch(*copy_.batch, {}, copy_.stream);
-    const Side to = *copy_.to_device ? Side::device : Side::host;
-    const Side from = *copy_.to_device ? Side::host : Side::device;
     if (copy_.rows_to != nullptr) {
-        copy_.rows_to->side = to;
-        copy_.rows_from->side = from;
+        copy_.rows_to->side = sides().destination;
+        copy_.rows_from->side = sides().source;
         return session_->copy(*copy_.rows_to, *copy_.rows_from, copy_.stream);
     }
+    return session_->copy_bytes(piece(begin), sides(), copy_.stream);
+}
+
+Result<bool> CudaRequest::queue() {
+    return session_->enqueue_divided(piece(0), sides(), copy_.stream);
+}
+
+BatchPiece CudaRequest::piece(std::size_t begin) const {
     BatchPiece piece;
     piece.destination = copy_.destination + begin;
     piece.source = copy_.source + begin;
     piece.bytes = copy_.bytes - begin;
-    return session_->copy_bytes(piece, {to, from}, copy_.stream);
+    return piece;
+}
+
+Sides CudaRequest::sides() const {
+    return *copy_.to_device ? Sides{Side::device, Side::host} : Sides{Side::host, Side::device};
 }
 
 Status CudaRequest::check_whole() {

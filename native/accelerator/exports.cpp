@@ -229,8 +229,10 @@ ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
     return got(Function::pinned_plainly, memory, bytes);
 }
 ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+    const bool of_one_context = (flags & isthmus::cuda::host_register_portable) == 0;
     return noted(
-        Function::registered, [=] { PinnedMemory::of_process().add(address(memory), bytes); }, memory, bytes, flags);
+        Function::registered, [=] { PinnedMemory::of_process().add(address(memory), bytes, of_one_context); }, memory,
+        bytes, flags);
 }
 ReturnCode cuMemFreeHost(void* memory) {
     return gave(Function::unpinned, memory);

@@ -11,6 +11,7 @@ namespace isthmus::accelerator {
 
 // Of a large copy so much is a sample: enough for the other way to show its rate.
 inline constexpr std::size_t most_sampled_bytes = std::size_t{2} << 20;
+inline constexpr std::size_t most_sampled_of_links = std::size_t{32} << 20;
 
 class Learning {
   public:

@@ -12,8 +12,9 @@
 namespace isthmus::accelerator {
 namespace {
 
-void add(std::uint64_t& count, std::uint64_t more) {
-    std::atomic_ref(count).fetch_add(more, std::memory_order_relaxed);
+void add(Ledger::Count& count, std::uint64_t bytes) {
+    std::atomic_ref(count.copies).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(count.bytes).fetch_add(bytes, std::memory_order_relaxed);
 }
 
 // All of it is written, so that a full disk is met here and not where the memory is used.
@@ -39,16 +40,18 @@ Ledger* Ledger::open(const std::string& folder) {
     }
     if (memory == MAP_FAILED) return nullptr;
     auto* const ledger = static_cast<Ledger*>(memory);
-    constexpr char name[] = "ISTHACC1";
+    constexpr char name[] = "ISTHACC2";
     std::memcpy(ledger->format.data(), name, ledger->format.size());
     ledger->process = static_cast<std::uint64_t>(getpid());
     return ledger;
 }
 
 void Ledger::leave(Reason reason, std::size_t bytes) {
-    Left& entry = left[static_cast<std::size_t>(reason)];
-    add(entry.copies, 1);
-    add(entry.bytes, bytes);
+    add(left[static_cast<std::size_t>(reason)], bytes);
+}
+
+void Ledger::queue(std::size_t bytes) {
+    add(queued, bytes);
 }
 
 void Ledger::keep(const std::string& why) {

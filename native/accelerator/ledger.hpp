@@ -10,7 +10,7 @@ namespace isthmus::accelerator {
 
 // Why a copy of a size that is looked at was left to the driver.
 enum class Reason : std::uint32_t {
-    not_pageable,   // page-locked or managed memory, within a device, or between devices
+    not_pageable,   // page-locked memory that one link serves, managed memory, within a device, or between devices
     other_context,  // of the program's own making
     capturing,      // a graph is being recorded
     unordered,      // an OpenCL queue that keeps no order, or an event that is to have the times of the copy
@@ -22,16 +22,18 @@ enum class Reason : std::uint32_t {
     slower,         // it was tried, and the driver's was faster
     failed,         // the library's copy failed; the first failure is kept
     off,            // the library cannot work here; why is kept likewise
+    links_taken,    // of page-locked memory, while other copies had the links of other devices
     count
 };
 
-// What was moved: by the driver's copies, or by the program itself into page-locked memory and out of it.
-enum class Way : std::uint32_t { to_host, to_device, out_of_pinned, into_pinned };
+// What was moved: by the driver's copies, those of page-locked memory by themselves, or by the program itself into
+// page-locked memory and out of it.
+enum class Way : std::uint32_t { to_host, to_device, out_of_pinned, into_pinned, pinned_to_host, pinned_to_device };
 
 // The file, of one process. Python reads it (isthmus.launch.counts): numbers as this machine has them.
 struct Ledger {
     static constexpr std::size_t most_rows = 512;
-    struct Left {
+    struct Count {
         std::uint64_t copies, bytes;
     };
     // Copies of one direction and size (from 2^power bytes to below twice as many) from one place in the program.
@@ -44,11 +46,12 @@ struct Ledger {
         std::uint64_t samples, sampled_bytes;  // by the driver, to compare
         double sampled_seconds;
     };
-    std::array<char, 8> format;  // ISTHACC1
+    std::array<char, 8> format;  // ISTHACC2
     std::uint64_t process;
     std::uint64_t rows;
     std::uint64_t checked, wrong;  // copies that were compared with the driver's, and those that differed
-    std::array<Left, static_cast<std::size_t>(Reason::count)> left;
+    Count queued;                  // by several links, without waiting: nobody knows how long they took
+    std::array<Count, static_cast<std::size_t>(Reason::count)> left;
     std::array<char, 256> failure;
     std::array<Row, most_rows> row;
 
@@ -56,6 +59,7 @@ struct Ledger {
     // given back: the program may copy to the end.
     static Ledger* open(const std::string& folder);
     void leave(Reason reason, std::size_t bytes);
+    void queue(std::size_t bytes);
     // Keeps the first.
     void keep(const std::string& why);
 };

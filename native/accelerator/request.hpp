@@ -40,8 +40,20 @@ class Request {
     virtual Outcome by_library(std::size_t begin) = 0;
     // That failed.
     virtual void failed() {}
+
+    // Of page-locked memory, and in one piece: the driver's rate is the link's, and there is more than one link. Not
+    // waited for where the program does not wait for it.
+    bool is_pinned() const { return is_pinned_; }
+    virtual bool is_queued() const { return false; }
+    // Whether there are several ways for it. Opens other devices the first time.
+    virtual bool divides() { return false; }
+    // By the library, in the order of the program's stream; false where the driver is to do it.
+    virtual Result<bool> queue() { return false; }
     // Whether the driver's copy of the same is the same.
     virtual Result<bool> same_by_driver() = 0;
+
+  protected:
+    bool is_pinned_ = false;  // known when it has been asked why not
 
   private:
     const void* site_;

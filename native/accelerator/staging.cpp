@@ -36,24 +36,35 @@ PinnedMemory& PinnedMemory::of_process() {
     return known;
 }
 
-void PinnedMemory::add(std::uintptr_t begin, std::size_t bytes) {
+void PinnedMemory::add(std::uintptr_t begin, std::size_t bytes, bool of_one_context) {
     const std::unique_lock lock(mutex_);
-    bytes_[begin] = bytes;
-    blocks_ = bytes_.size();
+    known_[begin] = {bytes, of_one_context};
+    blocks_ = known_.size();
 }
 
 void PinnedMemory::remove(std::uintptr_t begin) {
     const std::unique_lock lock(mutex_);
-    bytes_.erase(begin);
-    blocks_ = bytes_.size();
+    known_.erase(begin);
+    blocks_ = known_.size();
+}
+
+const std::pair<const std::uintptr_t, PinnedMemory::Block>* PinnedMemory::find(std::uintptr_t address) const {
+    const auto after = known_.upper_bound(address);
+    if (after == known_.begin()) return nullptr;
+    const auto& block = *std::prev(after);
+    return address - block.first < block.second.bytes ? &block : nullptr;
 }
 
 bool PinnedMemory::holds(std::uintptr_t begin, std::size_t bytes) const {
     const std::shared_lock lock(mutex_);
-    const auto after = bytes_.upper_bound(begin);
-    if (after == bytes_.begin()) return false;
-    const auto& [first, size] = *std::prev(after);
-    return begin - first < size && bytes <= size - (begin - first);
+    const auto* block = find(begin);
+    return block != nullptr && bytes <= block->second.bytes - (begin - block->first);
+}
+
+bool PinnedMemory::is_of_one_context(std::uintptr_t address) const {
+    const std::shared_lock lock(mutex_);
+    const auto* block = find(address);
+    return block != nullptr && block->second.of_one_context;
 }
 
 bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 #include "accelerator/learning.hpp"
 #include "accelerator/options.hpp"
@@ -24,15 +25,23 @@ namespace isthmus::accelerator {
 class PinnedMemory {
   public:
     static PinnedMemory& of_process();
-    void add(std::uintptr_t begin, std::size_t bytes);
+    // Page-locked memory is every context's, unless a program has some of its own be only of the one that locks it.
+    void add(std::uintptr_t begin, std::size_t bytes, bool of_one_context = false);
     void remove(std::uintptr_t begin);
     // Whether all of it is.
     bool holds(std::uintptr_t begin, std::size_t bytes) const;
+    bool is_of_one_context(std::uintptr_t address) const;
     bool is_empty() const { return blocks_ == 0; }
 
   private:
-    mutable std::shared_mutex mutex_;  // guards `bytes_`
-    std::map<std::uintptr_t, std::size_t> bytes_;
+    struct Block {
+        std::size_t bytes;
+        bool of_one_context;
+    };
+    // The one that the address is in, and where it begins; null where there is none. With the mutex.
+    const std::pair<const std::uintptr_t, Block>* find(std::uintptr_t address) const;
+    mutable std::shared_mutex mutex_;  // guards what is known
+    std::map<std::uintptr_t, Block> known_;
     std::atomic<std::size_t> blocks_ = 0;
 };
 

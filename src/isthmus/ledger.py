@@ -22,20 +22,22 @@ Reason = Literal[
     "slower",
     "failed",
     "off",
+    "links_taken",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
-# Copies of the driver's, and the program's own into page-locked memory and out of it, in the order of that file.
-Way = Literal["d2h", "h2d", "out_of_pinned", "into_pinned"]
+# Copies of the driver's, those of page-locked memory by themselves, and the program's own into such memory and out of
+# it, in the order of that file.
+Way = Literal["d2h", "h2d", "out_of_pinned", "into_pinned", "pinned_d2h", "pinned_h2d"]
 _WAYS: tuple[Way, ...] = get_args(Way)
-_SHOWN: tuple[Way, ...] = ("h2d", "d2h", "into_pinned", "out_of_pinned")
+_SHOWN: tuple[Way, ...] = ("h2d", "d2h", "pinned_h2d", "pinned_d2h", "into_pinned", "out_of_pinned")
 
-_FORMAT = b"ISTHACC1"
+_FORMAT = b"ISTHACC2"
 _HEAD = struct.Struct("=8s4Q")
-_LEFT = struct.Struct("=2Q")
+_COUNT = struct.Struct("=2Q")
 _FAILURE = struct.Struct("=256s")
 _ROW = struct.Struct("=Q2I2Qd2Qd")
 _MOST_ROWS = 512
-_SIZE = _HEAD.size + len(REASONS) * _LEFT.size + _FAILURE.size + _MOST_ROWS * _ROW.size
+_SIZE = _HEAD.size + (1 + len(REASONS)) * _COUNT.size + _FAILURE.size + _MOST_ROWS * _ROW.size
 
 
 @dataclass
@@ -57,7 +59,10 @@ class Moved:
 
 @dataclass
 class Counts:
-    """What all processes of a program did; `left` has copies and bytes that were the driver's, by why."""
+    """What all processes of a program did; `left` has copies and bytes that were the driver's, by why.
+
+    `queued` are copies and bytes that went by several links and were not waited for.
+    """
 
     processes: int
     moved: list[Moved]
@@ -65,6 +70,7 @@ class Counts:
     failures: list[str]
     checked: int = 0
     wrong: int = 0
+    queued: tuple[int, int] = (0, 0)
 
     def driver_seconds(self, row: Moved) -> float | None:
         """What the driver would have taken for these: at the rate of samples of this size, else of the nearest."""
@@ -97,16 +103,20 @@ def _add(counts: Counts, rows: dict[tuple[Way, int], Moved], data: bytes) -> Non
     counts.checked += checked
     counts.wrong += wrong
     at = _HEAD.size
+    counts.queued = _sum(counts.queued, _COUNT.unpack_from(data, at))
     for reason in REASONS:
-        copies, size = _LEFT.unpack_from(data, at)
-        before = counts.left[reason]
-        counts.left[reason] = (before[0] + copies, before[1] + size)
-        at += _LEFT.size
+        at += _COUNT.size
+        counts.left[reason] = _sum(counts.left[reason], _COUNT.unpack_from(data, at))
+    at += _COUNT.size
     failure = _FAILURE.unpack_from(data, at)[0].rstrip(b"\0").decode(errors="replace")
     counts.failures += [failure] if failure else []
     at += _FAILURE.size
     for index in range(min(used, _MOST_ROWS)):
         _add_row(rows, _ROW.unpack_from(data, at + index * _ROW.size))
+
+
+def _sum(before: tuple[int, int], more: tuple[int, ...]) -> tuple[int, int]:
+    return before[0] + more[0], before[1] + more[1]
 
 
 def _add_row(rows: dict[tuple[Way, int], Moved], fields: Iterable[float]) -> None:

@@ -23,6 +23,8 @@ def acceleration_document(counts: Counts, program: str) -> Document:
 
 def _blocks(counts: Counts) -> Iterator[Block]:
     yield Answer((_verdict(counts),), failed=counts.wrong > 0)
+    if counts.queued[0] and counts.moved:
+        yield Prose(_queued(counts))
     if counts.checked:
         key = "acceleration.wrong" if counts.wrong else "acceleration.checked"
         yield Prose(say(key, count=counts.checked, wrong=counts.wrong), tone="warning" if counts.wrong else "plain")
@@ -35,6 +37,8 @@ def _blocks(counts: Counts) -> Iterator[Block]:
 
 def _verdict(counts: Counts) -> str:
     copies, size, seconds = _sum(counts.moved)
+    if not copies and counts.queued[0]:
+        return _queued(counts)
     if not copies:
         return say("acceleration.none" if counts.processes else "acceleration.not_loaded")
     moved = {"count": copies, "bytes": decimal_bytes(size), "time": format_seconds(seconds)}
@@ -43,6 +47,11 @@ def _verdict(counts: Counts) -> str:
         return say("acceleration.unsampled", **moved)
     key = "acceleration.saved" if driver > seconds else "acceleration.lost"
     return say(key, **moved, driver=format_seconds(driver), gain=format_seconds(abs(driver - seconds)))
+
+
+def _queued(counts: Counts) -> str:
+    copies, size = counts.queued
+    return say("acceleration.queued", count=copies, bytes=decimal_bytes(size))
 
 
 def _sum(rows: list[Moved]) -> tuple[int, int, float]:
@@ -103,6 +112,7 @@ def _data(counts: Counts, program: str) -> Mapping[str, Any]:
             }
             for row in counts.moved
         ],
+        "queued": dict(zip(("copies", "bytes"), counts.queued, strict=True)),
         "left": {reason: {"copies": copies, "bytes": size} for reason, (copies, size) in counts.left.items()},
         "checked": counts.checked,
         "wrong": counts.wrong,

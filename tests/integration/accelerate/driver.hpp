@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "driver/cuda_api.hpp"
 
@@ -81,6 +82,8 @@ struct Driver {
     FUNCTION(cuStreamCreate, "cuStreamCreate", Stream*, unsigned)
     FUNCTION(cuStreamDestroy, "cuStreamDestroy_v2", Stream)
     FUNCTION(cuStreamSynchronize, "cuStreamSynchronize", Stream)
+    FUNCTION(cuStreamWaitEvent, "cuStreamWaitEvent", Stream, Event, unsigned)
+    FUNCTION(cuStreamWaitValue32, "cuStreamWaitValue32_v2", Stream, DevicePointer, std::uint32_t, unsigned)
     FUNCTION(cuStreamBeginCapture, "cuStreamBeginCapture_v2", Stream, int)
     FUNCTION(cuStreamEndCapture, "cuStreamEndCapture", Stream, Graph*)
     FUNCTION(cuEventCreate, "cuEventCreate", Event*, unsigned)
@@ -129,6 +132,26 @@ inline void put(DevicePointer to, const std::byte* from, std::size_t bytes) {
     // Such copies have read their source when they return, and need not have arrived.
     expect(driver->cuStreamSynchronize(nullptr) == success);
 }
+
+// Memory of the host, while it lives.
+class HostBlock {
+  public:
+    HostBlock(std::size_t bytes, bool is_pinned) {
+        if (!is_pinned) pageable_.resize(bytes);
+        if (is_pinned) expect(driver->cuMemHostAlloc(&pinned_, bytes, 0) == success);
+    }
+    ~HostBlock() {
+        if (pinned_ != nullptr) driver->cuMemFreeHost(pinned_);
+    }
+    HostBlock(const HostBlock&) = delete;
+    HostBlock& operator=(const HostBlock&) = delete;
+    std::byte* data() { return pinned_ != nullptr ? static_cast<std::byte*>(pinned_) : pageable_.data(); }
+    std::byte& operator[](std::size_t i) { return data()[i]; }
+
+  private:
+    std::vector<std::byte> pageable_;
+    void* pinned_ = nullptr;
+};
 
 // Memory of the device, while it lives.
 struct Block {

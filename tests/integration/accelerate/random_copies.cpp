@@ -1,7 +1,8 @@
 // Random copies of all forms, most of them small, each of which is checked with what lies around it.
 //
-// random_copies REACH COUNT [SEED] [THREADS]: REACH is how it gets at the driver (driver.hpp). Prints how many copies
-// were made and how many were wrong; ends with 1 where any was, and 77 without a device.
+// random_copies REACH COUNT [SEED] [THREADS] [pinned]: REACH is how it gets at the driver (driver.hpp); pinned memory
+// is copied in large pieces. Prints how many copies were made and how many were wrong; ends with 1 where any was, and
+// 77 without a device.
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,8 +18,10 @@ int main(int count, char** words) {
     driver = &functions;
     Context context = nullptr;
     if (driver->cuInit(0) != success || driver->cuDevicePrimaryCtxRetain(&context, 0) != success) return 77;
-    // Two in a hundred are of sizes that the library looks at by itself.
-    copy_on_threads(threads, copies, {std::size_t{8} << 20, std::size_t{64} << 10, 20}, seed, context);
+    // Two in a hundred are of sizes that the library looks at by itself; or half, where several links are.
+    Sizes sizes{std::size_t{8} << 20, std::size_t{64} << 10, 20};
+    if (count > 5) sizes = {std::size_t{48} << 20, std::size_t{64} << 10, 500, true};
+    copy_on_threads(threads, copies, sizes, seed, context);
     std::printf("copies: %ld\nwrong: %ld\n", copies / threads * threads, wrong.load());
     return wrong == 0 ? 0 : 1;
 }

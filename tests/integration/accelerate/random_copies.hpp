@@ -16,13 +16,19 @@
 struct Sizes {
     std::size_t most_bytes, small_bytes;
     unsigned large_in_thousand;
+    bool is_pinned = false;  // page-locked memory on the host's side, which copies use until they have ended
 };
 
 // Of one thread: a block of the device, memory of the host, and what should be in both.
 class RandomCopies {
   public:
     RandomCopies(Sizes sizes, std::uint64_t seed)
-        : sizes_(sizes), random_(seed), block_(room()), host_(room()), host_should_(room()), device_should_(room()) {
+        : sizes_(sizes),
+          random_(seed),
+          block_(room()),
+          host_(room(), sizes.is_pinned),
+          host_should_(room()),
+          device_should_(room()) {
         scramble(0, room());
         std::memcpy(device_should_.data(), host_.data(), room());
         put(block_.address, host_.data(), room());
@@ -180,8 +186,8 @@ class RandomCopies {
         expect(code == success);
         // What a copy to the device has read is the program's again when the call returns, but for a batch that reads
         // in the stream's order; what one to the host has brought is there.
-        if (to_device && !is_batch) scramble(host.begin, host.end);
-        if (is_batch || to_device) expect(driver->cuStreamSynchronize(stream) == success);
+        if (to_device && !is_batch && !sizes_.is_pinned) scramble(host.begin, host.end);
+        if (is_batch || to_device || sizes_.is_pinned) expect(driver->cuStreamSynchronize(stream) == success);
         // The default stream's own.
         if (to_device) expect(driver->cuStreamSynchronize(nullptr) == success);
         char what[160];
@@ -232,7 +238,8 @@ class RandomCopies {
     const Sizes sizes_;
     std::mt19937_64 random_;
     Block block_;
-    std::vector<std::byte> host_, host_should_, device_should_, fetched_;
+    HostBlock host_;
+    std::vector<std::byte> host_should_, device_should_, fetched_;
     Stream streams_[3] = {};
 };
 

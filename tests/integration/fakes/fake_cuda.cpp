@@ -3,19 +3,20 @@
 // Streams keep their order and wait as real ones do (fake_streams.hpp), and a call that gives one more than its queue
 // takes waits; copies of pageable memory return when they have
 // ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
-// FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
-// that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
-// with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
-// the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
-// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte,
-// with FAKE_CUDA_CORRUPT_PEERS those between devices;
-// FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would
-// hang or harm a real one, a call in the child of a fork, on the default stream while a stream that waits for it
-// records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and
-// copies keep each other waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which
-// functions it called. A driver that is too old for a function is linked without it (conftest.py).
+// FAKE_CUDA_DEVICES their number (1), of which a program sees as many as CUDA_VISIBLE_DEVICES names, FAKE_CUDA_LOCKED
+// how many may be page-locked. FAKE_CUDA_FAIL names a function that fails, "cuMemAlloc_v2" each time or
+// "cuMemAlloc_v2@3" the third; a program with threads that changes it begins with an empty one and takes none away,
+// since a variable that comes or goes moves those that other threads read. When the process ends, the file
+// FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream
+// is the null stream, with FAKE_CUDA_SHORT copies lack their last byte, with FAKE_CUDA_CORRUPT_PEERS those between
+// devices; FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would hang or harm a real
+// one, a call in the child of a fork, on the default stream while a stream that waits for it records a graph, or of a
+// kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and copies keep each other
+// waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
+// driver that is too old for a function is linked without it (conftest.py).
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -146,13 +147,14 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;
-        if (fake::memory.is_pageable(from) && bytes <= taken_bytes) {
+        const auto is_pageable = [](const void* one) { return fake::memory.is_pageable_in(current, one); };
+        if (is_pageable(from) && bytes <= taken_bytes) {
             const auto* first = static_cast<const std::byte*>(from);
             code = enqueue_copy(handle, to_device, [to, taken = std::vector<std::byte>(first, first + bytes)] {
                 if (!taken.empty()) std::memcpy(to, taken.data(), taken.size());
             });
         } else {
-            waits = fake::memory.is_pageable(from) || fake::memory.is_pageable(to);
+            waits = is_pageable(from) || is_pageable(to);
             code = enqueue_copy(handle, to_device, [=, &done] {
                 std::memcpy(to, from, bytes);
                 if (waits) done = true;
@@ -187,7 +189,11 @@ int create_stream(void** stream, unsigned flags) {
 
 int devices() {
     const char* text = std::getenv("FAKE_CUDA_DEVICES");
-    return text != nullptr ? std::atoi(text) : 1;
+    const int all = text != nullptr ? std::atoi(text) : 1;
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible == nullptr) return all;
+    const std::string_view names(visible);
+    return std::min<int>(all, names.empty() ? 0 : 1 + static_cast<int>(std::ranges::count(names, ',')));
 }
 
 int take(Address* address, std::size_t bytes, Kind kind, bool is_of_all = false) {
@@ -277,10 +283,10 @@ int cuMemFreeHost(void* host) {
 }
 int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
     ENTER_UNCAPTURED();
-    constexpr unsigned read_only = 8;
+    constexpr unsigned portable = 1, read_only = 8;
     if (fake::memory.is_split(host, bytes) || !fake::memory.is_pageable(host)) return 712;  // ALREADY_REGISTERED
     if ((flags & read_only) == 0 && !fake::is_writable(host)) return invalid_value;
-    return fake::memory.lock(host, bytes, current) ? success : out_of_memory;
+    return fake::memory.lock(host, bytes, current, (flags & portable) != 0) ? success : out_of_memory;
 }
 int cuMemHostUnregister(void* host) {
     ENTER_CONTEXT();

@@ -24,7 +24,7 @@ struct Block {
     std::size_t bytes = 0;
     Kind kind = Kind::device;
     Context* context = nullptr;
-    bool is_of_all = false;  // from a pool, which belongs to no context
+    bool is_of_all = false;  // from a pool, which belongs to no context; or page-locked for every context
     bool is_locked() const { return kind == Kind::pinned || kind == Kind::registered; }
 };
 
@@ -67,8 +67,8 @@ class Memory {
         note(memory, block);
         return memory;
     }
-    bool lock(void* pages, std::size_t bytes, Context* context) {
-        const Block block{bytes, Kind::registered, context};
+    bool lock(void* pages, std::size_t bytes, Context* context, bool is_of_all) {
+        const Block block{bytes, Kind::registered, context, is_of_all};
         if (!count(block)) return false;
         note(pages, block);
         return true;
@@ -91,6 +91,12 @@ class Memory {
         return address - found.first < found.second.bytes ? &found : nullptr;
     }
     bool is_pageable(const void* address) const { return find(reinterpret_cast<Address>(address)) == nullptr; }
+    // In another context than the one that registered it without saying that it is for all.
+    bool is_pageable_in(const Context* context, const void* address) const {
+        const auto* found = find(reinterpret_cast<Address>(address));
+        return found == nullptr ||
+               (found->second.kind == Kind::registered && !found->second.is_of_all && found->second.context != context);
+    }
     // Whether a block ends within so many bytes, or one that is locked begins, which the driver's copies then refuse.
     bool is_split(const void* memory, std::size_t bytes) const {
         const auto address = reinterpret_cast<Address>(memory);

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.ledger import REASONS, read_counts
+from isthmus.ledger import REASONS, Counts, read_counts
+from isthmus.report.acceleration import acceleration_document
 
 
 def ledger(*rows: tuple[float, ...], used: int | None = None) -> bytes:
-    head = struct.pack("=8s4Q", b"ISTHACC1", 7, len(rows) if used is None else used, 0, 0)
-    left = b"".join(struct.pack("=2Q", place, 100 * place) for place in range(len(REASONS)))
+    head = struct.pack("=8s4Q", b"ISTHACC2", 7, len(rows) if used is None else used, 0, 0)
+    left = struct.pack("=2Q", 3, 300) + b"".join(
+        struct.pack("=2Q", place, 100 * place) for place in range(len(REASONS))
+    )
     made = b"".join(struct.pack("=Q2I2Qd2Qd", *row) for row in rows)
     return head + left + b"why".ljust(256, b"\0") + made.ljust(512 * 64, b"\0")
 
@@ -29,6 +32,7 @@ def test_processes_add_up(tmp_path: Path) -> None:
     assert counts.driver_seconds(sent) == pytest.approx(30 * 0.4 / 2)
     assert (fetched.way, counts.driver_seconds(fetched)) == ("d2h", None)
     assert counts.left["small"] == (2 * REASONS.index("small"), 200 * REASONS.index("small"))
+    assert counts.queued == (6, 600)
     assert counts.failures == ["why"]
 
 
@@ -47,3 +51,12 @@ def test_what_is_no_ledger_is_passed_over(tmp_path: Path) -> None:
             damaged[chance.randrange(8, len(whole))] = chance.randrange(256)
         (tmp_path / f"damaged{number}.ledger").write_bytes(damaged)
     assert read_counts(tmp_path).processes >= 1
+
+
+def test_copies_that_nobody_waited_for_are_told_of_and_have_no_times() -> None:
+    counts = Counts(1, [], dict.fromkeys(REASONS, (0, 0)), [], queued=(3, 3 << 30))
+    document = acceleration_document(counts, "program")
+    (answer,) = document.blocks
+    assert "3 copies of pinned memory, 3.22 GB in all, were queued over several links" in str(answer)
+    assert document.data is not None
+    assert document.data.content()["queued"] == {"copies": 3, "bytes": 3 << 30}
