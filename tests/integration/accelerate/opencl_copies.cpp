@@ -374,6 +374,8 @@ void ends_contexts() {
         }
         cl->clReleaseMemObject(buffer);
     }
+    // The driver's own threads let go of the last commands, and do so soon.
+    for (int turn = 0; turn < 500 && ended < 3; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     say("ended", ended);
 }
 
