@@ -83,6 +83,12 @@ def synthetic_peers() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def synthetic_paths() -> ModuleType:
+    """tests/synthetic/paths.py: cases of the paths experiment."""
+    return _load("synthetic.paths")
+
+
+@pytest.fixture(scope="session")
 def synthetic_allocation() -> ModuleType:
     """tests/synthetic/allocation.py: cases of the allocation experiment."""
     return _load("synthetic.allocation")

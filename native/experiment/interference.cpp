@@ -232,10 +232,10 @@ Result<Interference::Turn> Interference::turn() {
         seconds += seconds_between(from, to);
         ++count;
     }
-    if (count == 0)
-        return Turn{(before + after) / 2, beside.value(),
-                    seconds_between(copies.times.back().first, copies.times.back().second)};
-    return Turn{(before + after) / 2, beside.value(), seconds / static_cast<double>(count)};
+    const auto& [last_from, last_to] = copies.times.back();
+    const double parts = plan_.neighbour == Neighbour::copies ? static_cast<double>(amount_) : 1.0;
+    return Turn{(before + after) / 2 / parts, beside.value() / parts,
+                count == 0 ? seconds_between(last_from, last_to) : seconds / static_cast<double>(count)};
 }
 
 Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) {

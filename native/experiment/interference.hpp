@@ -37,7 +37,8 @@ struct InterferencePlan {
 
 // In the order in which they were taken, as many of each.
 struct InterferenceSamples {
-    std::vector<double> alone;   // the neighbour's work, by itself: the mean of before and after what is beside
+    // The neighbour's work, of its copies one, by itself: the mean of before and after what is beside.
+    std::vector<double> alone;
     std::vector<double> beside;  // the same while copies go on
     std::vector<double> copies;  // one of these copies, in the mean
 };

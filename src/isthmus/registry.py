@@ -71,6 +71,7 @@ EXPERIMENTS = (
         *("peers", "copies and accesses between every two devices, and hosts' links at once", 13),
         options=("--together",),
     ),
+    Experiment("paths", "copies over the links of neighbouring devices, too, and what that costs these", 14),
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),

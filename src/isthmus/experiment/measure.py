@@ -52,7 +52,7 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
 
     Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
     chosen experiments knows, for a folder of OpenACC programs that has none, for the stencil of several `ranks`
-    beside anything else, and for peers of several.
+    beside anything else, and for peers and paths of several.
     """
     known = [experiment.name for experiment in MEASURED]
     default = [experiment.name for experiment in MEASURED if experiment.is_default]
@@ -70,10 +70,10 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "
             "`isthmus measure stencil` with them by itself"
         )
-    if ranks > 1 and "peers" in measured:
+    if ranks > 1 and (whole := next((each for each in ("peers", "paths") if each in measured), None)):
         raise UsageError(
-            f"started as {ranks} MPI ranks, and peers measures all devices of a host from one process; run `isthmus "
-            "measure peers` without mpirun or srun, once on each host"
+            f"started as {ranks} MPI ranks, and {whole} measures all devices of a host from one process; run `isthmus "
+            f"measure {whole}` without mpirun or srun, once on each host"
         )
     return planners
 

@@ -58,10 +58,11 @@ def test_a_name_that_does_not_exist(names: list[str], options: Options, message:
     assert str(refusal.value).startswith(message)
 
 
-def test_several_ranks_do_not_each_measure_all_devices_of_a_host() -> None:
-    assert choose_experiments(["peers"], Options())
-    with pytest.raises(UsageError, match="started as 4 MPI ranks, and peers measures all devices of a host"):
-        choose_experiments(["peers"], Options(), ranks=4)
+@pytest.mark.parametrize("name", ["peers", "paths"])
+def test_several_ranks_do_not_each_measure_all_devices_of_a_host(name: str) -> None:
+    assert choose_experiments([name], Options())
+    with pytest.raises(UsageError, match=f"started as 4 MPI ranks, and {name} measures all devices of a host"):
+        choose_experiments([name], Options(), ranks=4)
 
 
 def test_what_is_not_given_is_the_modes() -> None:

@@ -1,0 +1,114 @@
+"""What is said of several links: what neighbours add, how copies are divided, and what it costs these neighbours."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.paths.model import (
+    DIRECTIONS,
+    MEMORIES,
+    OWN,
+    Compared,
+    Cost,
+    comparisons,
+    costs,
+    gains_from,
+    largest,
+    targets,
+)
+from isthmus.analysis.paths.words import factor_words, gain_words, links_words, percent_words
+from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.document.finding import Finding, Takeaway
+from isthmus.language import say, sentences
+from isthmus.record import Run, format_bytes
+
+# What a neighbour may lose before that is a matter for its user.
+_MUCH = 0.1
+
+
+def findings(run: Run) -> list[Finding]:
+    """One for each device, then one on what it costs; nothing where no two ways were measured."""
+    found = [finding for target in targets(run) if (finding := _gains(run, target))]
+    cost = _costs(run)
+    return [*found, cost] if cost else found
+
+
+def takeaway(run: Run) -> Takeaway | None:
+    """What the first device gains, and how programs have it."""
+    first = next((finding for finding in findings(run) if finding.topic != "paths_cost"), None)
+    if first is None:
+        return None
+    of_first = [each for memory in MEMORIES for each in _of(run, targets(run)[0], memory)]
+    pays = any(gain.median >= MATTERS and gain.low > 1 for each in of_first if (gain := each.gain(each.best)))
+    return Takeaway(first.sentence, say("paths.advice") if pays else "")
+
+
+def _of(run: Run, target: str, memory: str) -> list[Compared]:
+    found = (largest(run, target, memory, direction) for direction in DIRECTIONS)
+    known = [each for each in found if each]
+    return [each for each in known if each.bytes == known[0].bytes]
+
+
+def _gains(run: Run, target: str) -> Finding | None:
+    texts = []
+    for memory in MEMORIES:
+        found = _of(run, target, memory)
+        if not found:
+            continue
+        best = found[0].best or OWN
+        each = say("common.between_clauses").join(filter(None, map(gain_words, found)))
+        words = {"size": format_bytes(found[0].bytes), "memory": memory_name(memory)}
+        texts.append(say("paths.gains", target=target, links=links_words(found[0], best), each=each, **words))
+        starts = [start for one in found if (start := gains_from(run, one))]
+        smallest = min(one.bytes for one in comparisons(run) if (one.target, one.memory) == (target, memory))
+        if len(starts) < len(found):
+            texts.append(say("paths.no_gain"))
+        elif max(starts) > smallest:
+            texts.append(say("paths.from", size=format_bytes(max(starts))))
+    return Finding("note", f"paths_{target}", sentences(texts)) if texts else None
+
+
+def _costs(run: Run) -> Finding | None:
+    copies, kernels = (
+        [cost for cost in costs(run) if (cost.work == "compute") == of_kernel] for of_kernel in (False, True)
+    )
+    texts = [_lost(copies, "copies"), _lost(kernels, "compute"), _kept(run, copies)]
+    if not any(texts):
+        return None
+    more = [_more(cost, costs(run)) for cost in costs(run) if cost.method != OWN]
+    much = max(more, default=0.0) > _MUCH
+    return Finding(
+        "ATTENTION" if much else "note",
+        "paths_cost",
+        sentences(filter(None, texts)),
+        fix=say("paths.cost_fix") if much else "",
+    )
+
+
+def _lost(of_work: Sequence[Cost], name: str) -> str:
+    """The most that work lost beside copies over its link, and beside those by the own link alone."""
+    over = [cost.loss.median for cost in of_work if cost.method != OWN]
+    beside_own = [cost.loss.median for cost in of_work if cost.method == OWN]
+    if not over or not beside_own:
+        return ""
+    return say(f"paths.lost_{name}", percent=percent_words(max(*over, 0.0)), own=percent_words(max(*beside_own, 0.0)))
+
+
+def _kept(run: Run, copies: Sequence[Cost]) -> str:
+    """The least that ours have beside a neighbour that copies, of the own link's rate alone."""
+    alone = {
+        (each.target, each.direction, each.bytes): figure.rate.median
+        for each in comparisons(run)
+        if each.memory == "pinned" and (figure := each.ways.get(OWN)) and figure.rate
+    }
+    kept = [
+        cost.rate.median / own
+        for cost in copies
+        if cost.method != OWN and (own := alone.get((cost.target, cost.direction, cost.bytes)))
+    ]
+    return say("paths.kept", factor=factor_words(min(kept))) if kept else ""
+
+
+def _more(cost: Cost, of_all: Sequence[Cost]) -> float:
+    """What the work surely lost beyond what it loses beside copies by the own link alone."""
+    own = next((other for other in of_all if other.method == OWN and other.place == cost.place), None)
+    return cost.loss.low - max(own.loss.high, 0.0) if own else 0.0

@@ -1,0 +1,40 @@
+"""Several links at a glance: the largest copies of each device, by the own link alone and by all, and the factor."""
+
+from isthmus.analysis.paths.model import DIRECTIONS, MEMORIES, OWN, largest, targets
+from isthmus.analysis.paths.section import figure_cell, times_cell
+from isthmus.analysis.phrases import memory_label, way_word
+from isthmus.document.grid import Column, Grid, Group, Row, missing
+from isthmus.document.section import Glance
+from isthmus.language import say
+from isthmus.record import Run, format_bytes
+
+
+def glance(run: Run) -> Glance | None:
+    """None where no two ways were measured."""
+    rows, sizes = [], set()
+    for target in targets(run):
+        for memory in MEMORIES:
+            found = [largest(run, target, memory, direction) for direction in DIRECTIONS]
+            if not any(found):
+                continue
+            sizes |= {each.bytes for each in found if each}
+            cells = [
+                cell
+                for each in found
+                for cell in (
+                    (figure_cell(each.ways[OWN]), figure_cell(each.ways[each.best or OWN]), times_cell(each))
+                    if each
+                    else (missing(), missing(), missing())
+                )
+            ]
+            rows.append(Row(say("labels.told", name=target, value=memory_label(memory)), tuple(cells)))
+    if not rows:
+        return None
+    headings = [
+        say(f"paths_report.glance_{name}", way=way_word(direction))
+        for direction in DIRECTIONS
+        for name in ("own", "all", "times")
+    ]
+    columns = tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
+    title = say("paths_report.glance", size=format_bytes(max(sizes)))
+    return Glance((Grid(title, columns, (Group("", tuple(rows)),), say("paths_report.glance_corner")),))

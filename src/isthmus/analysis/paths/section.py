@@ -1,0 +1,127 @@
+"""The section on several links: rates of each device by size and way, and what it costs the neighbours."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from isthmus.analysis.frame import section_of
+from isthmus.analysis.labels import in_lines, of_run
+from isthmus.analysis.paths.model import ALL, DIRECTIONS, MEMORIES, OWN, Compared, Cost, Figure, comparisons, costs
+from isthmus.analysis.paths.words import factor_words, percent_words, split_words, way_heading
+from isthmus.analysis.phrases import memory_label, way_word
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, failed, interval_cell, missing, skipped
+from isthmus.document.section import Part, Section
+from isthmus.language import say
+from isthmus.record import Interval, Run, format_bytes
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """What the runs hold of it; None where that is nothing but skips."""
+    rates, cost = [], []
+    for index, run in enumerate(runs):
+        rates += [replace(grid, title=of_run(grid.title, runs, index)) for grid in rate_grids(run)]
+        if grid := cost_grid(run):
+            cost.append(replace(grid, title=of_run(grid.title, runs, index)))
+    parts = [
+        Part(say(f"paths_report.part_{name}"), say(f"paths_report.note_{name}"), grids=tuple(grids))
+        for name, grids in (("rates", rates), ("cost", cost))
+        if grids
+    ]
+    return section_of("paths", parts, ("host",))
+
+
+def rate_grids(run: Run) -> list[Grid]:
+    """A table for each device of which anything was measured."""
+    found: dict[str, list[Compared]] = {}
+    for each in comparisons(run):
+        found.setdefault(each.target, []).append(each)
+    measured = (each for each in found.items() if any(way.rate for one in each[1] for way in one.ways.values()))
+    return [_rate_grid(target, of_target) for target, of_target in measured]
+
+
+def _rate_grid(target: str, found: Sequence[Compared]) -> Grid:
+    peers = max((each.peers for each in found), key=len)
+    ways = [OWN, *peers, *([ALL] if any(ALL in each.ways for each in found) else [])]
+    headings = [way_heading(way, len(peers)) for way in ways]
+    columns = [Column(in_lines(heading), heading) for heading in headings]
+    columns += [Column(in_lines(each), each) for each in (say("paths_report.times"),)]
+    columns.append(Column(in_lines(say("paths_report.split")), say("paths_report.split"), prose=True))
+    groups = []
+    for memory in MEMORIES:
+        for direction in DIRECTIONS:
+            rows = [_row(each, ways) for each in found if (each.memory, each.direction) == (memory, direction)]
+            if rows:
+                title = say("common.comma").join([memory_label(memory), way_word(direction)])
+                groups.append(Group(title, tuple(rows)))
+    return Grid(say("paths_report.grid_rates", target=target), tuple(columns), tuple(groups))
+
+
+def _row(compared: Compared, ways: Sequence[str]) -> Row:
+    cells = [figure_cell(compared.ways.get(way)) for way in ways]
+    split = split_words(compared)
+    cells += [times_cell(compared), Cell(split) if split else missing(say("paths_report.undivided"))]
+    return Row(format_bytes(compared.bytes), tuple(cells))
+
+
+def figure_cell(figure: Figure | None) -> Cell:
+    """A rate in GB/s; of what is missing, wrong or skipped the reason."""
+    if figure is None:
+        return missing()
+    if figure.is_wrong:
+        return failed(figure.note)
+    if figure.rate is None:
+        return skipped(figure.note)
+    return rate_cell(figure.rate, wide=figure.wide)
+
+
+def rate_cell(rate: Interval | None, *, wide: bool = False) -> Cell:
+    """A rate in GB/s, whose interval pointing at it shows."""
+    if rate is None:
+        return missing()
+    shown = interval_cell(rate, scale=1e-9, wide=wide)
+    return replace(brief(shown), detail=f"±{shown.half_width} GB/s")
+
+
+def times_cell(compared: Compared) -> Cell:
+    """How many times as fast the best way is as the own link alone."""
+    gain = compared.gain(compared.best)
+    if gain is None:
+        return missing()
+    span = say("common.range", low=factor_words(gain.low), high=factor_words(gain.high))
+    return Cell(factor_words(gain.median), detail=span)
+
+
+def cost_grid(run: Run) -> Grid | None:
+    """One table: a group for each pair of devices, a row for each work beside copies of either direction."""
+    groups: dict[tuple[str, str, int], dict[tuple[str, str], dict[str, Cost]]] = {}
+    for cost in costs(run):
+        rows = groups.setdefault((cost.target, cost.peer, cost.bytes), {})
+        rows.setdefault((cost.work, cost.direction), {})[cost.method] = cost
+    if not groups:
+        return None
+    names = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
+    headings = [say(f"paths_report.heading_{name}") for name in names]
+    columns = tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
+    shown = tuple(
+        Group(say("paths_report.beside", peer=peer, target=target, size=format_bytes(size)), tuple(_cost_rows(rows)))
+        for (target, peer, size), rows in groups.items()
+    )
+    return Grid(say("paths_report.grid_cost"), columns, shown, say("paths_report.corner_cost"))
+
+
+def _cost_rows(found: dict[tuple[str, str], dict[str, Cost]]) -> Iterator[Row]:
+    for (work, direction), by_method in found.items():
+        own, both = by_method.get(OWN), by_method.get("one")
+        some = both or own
+        cells = [
+            rate_cell(some.work_rate if some else None),
+            *(_loss_cell(cost) for cost in (own, both)),
+            *(rate_cell(cost.rate if cost else None) for cost in (own, both)),
+        ]
+        yield Row(say(f"paths_report.work_{work}", way=way_word(direction)), tuple(cells))
+
+
+def _loss_cell(cost: Cost | None) -> Cell:
+    if cost is None:
+        return missing()
+    half = percent_words((cost.loss.high - cost.loss.low) / 2)
+    return brief(Cell(percent_words(cost.loss.median), half, state="wide" if cost.wide else "ok", detail=f"±{half} %"))

@@ -1,0 +1,54 @@
+"""How ways of copies over several links, and what they cost, are named."""
+
+from isthmus.analysis.paths.model import ALL, OWN, Compared
+from isthmus.analysis.phrases import way_word
+from isthmus.language import say
+from isthmus.record import format_rate
+
+
+def links_words(compared: Compared, way: str) -> str:
+    """``cuda:1's link``, ``the links of its 7 neighbours``."""
+    return say("paths.links_all", count=len(compared.peers)) if way == ALL else say("paths.links_one", peer=way)
+
+
+def way_heading(way: str, peers: int) -> str:
+    """``own link``, ``with cuda:1``, ``with all 7``: a column of a table."""
+    if way == OWN:
+        return say("paths_report.own")
+    return say("paths_report.with_all", count=peers) if way == ALL else say("paths_report.with", peer=way)
+
+
+def gain_words(compared: Compared) -> str:
+    """``H2D 105 GB/s, 1.92 times its own link's 54.8 GB/s (split 51/49)``; empty where unknown."""
+    best, gain, own = compared.best, compared.gain(compared.best), compared.ways.get(OWN)
+    rate = compared.ways[best].rate if best else None
+    if gain is None or own is None or own.rate is None or rate is None:
+        return ""
+    # Of many links the table has them.
+    split = split_words(compared) if len(compared.peers) == 1 else ""
+    return say(
+        "paths.gain" if split else "paths.gain_unsplit",
+        way=way_word(compared.direction),
+        rate=format_rate(rate.median),
+        factor=factor_words(gain.median),
+        own=format_rate(own.rate.median),
+        split=split,
+    )
+
+
+def split_words(compared: Compared) -> str:
+    """``51/49``: per cent of the own link and of the neighbours', in their order; empty where nothing was divided."""
+    figure = compared.ways.get(compared.best or "")
+    shares = figure.shares if figure else {}
+    order = [compared.target, *compared.peers]
+    return "/".join(f"{100 * shares[spec]:.0f}" for spec in order if spec in shares)
+
+
+def factor_words(factor: float) -> str:
+    """Two decimals, since 1.85 and 1.95 times are told apart here: ``1.92``."""
+    return f"{factor:.2f}" if factor < 9.995 else f"{factor:.1f}"
+
+
+def percent_words(share: float) -> str:
+    """``-1.5``, ``10``: per cent, with a decimal below ten; never a zero with a sign."""
+    return f"{100 * share:.{0 if abs(share) >= 0.0995 else 1}f}".replace("-0.0", "0.0")
