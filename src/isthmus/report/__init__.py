@@ -87,6 +87,11 @@ def write(document: "Document", format_name: str, out: IO[Any]) -> None:
         chosen.renderer().write(document, out)
     except (IsthmusError, OSError, MemoryError):
         raise
+    except ModuleNotFoundError as error:
+        raise ReportFailed(
+            f"the {format_name} report cannot be made without the package {error.name}, which is not installed: "
+            "pip install isthmus brings it; what was measured is kept"
+        ) from error
     except Exception as error:
         raise ReportFailed(
             f"the {format_name} report cannot be made: {type(error).__name__}: {error}; what was measured is kept, and "

@@ -163,6 +163,15 @@ def test_a_renderer_that_fails_is_named_and_leaves_no_half_a_file(
     assert not path.exists()
 
 
+def test_a_package_that_is_not_installed_is_named(
+    install: Install, documents: dict[str, Document], tmp_path: Path
+) -> None:
+    failing = '"""Needs what is not there."""\n\n\ndef write(document, out):\n    import absent_here\n'
+    install("lacking", failing, Format("lacking", (".lacking",)))
+    with pytest.raises(ReportFailed, match="without the package absent_here, which is not installed: pip install"):
+        save_report(documents["runs"], "lacking", tmp_path / "report.lacking")
+
+
 def test_a_renderer_that_fails_leaves_an_older_report_alone(
     install: Install, fleet_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
