@@ -1,7 +1,8 @@
 // A program with page-locked memory and copies that nobody waits for, in all that a driver allows it. What it prints is
 // to be the same with and without the library that divides these copies over several links.
 //
-// several_links REACH SCENARIO: REACH is how it gets at the driver (driver.hpp); `main` names the scenarios.
+// several_links REACH SCENARIO [second]: on the second device, where that is said. REACH is how it gets at the driver
+// (driver.hpp); `main` names the scenarios.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -298,6 +299,38 @@ void on_both() {
     there_too.reset();
 }
 
+// Copies of the second device go on while the first one's, both ways, are held.
+void goes_on_beside() {
+    Context first = context_of(0), second = context_of(1);
+    Pinned from(1), to(2), other_from(3), other_to(4);
+    auto there_too = std::make_unique<Block>(size);
+    driver->cuCtxSetCurrent(first);
+    Block block(size);
+    Stream stream = stream_of(1), other = stream_of(1);
+    {
+        Hold hold(stream), hold_other(other);
+        there(block.address, from, stream);
+        back(to, block.address, stream);
+        back(to, block.address, other);
+        driver->cuCtxSetCurrent(second);
+        for (int i = 0; i < 3; ++i) {
+            fill(other_from.data(), size, i);
+            say("beside", driver->cuMemcpyHtoD(there_too->address, other_from.data(), size));
+            say("beside", driver->cuMemcpyDtoH(other_to.data(), there_too->address, size));
+            expect(same(other_from, other_to));
+        }
+        driver->cuCtxSetCurrent(first);
+        hold.release();
+        synchronize(stream);
+        hold_other.release();
+        synchronize(other);
+    }
+    expect(same(from, to));
+    driver->cuCtxSetCurrent(second);
+    there_too.reset();
+    driver->cuCtxSetCurrent(first);
+}
+
 // All that a context had goes, its copies that are under way among it; what is opened anew works. The other device's
 // context, over which copies went, likewise.
 void resets() {
@@ -336,9 +369,9 @@ int main(int count, char** words) {
     driver = &functions;
     if (driver->cuInit(0) != success) return 77;
     const std::map<std::string, std::function<void()>> scenarios{
-        {"order", keeps_order}, {"back", gives_back},        {"anew", follows_nobody}, {"graphs", records_graphs},
-        {"many", queues_many},  {"registered", registers},   {"threads", on_threads},  {"both", on_both},
-        {"reset", resets},      {"exit", ends_in_the_middle}};
+        {"order", keeps_order}, {"back", gives_back},       {"anew", follows_nobody},    {"graphs", records_graphs},
+        {"many", queues_many},  {"registered", registers},  {"threads", on_threads},     {"both", on_both},
+        {"reset", resets},      {"beside", goes_on_beside}, {"exit", ends_in_the_middle}};
     const bool is_on_second = count > 3;
     context_of(is_on_second ? 1 : 0);
     scenarios.at(words[2])();

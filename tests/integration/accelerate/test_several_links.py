@@ -32,7 +32,7 @@ def as_the_driver(words: list[str | Path], driver: Path, folder: Path, **more: s
     return read_counts(folder)
 
 
-SCENARIOS = ("order", "back", "anew", "graphs", "many", "registered", "threads", "both", "reset", "exit")
+SCENARIOS = ("order", "back", "anew", "graphs", "many", "registered", "threads", "both", "beside", "reset", "exit")
 
 
 @pytest.mark.parametrize("reach", ["dlsym", "thread"])
