@@ -89,7 +89,12 @@ void Ways::prepare() {
     if (is_prepared_) return;
     is_prepared_ = true;
     for (const Neighbours::Found& found : neighbours_->found()) {
-        Way way{found.name, found.device, nullptr, default_from_bytes, own_seconds_per_byte_, found.why_not};
+        Way way;
+        way.name = found.name;
+        way.device = found.device;
+        way.from_bytes = default_from_bytes;
+        way.seconds_per_byte = own_seconds_per_byte_;
+        way.why_not = found.why_not;
         if (found.device != nullptr) {
             way.seconds_per_byte *= slowness(*own_, *found.device);
             for (const WayRule& rule : rules_) {
