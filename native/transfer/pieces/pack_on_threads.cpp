@@ -217,13 +217,12 @@ Status PackOnThreads::receive_from_relays() {
 }
 
 Status PackOnThreads::give_up(Relay& relay, const Status& why) {
-    ways_->lose(relay, why);
-    while (relay.under_way() != 0) {
-        const std::size_t chunk = relay.take_back();
+    Status status;
+    ways_->lose(relay, why, [&](std::size_t chunk) {
         on_relay(chunk) = {};
-        ISTHMUS_TRY(send_by_own_link(chunk));
-    }
-    return {};
+        if (status.ok()) status = send_by_own_link(chunk);
+    });
+    return status;
 }
 
 Result<bool> PackOnThreads::receive() {

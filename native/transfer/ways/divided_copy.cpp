@@ -88,9 +88,7 @@ class DividedCopy {
     }
 
     void give_up(Relay& relay, const Status& why) {
-        (void)relay.drain();
-        ways_.lose(relay, why);
-        while (relay.under_way() != 0) returned_.push_back(relay.take_back());
+        ways_.lose(relay, why, [this](std::size_t chunk) { returned_.push_back(chunk); });
     }
 
     Status hand_out(bool& sent) {

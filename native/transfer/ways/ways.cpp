@@ -213,7 +213,6 @@ Ways::Shares Ways::shares(std::size_t bytes) {
     prepare();
     double rate = 1 / own_seconds_per_byte_;
     const double own_rate = rate;
-    std::string why;
     for (const Way& way : ways_) {
         std::string not_used = way.why_not;
         if (not_used.empty() && bytes < way.from_bytes) {

@@ -73,6 +73,13 @@ class Ways {
         // Takes a relay that has failed out of this copy and all later ones. Precondition: it is at work no more, or
         // what the caller's stream is given from now on comes after it.
         void lose(Relay& relay, const Status& why);
+        // The same when it is at work no more, which is waited for; its chunks that have not arrived are to be redone.
+        template <typename Redo>
+        void lose(Relay& relay, const Status& why, const Redo& redo) {
+            (void)relay.drain();
+            lose(relay, why);
+            while (relay.under_way() != 0) redo(relay.take_back());
+        }
         // How many of so many bytes go by each relay, in their order, where nobody hands out chunks.
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
