@@ -21,7 +21,7 @@ MIB = 1 << 20
 said = {}
 with isthmus.Session("cuda:0", paths=sys.argv[2] if len(sys.argv) > 2 else None) as session:
     for kind in ("pinned", "pageable"):
-        size = int(sys.argv[3]) if len(sys.argv) > 3 else 40 * MIB + 3
+        size = int(sys.argv[3]) if len(sys.argv) > 3 else 20 * MIB + 3
         host, back = (
             isthmus.pinned_empty(size, "u1", session=session) if kind == "pinned" else np.zeros(size, "u1")
             for _ in range(2)
@@ -69,7 +69,7 @@ def copied(compiled: Callable[..., Path]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("how", ["waits", "async"])
-@pytest.mark.parametrize("failing", ["cuMemcpyPeerAsync@1", "cuMemcpyPeerAsync@2", "cuMemcpyPeerAsync@5"])
+@pytest.mark.parametrize("failing", ["cuMemcpyPeerAsync@1", "cuMemcpyPeerAsync@4"])
 def test_what_a_neighbour_that_fails_has_not_brought_goes_by_the_own_link(
     copied: Callable[..., Any], how: str, failing: str
 ) -> None:
@@ -81,7 +81,7 @@ def test_what_a_neighbour_that_fails_has_not_brought_goes_by_the_own_link(
     )
 
 
-@pytest.mark.parametrize("question", [1, 2, 3, 5, 8, 13, 21])
+@pytest.mark.parametrize("question", [1, 2, 5, 13])
 def test_an_answer_that_fails_leaves_no_wrong_byte(copied: Callable[..., Any], question: int) -> None:
     """Of the neighbour's, the copy goes on by the own link; of the device's own, it fails, and the next ones do not."""
     said = copied("waits", "all", FAKE_CUDA_FAIL=f"cuEventQuery@{question}")
@@ -99,7 +99,7 @@ def test_devices_that_do_not_reach_each_other_leave_it_to_the_own_link(copied: C
 
 @pytest.mark.parametrize(
     ("variable", "expected"),
-    [("all", "cuda:1 (50%)"), ("cuda:1", "cuda:1 (50%)"), ("cuda:0,opencl:3,cuda:1", "cuda:1 (50%)"), ("own", "")],
+    [("all", "cuda:1 (50%)"), ("cuda:0,opencl:3,cuda:1", "cuda:1 (50%)"), ("own", "")],
 )
 def test_the_environment_says_whose_links(copied: Callable[..., Any], variable: str, expected: str) -> None:
     said = copied("waits", ISTHMUS_PATHS=variable)
