@@ -13,11 +13,11 @@ def sweep(linked: Callable[[str], Path]) -> Path:
     return linked("allocation_sweep.cpp")
 
 
-# What opening a session allocates is mostly the names of files: every few points are enough. Under the
-# address sanitizer a few of all others are.
+# What opening a session allocates is mostly the names of files: every few points are enough. Of all others every third
+# is, and under the address sanitizer every twelfth; ``allocation_sweep DEVICE copies once 1`` takes them all.
 @pytest.mark.thorough
 @pytest.mark.parametrize("lasting", ["once", "sticky"])
-@pytest.mark.parametrize(("phase", "least", "stride"), [("open", 500, 41), ("copies", 300, 1)])
+@pytest.mark.parametrize(("phase", "least", "stride"), [("open", 500, 41), ("copies", 300, 3)])
 @pytest.mark.parametrize("device", ["host", "cuda:0"])
 def test_none_costs_a_process_or_a_byte(
     sweep: Path,
@@ -32,7 +32,7 @@ def test_none_costs_a_process_or_a_byte(
     if device != "host":
         monkeypatch.setenv("LD_LIBRARY_PATH", str(compiled("fake_cuda.cpp").parent))
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
-        stride *= 11
+        stride *= 4
     done = subprocess.run([sweep, device, phase, lasting, str(stride)], capture_output=True, text=True, check=False)
     *bad, last = done.stdout.splitlines()
     assert bad == [], f"{last}: {done.stderr[-2000:]}"
