@@ -98,8 +98,7 @@ def test_devices_that_do_not_reach_each_other_leave_it_to_the_own_link(copied: C
 
 
 @pytest.mark.parametrize(
-    ("variable", "expected"),
-    [("all", "cuda:1 (50%)"), ("cuda:0,opencl:3,cuda:1", "cuda:1 (50%)"), ("own", "")],
+    ("variable", "expected"), [("all", "cuda:1 (50%)"), ("cuda:0,opencl:3,cuda:1", "cuda:1 (50%)"), ("own", "")]
 )
 def test_the_environment_says_whose_links(copied: Callable[..., Any], variable: str, expected: str) -> None:
     said = copied("waits", ISTHMUS_PATHS=variable)
