@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -125,42 +124,14 @@ Outcome SessionImpl::in_parts(const Region& destination, const Region& source, C
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
     StreamPool::Loan& loan = borrowed.value();
-    const std::size_t bytes = source.bytes;
     if (cut == Cut::ways) {
-        const std::size_t chunk_bytes = Ways::chunk_bytes(bytes, true);
+        const std::size_t chunk_bytes = Ways::chunk_bytes(source.bytes, true);
         Ways& ways = this->ways(is_on_device(destination.allocation->kind()));
-        if (auto use = ways.use(bytes, chunk_bytes, nullptr)) {
-            return copy_divided(*device_, loan, *use, chunk_bytes, destination, source);
+        if (auto use = ways.use(source.bytes, chunk_bytes, nullptr)) {
+            return copy_divided(*device_, loan, &*use, chunk_bytes, destination, source);
         }
     }
-    const std::size_t parts = (bytes + part_bytes - 1) / part_bytes;
-    std::size_t passed = 0;
-    Status status;
-    for (std::size_t sent = 0; status.ok() && sent < parts;) {
-        if (sent - passed == StreamPool::depth) {
-            auto has_passed = device_->has_passed(loan.event(passed));
-            if (!has_passed.ok()) {
-                status = has_passed.take_status();
-            } else if (has_passed.value()) {
-                ++passed;
-            } else {
-                std::this_thread::yield();
-            }
-            continue;
-        }
-        const std::size_t begin = sent * part_bytes;
-        const std::size_t length = std::min(part_bytes, bytes - begin);
-        // Parts that are under way are waited for, whatever this one throws.
-        status = caught([&] {
-            return device_->copy(loan.stream(), {destination.allocation, destination.offset + begin, length},
-                                 {source.allocation, source.offset + begin, length});
-        });
-        if (status.ok()) status = device_->record(loan.event(sent), loan.stream());
-        if (status.ok()) ++sent;
-    }
-    Outcome outcome = ended(std::move(status), loan.stream().synchronize(), bytes);
-    if (!outcome.status.ok()) outcome.bytes_completed = passed * part_bytes;
-    return outcome;
+    return copy_divided(*device_, loan, nullptr, part_bytes, destination, source);
 }
 
 Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {

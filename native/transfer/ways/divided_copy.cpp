@@ -1,8 +1,9 @@
-// A copy between page-locked memory and the device that is divided over several ways while it runs.
+// A copy between memory that devices reach and the device in chunks, which are divided over several ways while it runs.
 #include "transfer/ways/divided_copy.hpp"
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@ namespace {
 
 class DividedCopy {
   public:
-    DividedCopy(Device& own, StreamPool::Loan& loan, Ways::Use& ways, std::size_t chunk_bytes,
+    DividedCopy(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,
                 const Region& destination, const Region& source)
         : own_(own),
           loan_(loan),
@@ -26,7 +27,7 @@ class DividedCopy {
           source_(source),
           chunks_((source.bytes + chunk_bytes - 1) / chunk_bytes),
           has_arrived_(chunks_) {
-        returned_.reserve(ways.relays().size() * Relay::most_slots);
+        returned_.reserve(relays().size() * Relay::most_slots);
     }
 
     Outcome run() {
@@ -39,7 +40,7 @@ class DividedCopy {
             if (!sent && arrived_ == before) std::this_thread::yield();
         }
         if (!status.ok()) {
-            for (Relay* const relay : ways_.relays()) (void)relay->drain();
+            for (Relay* const relay : relays()) (void)relay->drain();
         }
         Outcome outcome = ended(std::move(status), loan_.stream().synchronize(), source_.bytes);
         if (!outcome.status.ok()) outcome.bytes_completed = first_bytes();
@@ -49,6 +50,9 @@ class DividedCopy {
   private:
     static constexpr std::size_t depth = StreamPool::depth;
 
+    std::span<Relay* const> relays() const {
+        return ways_ != nullptr ? std::span<Relay* const>(ways_->relays()) : std::span<Relay* const>();
+    }
     bool has_work() const { return next_ < chunks_ || !returned_.empty(); }
     std::size_t own_under_way() const { return own_sent_ - own_arrived_; }
     Region part(const Region& whole, std::size_t chunk) const {
@@ -72,8 +76,8 @@ class DividedCopy {
             note(own_chunks_[own_arrived_++ % depth]);
         }
         // Those that fail leave the list.
-        for (std::size_t i = ways_.relays().size(); i-- > 0;) {
-            Relay& relay = *ways_.relays()[i];
+        for (std::size_t i = relays().size(); i-- > 0;) {
+            Relay& relay = *relays()[i];
             while (relay.under_way() != 0) {
                 auto received = relay.receive(Relay::most_times_alone);
                 if (!received.ok()) {
@@ -88,14 +92,14 @@ class DividedCopy {
     }
 
     void give_up(Relay& relay, const Status& why) {
-        ways_.lose(relay, why, [this](std::size_t chunk) { returned_.push_back(chunk); });
+        ways_->lose(relay, why, [this](std::size_t chunk) { returned_.push_back(chunk); });
     }
 
     Status hand_out(bool& sent) {
         // What a relay lost comes first, and by the own link.
-        if (returned_.empty()) {
+        if (returned_.empty() && ways_ != nullptr) {
             const std::size_t left = source_.bytes - next_ * chunk_bytes_;
-            if (Relay* const relay = ways_.taker(chunk_bytes_, left, own_under_way() * chunk_bytes_)) {
+            if (Relay* const relay = ways_->taker(chunk_bytes_, left, own_under_way() * chunk_bytes_)) {
                 const std::size_t chunk = next_++;
                 Status status =
                     caught([&] { return relay->send(chunk, part(destination_, chunk), part(source_, chunk)); });
@@ -115,14 +119,14 @@ class DividedCopy {
         } else {
             returned_.pop_back();
         }
-        ways_.own_took(from.bytes);
+        if (ways_ != nullptr) ways_->own_took(from.bytes);
         sent = true;
         return {};
     }
 
     Device& own_;
     StreamPool::Loan& loan_;
-    Ways::Use& ways_;
+    Ways::Use* const ways_;
     const std::size_t chunk_bytes_;
     const Region destination_, source_;
     const std::size_t chunks_;
@@ -135,7 +139,7 @@ class DividedCopy {
 
 }  // namespace
 
-Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use& ways, std::size_t chunk_bytes,
+Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,
                      const Region& destination, const Region& source) {
     return DividedCopy(own, loan, ways, chunk_bytes, destination, source).run();
 }
