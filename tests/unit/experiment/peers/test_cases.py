@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations
 
 import pytest
 
 from isthmus import _native
-from isthmus.errors import DeviceAbsent
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
-from isthmus.experiment.engine.rounds import Clock, run_rounds
-from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.peers import cases as peers
 from isthmus.experiment.peers import links
 from isthmus.experiment.peers.points import METHODS, Point, points
 from isthmus.machine import devices
-from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, KIB, MIB, Case, Device
 
-FOREVER = Clock(float("inf"), float("inf"))
 PLENTY = 8 * GIB
 PORTS = {"0000:01:00.0": "0000:00:01.0", "0000:02:00.0": "0000:00:01.0", "0000:03:00.0": "0000:00:02.0"}
 
 Machine = Callable[..., list[Case]]
 
 
-def ended(planned: Planned) -> list[Case]:
-    found = list(planned.skipped)
-    for batch in planned.batches:
-        prepared = batch.prepare()
-        assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
-        found += [case for cases in prepared.ended for case in cases]
-        rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-        run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
-    return found
-
-
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def measured(
+    monkeypatch: pytest.MonkeyPatch,
+    ended: Callable[[Planned], list[Case]],
+    first_of_cards: Callable[..., _native.Device],
+) -> Machine:
     """All cases of a machine whose cards are these models of the host backend, of which the run is on the first."""
 
     def measure(
@@ -54,20 +42,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
             Device(backend="cuda", index=index, name="GPU", pci_address=f"0000:{index + 1:02}:00.0")
             for index in range(len(models))
         ]
-        cards = [None if model == "lost" else open_device(model).native for model in models]
-
-        def open_native(_: str, index: int) -> _native.Device:
-            card = cards[index]
-            if card is None:
-                raise DeviceAbsent("it has fallen off the bus")
-            return card
-
-        monkeypatch.setattr(devices, "open_native", open_native)
         monkeypatch.setattr(peers, "probe", lambda: [])
         monkeypatch.setattr(peers, "neighbours", lambda *_: names)
         monkeypatch.setattr(links, "pci_root_port", PORTS.get)
-        assert cards[0] is not None, "the run's own device is there"
-        first = OpenDevice(cards[0], names[0])
+        first = OpenDevice(first_of_cards(*models), names[0])
         return ended(peers.plan(first, Options(mode=mode, sizes=sizes, together=together), memory_bytes))
 
     return measure

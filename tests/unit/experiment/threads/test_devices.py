@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 
 import pytest
 
 from isthmus import _native
-from isthmus.errors import DeviceAbsent
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.rounds import Clock, run_rounds
-from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.threads.cases import DIRECTIONS
 from isthmus.experiment.threads.devices import plan_devices
-from isthmus.machine import devices
-from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, KIB, Case, Device
 
-FOREVER = Clock(float("inf"), float("inf"))
 POINTS = [TransferPoint("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
 PLENTY = 8 * GIB
 
@@ -27,31 +22,13 @@ Machine = Callable[..., list[Case]]
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def measured(ended: Callable[[Planned], list[Case]], first_of_cards: Callable[..., _native.Device]) -> Machine:
     """All cases of a machine whose cards are these models of the host backend, of which the run is on the first."""
 
     def measure(*models: str, points: Sequence[TransferPoint] = POINTS, memory_bytes: int = PLENTY) -> list[Case]:
         descriptions = [Device(backend="cuda", index=index, name="GPU") for index in range(len(models))]
-        cards = [None if model == "lost" else open_device(model).native for model in models]
-
-        def open_native(_: str, index: int) -> _native.Device:
-            card = cards[index]
-            if card is None:
-                raise DeviceAbsent("it has fallen off the bus")
-            return card
-
-        monkeypatch.setattr(devices, "open_native", open_native)
-        assert cards[0] is not None, "the run's own device is there"
-        first = OpenDevice(cards[0], descriptions[0])
-        planned = plan_devices(first, descriptions, points, Options(), memory_bytes)
-        found = list(planned.skipped)
-        for batch in planned.batches:
-            prepared = batch.prepare()
-            assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
-            found += [case for cases in prepared.ended for case in cases]
-            rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-            run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
-        return found
+        first = OpenDevice(first_of_cards(*models), descriptions[0])
+        return ended(plan_devices(first, descriptions, points, Options(), memory_bytes))
 
     return measure
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Collection
 
 import pytest
 
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.rounds import Clock, run_rounds
-from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.threads import nodes as threads_nodes
 from isthmus.experiment.threads.nodes import plan_nodes
 from isthmus.machine import binding
@@ -19,7 +17,6 @@ from isthmus.machine.binding import NodeBinding
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, Case, NumaNode
 
-FOREVER = Clock(float("inf"), float("inf"))
 POINTS = [TransferPoint("pinned", "h2d", 64 * KIB), TransferPoint("pinned", "d2h", 64 * KIB)]
 HERE = os.sched_getaffinity(0)
 
@@ -27,7 +24,7 @@ Machine = Callable[..., list[Case]]
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Case]]) -> Machine:
     """All cases of a machine with these processors on its nodes; threads run on the real node all the same."""
 
     def measure(cpus: dict[int, set[int]], memory_bytes: int = GIB, spec: str = "host") -> list[Case]:
@@ -40,15 +37,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
         monkeypatch.setattr(threads_nodes, "binding_to", binding_to)
         device = open_device(spec)
         nodes = [NumaNode(id=node, cpus="some" if of_node else "") for node, of_node in cpus.items()]
-        planned = plan_nodes(device, [device.description], nodes, POINTS, Options(), memory_bytes)
-        found = list(planned.skipped)
-        for batch in planned.batches:
-            prepared = batch.prepare()
-            assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
-            found += [case for cases in prepared.ended for case in cases]
-            rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-            run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
-        return found
+        return ended(plan_nodes(device, [device.description], nodes, POINTS, Options(), memory_bytes))
 
     return measure
 

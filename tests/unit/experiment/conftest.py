@@ -1,0 +1,55 @@
+"""What tests of experiments share: plans that are measured to the end, and devices in the place of cards."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from isthmus import _native
+from isthmus.errors import DeviceAbsent
+from isthmus.experiment.engine.batch import Planned
+from isthmus.experiment.engine.rounds import Clock, run_rounds
+from isthmus.experiment.engine.sampling import Rules
+from isthmus.machine import devices
+from isthmus.machine.devices import open_device
+from isthmus.record import Case
+
+
+@pytest.fixture
+def ended() -> Callable[[Planned], list[Case]]:
+    """All cases of a plan: those that were skipped, and the others, measured with two samples each."""
+
+    def ended(planned: Planned) -> list[Case]:
+        found = list(planned.skipped)
+        for batch in planned.batches:
+            prepared = batch.prepare()
+            assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
+            found += [case for cases in prepared.ended for case in cases]
+            rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
+            forever = Clock(float("inf"), float("inf"))
+            run_rounds(prepared.subjects, rules, forever, found.extend, random.Random(1))
+        return found
+
+    return ended
+
+
+@pytest.fixture
+def first_of_cards(monkeypatch: pytest.MonkeyPatch) -> Callable[..., _native.Device]:
+    """Has models of the host backend opened in place of cards, and gives the first; ``lost`` is one that is gone."""
+
+    def first_of_cards(*models: str) -> _native.Device:
+        cards = [None if model == "lost" else open_device(model).native for model in models]
+
+        def open_native(_: str, index: int) -> _native.Device:
+            card = cards[index]
+            if card is None:
+                raise DeviceAbsent("it has fallen off the bus")
+            return card
+
+        monkeypatch.setattr(devices, "open_native", open_native)
+        assert cards[0] is not None, "the run's own device is there"
+        return cards[0]
+
+    return first_of_cards
