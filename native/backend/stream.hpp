@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/status.hpp"
@@ -20,6 +21,9 @@ class Stream {
     virtual Status check_usable() const { return {}; }
     // What Device::borrow_stream takes: CUstream, cl_command_queue.
     virtual std::uintptr_t handle() const = 0;
+    // Tells it from all other streams of the process, also from one that had its handle before it. Nothing where the
+    // driver does not say, or where each thread means another stream by it.
+    virtual std::optional<std::uint64_t> identity() const { return std::nullopt; }
 };
 
 // How what was enqueued went: also after a failure what came before it may be under way, and is waited for.

@@ -223,6 +223,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
     X(cuStreamQuery, "cuStreamQuery", "CUDA 2.0", (Stream))                                                            \
     X(cuStreamGetCtx, "cuStreamGetCtx", "CUDA 9.2", (Stream, Context*))                                                \
+    X(cuStreamGetId, "cuStreamGetId", "CUDA 12.0", (Stream, unsigned long long*))                                      \
     X(cuStreamWaitEvent, "cuStreamWaitEvent", "CUDA 3.2", (Stream, Event, unsigned))                                   \
     X(cuStreamWaitValue32, "cuStreamWaitValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))    \
     X(cuStreamWriteValue32, "cuStreamWriteValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))  \

@@ -1,7 +1,9 @@
 // Streams and events of the CUDA backend.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backend/cuda/memory.hpp"
@@ -9,6 +11,9 @@
 #include "kernels/kernels.hpp"
 
 namespace isthmus::cuda {
+
+// The default stream of whichever thread uses it.
+constexpr std::uintptr_t thread_default_stream = 2;
 
 class CudaStream final : public isthmus::Stream {
   public:
@@ -24,6 +29,13 @@ class CudaStream final : public isthmus::Stream {
     Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
     Status check_usable() const override;
     std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(stream_); }
+    std::optional<std::uint64_t> identity() const override {
+        const Api& cu = context_->api();
+        unsigned long long id = 0;
+        const bool is_of_thread = handle() == thread_default_stream;
+        if (is_of_thread || !cu.call(cu.cuStreamGetId, stream_, &id).ok()) return std::nullopt;
+        return id;
+    }
     cuda::Stream get() const { return stream_; }
     // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
     Result<Region> result() {

@@ -16,15 +16,16 @@ class Pace {
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was under way then.
     // `most_times` as long as alone is others' doing.
     void arrived(std::size_t bytes, double seconds, bool was_idle, double most_times) {
-        const double latency = was_idle ? idle_latency_seconds : 0;
-        const double each = std::max(seconds - latency, 0.0) / static_cast<double>(bytes);
+        double each = seconds / static_cast<double>(bytes);
+        // What a lone chunk takes beside its bytes differs from machine to machine: it says that a link is slow, never
+        // that it is fast.
+        if (was_idle) each = std::max(alone_, each - idle_latency_seconds / static_cast<double>(bytes));
+        learn(bytes, seconds, was_idle);
         if (is_shared()) {
             tried(each <= most_times * alone_);
             return;
         }
         mean_ += (std::min(each, most_counted * alone_) - mean_) / averaged;
-        // Links are not all as fast as thought.
-        alone_ = std::min(alone_, mean_);
         if (mean_ > most_times * alone_) {
             pause_ = first_pause;
             passed_ = 0;
@@ -43,6 +44,20 @@ class Pace {
     static constexpr double idle_latency_seconds = 40e-6;
 
   private:
+    // Links are not all as fast as thought. That a chunk was seen late makes the next one look quick, so that it takes
+    // many bytes in a row, with nothing between them, to say so.
+    void learn(std::size_t bytes, double seconds, bool was_idle) {
+        if (was_idle && bytes < learned_from_bytes) return forget_row();
+        row_bytes_ += bytes;
+        row_seconds_ += seconds;
+        if (row_bytes_ < learned_from_bytes) return;
+        alone_ = std::min(alone_, row_seconds_ / static_cast<double>(row_bytes_));
+        forget_row();
+    }
+    void forget_row() {
+        row_bytes_ = 0;
+        row_seconds_ = 0;
+    }
     // After a late one it is tried four times as seldom, and twice as often after one that was not: several of these
     // in a row, at moments that are far apart, are hardly chance.
     void tried(bool went_well) {
@@ -53,8 +68,11 @@ class Pace {
 
     static constexpr double averaged = 16, most_counted = 16;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
+    static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
     double alone_, mean_;
+    std::size_t row_bytes_ = 0;
+    double row_seconds_ = 0;
     std::size_t pause_ = 0, passed_ = 0;
 };
 

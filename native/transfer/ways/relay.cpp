@@ -12,7 +12,6 @@
 namespace isthmus {
 namespace {
 
-constexpr std::uintptr_t thread_default_stream = 2;
 // A stream's queue takes about a thousand commands, of which a chunk is three on each of two streams; those of a copy
 // that was begun before nothing was under way are counted with it.
 constexpr std::size_t most_queued_chunks = 300;
@@ -106,8 +105,7 @@ bool Relay::is_free_for(Stream* stream, std::size_t chunks) {
         queued_chunks_ = 0;
         return ended.ok();
     }
-    // The default stream of a thread is another one in the next thread.
-    const bool follows = stream != nullptr && stream->handle() == stream_ && stream_ != thread_default_stream;
+    const bool follows = stream != nullptr && stream_ && stream->identity() == stream_;
     return follows && queued_chunks_ + chunks <= most_queued_chunks;
 }
 
@@ -123,7 +121,7 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
     {
         Binding binding(*neighbour_);
         ISTHMUS_TRY(binding.status());
-        // The stream may be another one by the same handle, and the slots in use.
+        // What came before may still use the slots.
         if (bytes_ != 0) ISTHMUS_TRY(neighbour_->wait(*in_, *ended_));
         ISTHMUS_TRY(neighbour_->wait(*in_, reached));
         ISTHMUS_TRY(neighbour_->wait(*out_, reached));
@@ -145,7 +143,7 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
     }
     bytes_ = source.bytes;
     carried_ += bytes_;
-    stream_ = stream.handle();
+    stream_ = stream.identity();
     is_timed_ = false;
     return {};
 }

@@ -88,7 +88,7 @@ class Relay {
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
     std::unique_ptr<Event> begun_, ended_;  // around what enqueue() was given last
-    std::uintptr_t stream_ = 0;             // in whose order that is
+    std::optional<std::uint64_t> stream_;   // in whose order that is, where it can be told
     std::size_t bytes_ = 0;                 // of that; 0 before
     std::size_t queued_chunks_ = 0;         // since nothing was under way
     bool is_timed_ = true;                  // its time was taken

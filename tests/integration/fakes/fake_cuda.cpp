@@ -184,7 +184,7 @@ int copy_and_wait(const char* function, void* to, const void* from, std::size_t 
 int create_stream(void** stream, unsigned flags) {
     fake::start_device();
     const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
-    return *stream = is_null ? nullptr : fake::streams.create(current, (flags & 1) == 0), success;
+    return *stream = is_null ? nullptr : fake::streams.create(current, (flags & 1) == 0)->handle, success;
 }
 
 int devices() {
@@ -377,6 +377,12 @@ int cuStreamGetCtx(void* handle, void** context) {
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     return *context = stream->context, success;
+}
+int cuStreamGetId(void* handle, unsigned long long* id) {
+    ENTER_CONTEXT();
+    const fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    return *id = stream->id, success;
 }
 int cuStreamSynchronize(void* handle) {
     fake::Stream* stream = nullptr;

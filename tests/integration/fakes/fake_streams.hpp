@@ -47,6 +47,8 @@ struct Stream {
     std::deque<Command> queue = {};
     Recorded* recorded = nullptr;  // null while it records nothing
     bool captured_everywhere = false;
+    void* handle = nullptr;
+    unsigned long long id = 0;
 
     // Whether anything ran.
     bool advance() {
@@ -64,7 +66,13 @@ class Streams {
     // All functions: with `world` held.
     Stream* create(void* context, bool is_blocking = false) {
         all_.push_back(std::make_unique<Stream>(Stream{context, is_blocking}));
-        return all_.back().get();
+        Stream& made = *all_.back();
+        made.id = ++last_id_;
+        // As the driver does, the one that was given back last, whether or not its stream has ended.
+        if (free_handles_.empty()) free_handles_.push_back(new char);
+        made.handle = free_handles_.back();
+        free_handles_.pop_back();
+        return &made;
     }
     // A null stream and one for each thread come to be when they are first used. Null for a handle that no stream has.
     Stream* find(void* handle, void* context) {
@@ -76,7 +84,7 @@ class Streams {
             return special;
         }
         const auto found = std::find_if(all_.begin(), all_.end(), [handle](const auto& stream) {
-            return stream.get() == handle && !stream->destroyed;
+            return stream->handle == handle && !stream->destroyed;
         });
         return found == all_.end() ? nullptr : found->get();
     }
@@ -109,6 +117,7 @@ class Streams {
     }
     void destroy(Stream& stream) {
         stream.destroyed = true;
+        free_handles_.push_back(stream.handle);
         ++waiting_;  // to be looked at
         advance();
     }
@@ -116,6 +125,8 @@ class Streams {
   private:
     std::vector<std::unique_ptr<Stream>> all_;
     std::map<std::pair<void*, std::thread::id>, Stream*> special_;
+    std::vector<void*> free_handles_;
+    unsigned long long last_id_ = 0;
     std::size_t waiting_ = 0;
 };
 

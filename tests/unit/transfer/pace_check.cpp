@@ -79,6 +79,31 @@ void a_link_may_be_faster_than_thought() {
     expect(pace.is_shared(), "and what is slow for it is told by that");
 }
 
+// Nothing of this says that the link is faster than it is: chunks alone whose latency is less than thought, some so
+// small that it is most of their time, and ones that look quick since the one before them was seen late.
+void what_looks_fast_teaches_nothing() {
+    for (const std::size_t bytes : {chunk, chunk / 8, chunk / 64}) {
+        Pace pace(alone);
+        for (int i = 0; i < 1000; ++i) pace.arrived(bytes, alone * bytes + 10e-6, true, most_times);
+        pass(pace, 100, 1.02);
+        expect(!pace.is_shared(), "lone chunks do not make its usual rate look slow");
+    }
+    Pace pace(alone);
+    for (int i = 0; i < 1000; ++i) {
+        pace.arrived(chunk, 1.8 * alone * chunk, true, most_times);
+        pass(pace, 1, 0.2);
+    }
+    if (!pace.is_shared()) pass(pace, 100, 1.02);
+    expect(taken(pace, 400, 1) > 200, "nor those behind ones that were seen late");
+}
+
+// A part of a copy that was queued is told as one: it is long enough to learn from.
+void a_long_part_is_learned_from() {
+    Pace pace(alone);
+    for (int i = 0; i < 100; ++i) pace.arrived(64 * chunk, 0.5 * alone * 64 * chunk, true, most_times);
+    expect(pace.bytes_per_second() > 90e9, "a long part teaches");
+}
+
 }  // namespace
 
 int main() {
@@ -86,5 +111,7 @@ int main() {
     a_shared_way_is_left_alone();
     a_way_that_is_free_again_is_used_again();
     a_link_may_be_faster_than_thought();
+    what_looks_fast_teaches_nothing();
+    a_long_part_is_learned_from();
     std::puts("as described");
 }
