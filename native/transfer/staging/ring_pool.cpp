@@ -55,7 +55,7 @@ Status RingPool::get(bool on_device) {
         free_ = {{0, capacity_}};
     }
     if (!on_device || on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*device_, capacity_));
+    ISTHMUS_TRY_ASSIGN(memory, memory_of(*device_, MemoryKind::device, capacity_));
     on_device_ = std::move(memory);
     return {};
 }

@@ -20,7 +20,7 @@ class Device;
 
 // Memory on the device, without a command on any stream, as Device::allocate() has one: others of the same queue may be
 // held at the time.
-Result<std::unique_ptr<Allocation>> memory_on_device(Device& device, std::size_t bytes);
+Result<std::unique_ptr<Allocation>> memory_of(Device& device, MemoryKind kind, std::size_t bytes);
 
 class Staging {
   public:

@@ -107,6 +107,8 @@ class DividedCopy {
                 sent = true;
                 return {};
             }
+            // What the own link does not need at once is for those that are about to take some.
+            if (own_under_way() != 0 && ways_->may_soon_take()) return {};
         }
         if (own_under_way() == depth) return {};
         const std::size_t chunk = returned_.empty() ? next_ : returned_.back();

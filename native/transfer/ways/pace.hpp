@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace isthmus {
@@ -14,7 +15,8 @@ class Pace {
     explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), mean_(seconds_per_byte) {}
 
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was under way then.
-    // `most_times` as long as alone is others' doing.
+    // What takes more than `most_times` as long as alone is others' doing: packing threads take the host's memory from
+    // chunks, so that copies of pageable memory allow for more.
     void arrived(std::size_t bytes, double seconds, bool was_idle, double most_times) {
         double each = seconds / static_cast<double>(bytes);
         // What a lone chunk takes beside its bytes differs from machine to machine: it says that a link is slow, never
@@ -25,8 +27,12 @@ class Pace {
             tried(each <= most_times * alone_);
             return;
         }
-        mean_ += (std::min(each, most_counted * alone_) - mean_) / averaged;
-        if (mean_ > most_times * alone_) {
+        // A part that was queued counts as the chunks that it is made of.
+        const double chunks = std::max(static_cast<double>(bytes) / usual_chunk_bytes, 1.0);
+        const double weight = 1 - std::pow(1 - 1 / averaged, chunks);
+        mean_ += weight * (std::min(each, most_counted * alone_) - mean_);
+        late_ += weight * (std::min(each / alone_, most_counted) / most_times - late_);
+        if (late_ > 1) {
             pause_ = first_pause;
             passed_ = 0;
         }
@@ -35,8 +41,8 @@ class Pace {
     double seconds(std::size_t bytes) const { return std::max(mean_, alone_) * static_cast<double>(bytes); }
     double bytes_per_second() const { return 1 / std::max(mean_, alone_); }
     bool is_shared() const { return pause_ != 0; }
-    // Another way took a chunk.
-    void pass() { passed_ += passed_ < most_pause ? 1 : 0; }
+    // Another way took so many chunks.
+    void pass(std::size_t chunks = 1) { passed_ = std::min(passed_ + chunks, most_pause); }
     // Whether the way may take a chunk, with `under_way` chunks on it.
     bool may_take(std::size_t under_way) const { return !is_shared() || (under_way == 0 && passed_ >= pause_); }
 
@@ -63,14 +69,18 @@ class Pace {
     void tried(bool went_well) {
         passed_ = 0;
         pause_ = went_well ? pause_ / 2 : std::min(4 * pause_, most_pause);
-        if (pause_ == 0) mean_ = alone_;
+        if (pause_ != 0) return;
+        mean_ = alone_;
+        late_ = usually_late;
     }
 
-    static constexpr double averaged = 16, most_counted = 16;
+    static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
+    // Of what is allowed, with nobody else on the link.
+    static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
-    double alone_, mean_;
+    double alone_, mean_, late_ = usually_late;
     std::size_t row_bytes_ = 0;
     double row_seconds_ = 0;
     std::size_t pause_ = 0, passed_ = 0;

@@ -2,9 +2,12 @@
 #include "transfer/ways/relay.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/fork.hpp"
 #include "base/threads.hpp"
 #include "transfer/staging/staging.hpp"
@@ -15,13 +18,50 @@ namespace {
 // A stream's queue takes about a thousand commands, of which a chunk is three on each of two streams; those of a copy
 // that was begun before nothing was under way are counted with it.
 constexpr std::size_t most_queued_chunks = 300;
+// By which a relay is asked, and for how long an answer is worth waiting for.
+constexpr std::size_t asked_bytes = 4096;
+constexpr double answer_seconds = 200e-6;
 
 }  // namespace
 
+// The relays of this process whose work may wait for a caller's stream.
+class Relay::Waiting {
+  public:
+    static Waiting& get() {
+        // Never destroyed: sessions may outlast all else.
+        static Waiting* const made = [] {
+            auto* all = new Waiting;
+            outlast_forks(all->mutex_);
+            return all;
+        }();
+        return *made;
+    }
+    bool add(Relay& relay) {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(relays_, [](Relay* each) { return !each->may_wait(); });
+        const auto is_of_neighbour = [&](const Relay* each) {
+            return each != &relay && each->neighbour_->info().index == relay.neighbour_->info().index;
+        };
+        if (std::ranges::any_of(relays_, is_of_neighbour)) return false;
+        if (std::ranges::find(relays_, &relay) == relays_.end()) relays_.push_back(&relay);
+        relay.is_reserved_ = true;
+        return true;
+    }
+    void remove(Relay& relay) {
+        const std::lock_guard lock(mutex_);
+        std::erase(relays_, &relay);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<Relay*> relays_;
+};
+
 Relay::~Relay() {
     if (memory_ == nullptr) return;
+    Waiting::get().remove(*this);
     // What gives memory back may not wait for what uses it.
-    (void)drain();
+    (void)synchronize();
 }
 
 Status Relay::prepare() {
@@ -42,7 +82,11 @@ Status Relay::prepare() {
         ISTHMUS_TRY_ASSIGN(made, neighbour_->create_event());
         *event = std::move(made);
     }
-    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*neighbour_, memory_bytes));
+    ISTHMUS_TRY_ASSIGN(answer, neighbour_->create_untimed_event());
+    answer_ = std::move(answer);
+    ISTHMUS_TRY_ASSIGN(asked_with, memory_of(*neighbour_, MemoryKind::pinned, asked_bytes));
+    asked_with_ = std::move(asked_with);
+    ISTHMUS_TRY_ASSIGN(memory, memory_of(*neighbour_, MemoryKind::device, memory_bytes + asked_bytes));
     memory_ = std::move(memory);
     return {};
 }
@@ -50,6 +94,31 @@ Status Relay::prepare() {
 void Relay::begin(std::size_t chunk_bytes) {
     slot_bytes_ = chunk_bytes;
     sent_ = arrived_ = 0;
+}
+
+Status Relay::ask() {
+    if (!answers()) return {};
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    Stream& stream = to_device_ ? *in_ : *out_;
+    const Region there{memory_.get(), memory_bytes, asked_bytes};
+    const Region host{asked_with_.get(), 0, asked_bytes};
+    ISTHMUS_TRY(neighbour_->copy(stream, to_device_ ? there : host, to_device_ ? host : there));
+    ISTHMUS_TRY(neighbour_->record(*answer_, stream));
+    asked_at_ = now();
+    return {};
+}
+
+bool Relay::answers() {
+    if (asked_at_) {
+        auto passed = neighbour_->has_passed(*answer_);
+        if (passed.ok() && passed.value()) asked_at_.reset();
+    }
+    return !asked_at_;
+}
+
+bool Relay::may_soon_answer() const {
+    return asked_at_ && seconds_between(*asked_at_, now()) < answer_seconds;
 }
 
 Status Relay::send(std::size_t chunk, const Region& destination, const Region& source) {
@@ -85,6 +154,11 @@ std::size_t Relay::take_back() {
 }
 
 Status Relay::drain() {
+    // Not for what was asked with: that may take as long as it likes.
+    return under_way() != 0 ? synchronize() : Status();
+}
+
+Status Relay::synchronize() {
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
     Status status = in_->synchronize();
@@ -117,6 +191,18 @@ void Relay::take_time() {
     if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true, most_times_alone);
 }
 
+bool Relay::may_wait() {
+    if (is_reserved_) return true;
+    Binding binding(*neighbour_);
+    if (!binding.status().ok()) return false;
+    auto begun = neighbour_->has_passed(*begun_);
+    return begun.ok() && !begun.value();
+}
+
+bool Relay::reserve() {
+    return Waiting::get().add(*this);
+}
+
 Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source) {
     {
         Binding binding(*neighbour_);
@@ -141,6 +227,7 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
         queued_chunks_ += index;
     }
+    is_reserved_ = false;
     bytes_ = source.bytes;
     carried_ += bytes_;
     stream_ = stream.identity();
@@ -154,7 +241,8 @@ Status Relay::join(Device& own, Stream& stream) {
 
 void Relay::leave(Device& own, Stream& stream) {
     // Nothing is waited for where that can be helped: the stream may be held until the caller goes on.
-    if (!caught([&] { return follow_both(own, stream); }).ok()) (void)drain();
+    if (!caught([&] { return follow_both(own, stream); }).ok()) (void)synchronize();
+    is_reserved_ = false;
 }
 
 Status Relay::follow_both(Device& own, Stream& stream) {
@@ -169,6 +257,9 @@ Status Relay::follow_both(Device& own, Stream& stream) {
 }
 
 void Relay::forget() {
+    Waiting::get().remove(*this);
+    keep_for_good(std::move(asked_with_));
+    keep_for_good(std::move(answer_));
     keep_for_good(std::move(memory_));
     keep_for_good(std::move(in_));
     keep_for_good(std::move(out_));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,8 +28,8 @@ class Relay {
     static constexpr double most_times_alone = 1.12;
 
     // Takes nothing of the neighbour until it is first prepared.
-    Relay(std::shared_ptr<Device> neighbour, double seconds_per_byte)
-        : neighbour_(std::move(neighbour)), pace_(seconds_per_byte) {}
+    Relay(std::shared_ptr<Device> neighbour, bool to_device, double seconds_per_byte)
+        : neighbour_(std::move(neighbour)), to_device_(to_device), pace_(seconds_per_byte) {}
     ~Relay();
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
@@ -39,6 +40,12 @@ class Relay {
     Status prepare();
     // For chunks of no more than so many bytes. Precondition: prepared, and nothing is under way.
     void begin(std::size_t chunk_bytes);
+    // Streams of the neighbour that are held may keep all copies between it and the host from beginning, for as long as
+    // they are: whoever waits for its chunks sends none before a few bytes, which are nobody's, have crossed its link.
+    Status ask();
+    bool answers();
+    // It was asked a moment ago.
+    bool may_soon_answer() const;
     bool has_slot() const { return sent_ - arrived_ < most_slots; }
     std::size_t under_way() const { return sent_ - arrived_; }
 
@@ -49,7 +56,7 @@ class Relay {
     Result<std::optional<std::size_t>> receive(double most_times);
     // The oldest chunk under way, which counts as arrived from now on.
     std::size_t take_back();
-    // Returns when nothing uses its memory and that of callers any more, whatever has failed.
+    // Returns when no chunk that was sent is under way, whatever has failed.
     Status drain();
 
     // Whether what enqueue() was given last has ended; or what `stream` is given now begins after it, and the queues
@@ -57,9 +64,12 @@ class Relay {
     bool is_free_for(Stream* stream, std::size_t chunks);
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
     void take_time();
+    // Whether it may be given what waits for a stream. That keeps two of the queues by which a device copies, of which
+    // it may have but four: over one neighbour, one relay of the process at a time. enqueue() or nothing follows.
+    bool reserve();
     // The same of many chunks, after `reached`, which was recorded on a stream of the own device; and makes what that
-    // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream.
-    // The stream may end right afterwards.
+    // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream,
+    // and reserve(). The stream may end right afterwards.
     Status enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source);
     Status join(Device& own, Stream& stream);
     // After enqueue() or join() failed: the same of whatever was enqueued; returns when that has ended if even that
@@ -73,7 +83,10 @@ class Relay {
     void forget();
 
   private:
+    class Waiting;
     Result<bool> has_ended();
+    bool may_wait();
+    Status synchronize();
     Status follow_both(Device& own, Stream& stream);
     struct Sent {
         std::size_t chunk = 0, bytes = 0;
@@ -83,15 +96,19 @@ class Relay {
     Region slot(std::size_t index, std::size_t bytes) const { return {memory_.get(), index * slot_bytes_, bytes}; }
 
     const std::shared_ptr<Device> neighbour_;
+    const bool to_device_;
     Pace pace_;
-    std::unique_ptr<Allocation> memory_;
+    std::unique_ptr<Allocation> memory_, asked_with_;
+    std::unique_ptr<Event> answer_;
+    std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
-    std::unique_ptr<Event> begun_, ended_;  // around what enqueue() was given last
-    std::optional<std::uint64_t> stream_;   // in whose order that is, where it can be told
-    std::size_t bytes_ = 0;                 // of that; 0 before
-    std::size_t queued_chunks_ = 0;         // since nothing was under way
-    bool is_timed_ = true;                  // its time was taken
+    std::unique_ptr<Event> begun_, ended_;   // around what enqueue() was given last
+    std::optional<std::uint64_t> stream_;    // in whose order that is, where it can be told
+    std::size_t bytes_ = 0;                  // of that; 0 before
+    std::size_t queued_chunks_ = 0;          // since nothing was under way
+    bool is_timed_ = true;                   // its time was taken
+    std::atomic<bool> is_reserved_ = false;  // and begun_ not recorded since
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;

@@ -103,7 +103,8 @@ void Ways::prepare() {
                 way.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
                 if (!rule.gains) way.why_not = "it gained nothing when this machine was calibrated";
             }
-            if (way.why_not.empty()) way.relay = std::make_unique<Relay>(found.device, way.seconds_per_byte);
+            if (way.why_not.empty())
+                way.relay = std::make_unique<Relay>(found.device, to_device_, way.seconds_per_byte);
         }
         ways_.push_back(std::move(way));
     }
@@ -123,7 +124,10 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Way& way : ways_) {
         if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream, most_chunks)) continue;
-        if (Status status = way.relay->prepare(); !status.ok()) {
+        Status status = way.relay->prepare();
+        // A copy that is queued is waited for by nobody here.
+        if (status.ok() && stream == nullptr) status = way.relay->ask();
+        if (!status.ok()) {
             way.why_not = status.message();
             way.relay.reset();
             continue;
@@ -158,7 +162,7 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
     Relay* best = nullptr;
     double earliest = end;
     for (Relay* const relay : relays_) {
-        if (!relay->has_slot() || !relay->pace().may_take(relay->under_way())) continue;
+        if (!relay->has_slot() || !relay->pace().may_take(relay->under_way()) || !relay->answers()) continue;
         const double seconds =
             relay->pace().seconds((relay->under_way() + 1) * chunk_bytes) + Pace::idle_latency_seconds;
         if (seconds > earliest) continue;
@@ -166,6 +170,10 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
         best = relay;
     }
     return best;
+}
+
+bool Ways::Use::may_soon_take() const {
+    return std::ranges::any_of(relays_, [](const Relay* relay) { return relay->may_soon_answer(); });
 }
 
 void Ways::Use::own_took(std::size_t bytes) {
@@ -188,7 +196,8 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
         // One shows whether others still use it.
         if (pace.is_shared()) chunks = pace.may_take(0) ? 1 : 0;
         chunks = std::min({chunks, left, most_queued_chunks});
-        if (chunks == 0) pace.pass();
+        if (chunks != 0 && !relay->reserve()) chunks = 0;
+        if (chunks == 0) pace.pass(bytes / chunk_bytes);
         left -= chunks;
         parts.push_back(chunks * chunk_bytes);
     }
@@ -252,8 +261,8 @@ void Ways::trim() {
     const std::lock_guard lock(mutex_);
     if (is_used_) return;
     for (Way& way : ways_) {
-        if (way.relay == nullptr || !way.relay->is_free_for(nullptr, 0)) continue;
-        way.relay = std::make_unique<Relay>(way.device, way.seconds_per_byte);
+        if (way.relay == nullptr || !way.relay->answers() || !way.relay->is_free_for(nullptr, 0)) continue;
+        way.relay = std::make_unique<Relay>(way.device, to_device_, way.seconds_per_byte);
     }
 }
 

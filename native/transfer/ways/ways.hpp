@@ -67,6 +67,8 @@ class Ways {
         // Who takes the next chunk, of the bytes that nobody has taken: null for the own link, on which so many are
         // under way. Whoever would be waited for at the end takes none.
         Relay* taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes);
+        // Whether a relay that takes none yet is about to.
+        bool may_soon_take() const;
         // The own link has taken a chunk, or all that no relay is given of a copy that is divided beforehand.
         void own_took(std::size_t bytes);
         void own_keeps(std::size_t bytes) { own_bytes_ += bytes; }

@@ -38,15 +38,17 @@ bool same(Pinned& one, Pinned& other, std::size_t bytes = size) {
 // Keeps a stream from going on, as a program does that will give it data later.
 class Hold {
   public:
-    explicit Hold(Stream stream) : word_(4096, true) {
+    explicit Hold(Stream stream) : word_(4096, true), stream_(stream) {
         std::memset(word_.data(), 0, 4);
         say("held", driver->cuStreamWaitValue32(stream, at(word_.data()), 1, 0));
     }
     ~Hold() { release(); }
     void release() { *reinterpret_cast<volatile std::uint32_t*>(word_.data()) = 1; }
+    Stream stream() const { return stream_; }
 
   private:
     HostBlock word_;
+    Stream stream_;
 };
 
 Stream stream_of(unsigned flags = 0) {
@@ -299,27 +301,35 @@ void on_both() {
     there_too.reset();
 }
 
-// Copies of the second device go on while the first one's, both ways, are held.
-void goes_on_beside() {
+// Copies of the second device go on while the first one's, both ways, are held, by two streams or more.
+void goes_on_beside(int more) {
     Context first = context_of(0), second = context_of(1);
     Pinned from(1), to(2), other_from(3), other_to(4);
+    Pinned last_from(5, mib), last_to(6, mib);
     auto there_too = std::make_unique<Block>(size);
     driver->cuCtxSetCurrent(first);
-    Block block(size);
+    Block block(size), last(mib);
     Stream stream = stream_of(1), other = stream_of(1);
     {
         Hold hold(stream), hold_other(other);
         there(block.address, from, stream);
         back(to, block.address, stream);
         back(to, block.address, other);
+        std::vector<std::unique_ptr<Hold>> others;
+        for (int i = 0; i < more; ++i) {
+            others.push_back(std::make_unique<Hold>(stream_of(1)));
+            driver->cuMemcpyHtoDAsync(last.address, last_from.data(), mib, others.back()->stream());
+            driver->cuMemcpyDtoHAsync(last_to.data(), last.address, mib, others.back()->stream());
+        }
         driver->cuCtxSetCurrent(second);
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 0; i < 6; ++i) {
             fill(other_from.data(), size, i);
             say("beside", driver->cuMemcpyHtoD(there_too->address, other_from.data(), size));
             say("beside", driver->cuMemcpyDtoH(other_to.data(), there_too->address, size));
             expect(same(other_from, other_to));
         }
         driver->cuCtxSetCurrent(first);
+        for (auto& each : others) each->release();
         hold.release();
         synchronize(stream);
         hold_other.release();
@@ -368,10 +378,18 @@ int main(int count, char** words) {
     const Driver functions;
     driver = &functions;
     if (driver->cuInit(0) != success) return 77;
-    const std::map<std::string, std::function<void()>> scenarios{
-        {"order", keeps_order}, {"back", gives_back},       {"anew", follows_nobody},    {"graphs", records_graphs},
-        {"many", queues_many},  {"registered", registers},  {"threads", on_threads},     {"both", on_both},
-        {"reset", resets},      {"beside", goes_on_beside}, {"exit", ends_in_the_middle}};
+    const std::map<std::string, std::function<void()>> scenarios{{"order", keeps_order},
+                                                                 {"back", gives_back},
+                                                                 {"anew", follows_nobody},
+                                                                 {"graphs", records_graphs},
+                                                                 {"many", queues_many},
+                                                                 {"registered", registers},
+                                                                 {"threads", on_threads},
+                                                                 {"both", on_both},
+                                                                 {"reset", resets},
+                                                                 {"exit", ends_in_the_middle},
+                                                                 {"beside", [] { goes_on_beside(0); }},
+                                                                 {"beside_four", [] { goes_on_beside(4); }}};
     const bool is_on_second = count > 3;
     context_of(is_on_second ? 1 : 0);
     scenarios.at(words[2])();

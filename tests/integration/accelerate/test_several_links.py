@@ -54,6 +54,14 @@ def test_on_a_device_that_keeps_calls_waiting(links: Path, driver: Path, scenari
     assert as_the_driver(words, driver, tmp_path, FAKE_CUDA_STRICT="1").queued[0] > 0
 
 
+@pytest.mark.parametrize("scenario", ["beside", "beside_four", "anew", "both"])
+def test_streams_that_are_held_keep_no_other_device_waiting(
+    links: Path, driver: Path, scenario: str, tmp_path: Path
+) -> None:
+    words: list[str | Path] = [links, "dlsym", scenario]
+    assert as_the_driver(words, driver, tmp_path, FAKE_CUDA_QUEUES="4").queued[0] > 0
+
+
 @pytest.mark.parametrize("scenario", ["order", "back"])
 def test_a_program_may_use_the_second_device(links: Path, driver: Path, scenario: str, tmp_path: Path) -> None:
     assert as_the_driver([links, "dlsym", scenario, "second"], driver, tmp_path).queued[0] > 0

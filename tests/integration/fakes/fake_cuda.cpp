@@ -116,9 +116,14 @@ int enqueue_work(void* handle, Work work) {
 }
 // A copy, in the queue of its direction.
 template <typename Work>
-int enqueue_copy(void* handle, bool to_device, Work work) {
-    return enqueue_made(handle,
-                        [&] { return fake::in_turn(to_device, [work = std::move(work)] { return work(), true; }); });
+int enqueue_copy(void* handle, const char* function, Work work) {
+    const std::string_view name(function);
+    const bool to_device = name == "cuMemcpyHtoDAsync_v2";
+    const bool crosses = to_device || name == "cuMemcpyDtoHAsync_v2";
+    return enqueue_made(handle, [&] {
+        fake::Command made = fake::in_turn(to_device, [work = std::move(work)] { return work(), true; });
+        return crosses ? fake::in_queue(current, std::move(made)) : made;
+    });
 }
 
 // Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
@@ -141,7 +146,6 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
         if (!current->is_alive) return fake::context_is_destroyed;
-        const bool to_device = std::string_view(function) == "cuMemcpyHtoDAsync_v2";
         if (bytes != 0 && std::getenv("FAKE_CUDA_SHORT") != nullptr) --bytes;
         if (bytes != 0 && is_corrupted(function, to)) --bytes;
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
@@ -150,12 +154,12 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         const auto is_pageable = [](const void* one) { return fake::memory.is_pageable_in(current, one); };
         if (is_pageable(from) && bytes <= taken_bytes) {
             const auto* first = static_cast<const std::byte*>(from);
-            code = enqueue_copy(handle, to_device, [to, taken = std::vector<std::byte>(first, first + bytes)] {
+            code = enqueue_copy(handle, function, [to, taken = std::vector<std::byte>(first, first + bytes)] {
                 if (!taken.empty()) std::memcpy(to, taken.data(), taken.size());
             });
         } else {
             waits = is_pageable(from) || is_pageable(to);
-            code = enqueue_copy(handle, to_device, [=, &done] {
+            code = enqueue_copy(handle, function, [=, &done] {
                 std::memcpy(to, from, bytes);
                 if (waits) done = true;
             });

@@ -32,7 +32,10 @@ struct Event {
 };
 
 // Returns whether it could run; asked again until it could.
-using Command = std::function<bool()>;
+struct Command : std::function<bool()> {
+    using std::function<bool()>::function;
+    bool is_copy = false;
+};
 
 // What a stream was given while it was recording a graph.
 using Recorded = std::vector<Command>;
@@ -111,6 +114,12 @@ class Streams {
         std::erase_if(all_, [context](const auto& stream) { return stream->context == context; });
         waiting_ = 1;
         advance();
+    }
+    // Streams of a context that wait for something, and hold back what is not a copy or comes before one.
+    std::size_t held(const void* context) const {
+        return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [context](const auto& stream) {
+            return stream->context == context && !stream->queue.empty() && !stream->queue.front().is_copy;
+        }));
     }
     bool all_idle() const {
         return std::all_of(all_.begin(), all_.end(), [](const auto& stream) { return stream->queue.empty(); });

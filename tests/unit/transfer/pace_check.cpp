@@ -97,6 +97,34 @@ void what_looks_fast_teaches_nothing() {
     expect(taken(pace, 400, 1) > 200, "nor those behind ones that were seen late");
 }
 
+// Chunks that packing threads slow down are no sign to a copy that comes later and has no such threads.
+void each_kind_of_copy_has_its_own_measure() {
+    Pace pace(alone);
+    for (int i = 0; i < 200; ++i) pace.arrived(chunk, 1.5 * alone * chunk, false, 1.6);
+    expect(!pace.is_shared(), "threads may take so much");
+    pass(pace, 100, 1.02);
+    expect(!pace.is_shared(), "what came before is not held against what comes now");
+    expect(pace.seconds(chunk) < 1.05 * alone * chunk, "nor is its rate");
+    pass(pace, 20, 1.4);
+    expect(pace.is_shared(), "others are still seen");
+}
+
+// One long part is as many chunks.
+void long_parts_tell_at_once() {
+    Pace pace(alone);
+    for (int i = 0; i < 2; ++i) pace.arrived(32 * chunk, 2 * alone * 32 * chunk, true, most_times);
+    expect(pace.is_shared(), "two parts of half the rate are enough");
+    int copies = 0;
+    for (; pace.is_shared() && copies < 100; ++copies) {
+        if (pace.may_take(0)) {
+            pace.arrived(chunk, alone * chunk, true, most_times);
+        } else {
+            pace.pass(64);
+        }
+    }
+    expect(copies < 20, "and as many passes bring it back");
+}
+
 // A part of a copy that was queued is told as one: it is long enough to learn from.
 void a_long_part_is_learned_from() {
     Pace pace(alone);
@@ -112,6 +140,8 @@ int main() {
     a_way_that_is_free_again_is_used_again();
     a_link_may_be_faster_than_thought();
     what_looks_fast_teaches_nothing();
+    each_kind_of_copy_has_its_own_measure();
+    long_parts_tell_at_once();
     a_long_part_is_learned_from();
     std::puts("as described");
 }
