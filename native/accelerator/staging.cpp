@@ -23,10 +23,6 @@ constexpr double awake_seconds = 100e-6;
 // None is given up: the program's memory is in use until all have ended.
 constexpr double for_good_seconds = 1e9;
 
-std::uintptr_t address(const void* memory) {
-    return reinterpret_cast<std::uintptr_t>(memory);
-}
-
 }  // namespace
 
 PinnedMemory& PinnedMemory::of_process() {
@@ -68,8 +64,8 @@ bool PinnedMemory::is_of_one_context(std::uintptr_t address) const {
 }
 
 bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
-    const std::uintptr_t destination = address(to);
-    const std::uintptr_t source = address(from);
+    const std::uintptr_t destination = reinterpret_cast<std::uintptr_t>(to);
+    const std::uintptr_t source = reinterpret_cast<std::uintptr_t>(from);
     if (destination < source + bytes && source < destination + bytes) return false;
     const PinnedMemory& pinned = PinnedMemory::of_process();
     const bool to_pinned = pinned.holds(destination, bytes);

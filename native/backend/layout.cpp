@@ -21,10 +21,6 @@ std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_
     return sum;
 }
 
-Status invalid(const std::string& what) {
-    return {Code::invalid_argument, what};
-}
-
 Status overflow(const std::string& what) {
     return invalid(what + " overflows 64 bits");
 }

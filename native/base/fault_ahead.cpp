@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/pages.hpp"
+
 namespace isthmus {
 namespace {
 
-constexpr std::size_t page = 4096;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Less is there before the threads are awake.
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 constexpr std::size_t samples = 16;
@@ -23,9 +23,9 @@ constexpr int MADV_POPULATE_WRITE = 23;
 bool is_untouched(std::byte* data, std::size_t bytes) {
     std::size_t missing = 0;
     for (std::size_t i = 0; i < samples; ++i) {
-        std::byte* const place = data + bytes / samples * i / page * page;
+        std::byte* const place = data + bytes / samples * i / least_page * least_page;
         unsigned char resident = 1;
-        if (mincore(place, page, &resident) == 0 && (resident & 1U) == 0) ++missing;
+        if (mincore(place, least_page, &resident) == 0 && (resident & 1U) == 0) ++missing;
     }
     return missing > samples / 2;
 }

@@ -19,9 +19,6 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t page = 4096;
-
 #if !defined(MADV_POPULATE_WRITE)
 constexpr int MADV_POPULATE_WRITE = 23;
 #endif
@@ -29,7 +26,7 @@ constexpr int MADV_POPULATE_WRITE = 23;
 // The pages that a range lies in, all of them.
 bool populate_alone(std::byte* data, std::size_t bytes) {
     if (bytes == 0) return true;
-    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % page;
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % least_page;
     return madvise(data - before, in_pages(before + bytes), MADV_POPULATE_WRITE) == 0;
 }
 
@@ -122,7 +119,7 @@ void HostBlock::release() {
 }
 
 void touch_pages_alone(std::byte* data, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += page) *static_cast<volatile std::byte*>(data + at) = std::byte{1};
+    for (std::size_t at = 0; at < bytes; at += least_page) *static_cast<volatile std::byte*>(data + at) = std::byte{1};
 }
 
 void touch_pages(std::byte* data, std::size_t bytes) {
@@ -137,10 +134,10 @@ void populate_pages(std::byte* data, std::size_t bytes) {
 }
 
 std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::size_t count) {
-    const std::size_t pages = std::max(bytes / page, std::size_t{1});
+    const std::size_t pages = std::max(bytes / least_page, std::size_t{1});
     count = std::min(count, pages);
     std::vector<const void*> addresses(count);
-    for (std::size_t i = 0; i < count; ++i) addresses[i] = data + i * pages / count * page;
+    for (std::size_t i = 0; i < count; ++i) addresses[i] = data + i * pages / count * least_page;
     std::vector<int> nodes(count, -1);
     // With no target nodes this only asks; numa(7) describes the call, which glibc does not wrap.
     if (syscall(SYS_move_pages, 0, count, addresses.data(), nullptr, nodes.data(), 0) != 0) nodes.assign(count, -1);

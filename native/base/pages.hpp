@@ -12,6 +12,8 @@ namespace isthmus {
 
 // No system has smaller ones. What lies in one is page-locked together or not at all.
 inline constexpr std::size_t least_page = 4096;
+// What transparent huge pages are of, on x86-64 and on ARM with small pages of 4 KiB.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // Whole pages that hold so many bytes.
 constexpr std::size_t in_pages(std::size_t bytes) {

@@ -7,6 +7,9 @@
 
 namespace isthmus {
 
+// What is in the way of what a copy should bring: where it brings nothing, a check finds this.
+inline constexpr std::uint8_t poison_byte = 0xA5;
+
 // Word `index` of the pattern. This is element `index` of the splitmix64 sequence that starts at `seed` (Steele, Lea,
 // Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). A generator whose n-th value needs no n-1
 // values before it lets any thread, on either side, start anywhere; and its output passes for random, so no link,

@@ -7,23 +7,23 @@
 #include <utility>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "base/processors.hpp"
 #include "base/threads.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t smallest_slice = std::size_t{1} << 20;
 constexpr std::size_t most_threads = 16;
 
 }  // namespace
 
 Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
-    const std::size_t pages = bytes / page + (bytes % page != 0 ? 1 : 0);
+    const std::size_t pages = bytes / least_page + (bytes % least_page != 0 ? 1 : 0);
     // The first `pages % count` slices have a page more.
     const auto begin = [&](std::size_t i) {
-        return std::min(bytes, (i * (pages / count) + std::min(i, pages % count)) * page);
+        return std::min(bytes, (i * (pages / count) + std::min(i, pages % count)) * least_page);
     };
     return {begin(index), begin(index + 1)};
 }

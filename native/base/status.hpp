@@ -83,6 +83,11 @@ class [[nodiscard]] Status {
     std::unique_ptr<Failure, Ending> failure_;
 };
 
+// The caller's mistake.
+inline Status invalid(std::string what) {
+    return {Code::invalid_argument, std::move(what)};
+}
+
 // A value or the reason why there is none.
 template <typename T>
 class [[nodiscard]] Result {

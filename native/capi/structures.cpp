@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t most_dimensions = 32;
 
-Status invalid(std::string message) {
-    return {Code::invalid_argument, std::move(message)};
-}
-
 // Whether a caller's structure says how large it is. Members that this library does not know must hold their default.
 Status check_size(const char* name, const void* structure, std::size_t bytes, std::size_t known_bytes) {
     if (bytes < sizeof(std::size_t)) {

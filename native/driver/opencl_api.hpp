@@ -36,6 +36,11 @@ inline constexpr ReturnCode out_of_host_memory = -6;
 inline constexpr ReturnCode invalid_operation = -59;
 inline constexpr ReturnCode invalid_buffer_size = -61;
 
+inline constexpr Bool non_blocking = 0;
+inline constexpr Bool blocking = 1;
+inline constexpr auto no_wait = static_cast<const Event*>(nullptr);
+inline constexpr auto no_event = static_cast<Event*>(nullptr);
+
 inline constexpr std::uint32_t platform_name = 0x0902;
 inline constexpr std::uint32_t platform_version = 0x0901;
 inline constexpr std::uint32_t platform_extensions = 0x0904;

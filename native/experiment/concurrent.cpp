@@ -13,12 +13,6 @@
 #include "base/threads.hpp"
 
 namespace isthmus::experiment {
-namespace {
-
-constexpr std::uint8_t poison_byte = 0xA5;
-
-}  // namespace
-
 OpenDevice& ConcurrentLane::session() const {
     return source->kind() == MemoryKind::device ? source->session() : destination->session();
 }

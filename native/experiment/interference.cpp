@@ -14,7 +14,6 @@
 namespace isthmus::experiment {
 namespace {
 
-constexpr std::uint8_t poison_byte = 0xA5;
 // Launches of a compute-bound neighbour: copies that begin meanwhile meet kernels that begin, too.
 constexpr std::uint64_t compute_launches = 8;
 constexpr std::uint32_t most_rounds = 1U << 30;

@@ -11,7 +11,6 @@
 namespace isthmus::experiment {
 namespace {
 
-constexpr std::uint8_t poison_byte = 0xA5;
 // Links that rest and caches of addresses need a few copies; a share of a sample's, which is not timed.
 constexpr std::size_t warm_share = 4;
 // A sample of so many copies is long beside what a clock, a start and the end of a queue add.

@@ -19,7 +19,6 @@ namespace isthmus::experiment {
 namespace {
 
 constexpr std::size_t guard_bytes = 4096;
-constexpr std::uint8_t poison_byte = 0xA5;
 // Evicting a piece from the caches takes as long as looking at so many bytes, or longer.
 constexpr std::size_t piece_weight = 4096;
 

@@ -16,7 +16,6 @@
 namespace isthmus::experiment {
 namespace {
 
-constexpr std::uint8_t poison_byte = 0xA5;
 // What `rounds` rounds of isthmus_work do to a word: value * factor + term.
 struct Affine {
     std::uint32_t factor = 1, term = 0;

@@ -24,7 +24,6 @@ constexpr double long_seconds = 1e-3;
 constexpr std::size_t most_gated = 64;
 // Faster than any link yet: what takes a millisecond at this rate is long without asking.
 constexpr double fastest_bytes_per_second = 200e9;
-constexpr std::uint8_t poison_byte = 0xA5;
 
 Side destination_side(Direction direction) {
     return direction == Direction::h2d ? Side::device : Side::host;

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "backend/launch.hpp"
+#include "base/pages.hpp"
 #include "base/slices.hpp"
 
 namespace isthmus::experiment {
 namespace {
 
-constexpr std::size_t page = 4096;
 // From here on the C library asks the system for fresh pages, in a process that has not given large blocks back yet.
 constexpr std::size_t malloc_recycles_below = std::size_t{128} << 10;
 // A sample has as many uses as fit into this, and two at least.
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Trip>> Trip::create(TripPlan plan, std::shared_ptr<Buffer
             Code::invalid_argument,
             std::to_string(plan.bytes) + " bytes are no multiple of 4, the size of the words that kernels add");
     }
-    if (source->bytes() < plan.bytes + page || device->bytes() < plan.bytes) {
+    if (source->bytes() < plan.bytes + least_page || device->bytes() < plan.bytes) {
         return Status(Code::invalid_argument, "the source or the device's buffer is too small");
     }
     std::unique_ptr<Trip> trip(new Trip(plan, std::move(source), std::move(device)));
@@ -74,8 +74,8 @@ Status Trip::reserve() {
     memory_ = std::move(memory);
     if (plan_.work == Work::reduction) {
         // Not pinned: drivers carve small pinned blocks out of a larger one, which what is timed would then find there.
-        ISTHMUS_TRY_ASSIGN(results, gpu().allocate(MemoryKind::pageable, page));
-        ISTHMUS_TRY_ASSIGN(sum, gpu().allocate(MemoryKind::device, page));
+        ISTHMUS_TRY_ASSIGN(results, gpu().allocate(MemoryKind::pageable, least_page));
+        ISTHMUS_TRY_ASSIGN(sum, gpu().allocate(MemoryKind::device, least_page));
         results_ = std::move(results);
         sum_ = std::move(sum);
     }
@@ -220,7 +220,7 @@ Status Trip::bring_back() {
     if (plan_.work == Work::reduction || !works_in_place() || plan_.way == Way::managed_prefetch) return {};
     ISTHMUS_TRY(gpu().begin_host_access(*memory_));
     if (plan_.way == Way::managed) {
-        for (std::size_t at = 0; at < plan_.bytes; at += page) {
+        for (std::size_t at = 0; at < plan_.bytes; at += least_page) {
             (void)*static_cast<volatile const std::byte*>(memory_->host() + at);
         }
     }

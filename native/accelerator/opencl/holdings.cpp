@@ -13,10 +13,6 @@
 namespace isthmus::accelerator {
 namespace {
 
-std::uintptr_t address(const void* memory) {
-    return reinterpret_cast<std::uintptr_t>(memory);
-}
-
 // Of OpenCL nothing is built in, but what crosses the link is the same; where it is not, the samples will tell.
 TransferTable table_of(const DeviceInfo& device) {
     TransferTable table = table_for(device);
@@ -79,7 +75,7 @@ void ClHoldings::add(const void* memory, std::size_t bytes) {
     if (!is_here()) return;
     const std::lock_guard lock(mutex_);
     try {
-        memory_.emplace(address(memory), bytes);
+        memory_.emplace(reinterpret_cast<std::uintptr_t>(memory), bytes);
     } catch (...) {  // without memory
         lacks_some_ = true;
     }
@@ -88,7 +84,7 @@ void ClHoldings::add(const void* memory, std::size_t bytes) {
 void ClHoldings::remove(const void* memory) {
     if (!is_here()) return;
     const std::lock_guard lock(mutex_);
-    const auto found = memory_.find(address(memory));
+    const auto found = memory_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (found != memory_.end()) memory_.erase(found);
 }
 

@@ -20,7 +20,6 @@ namespace {
 using opencl::Event;
 using opencl::property_of;
 
-constexpr opencl::Bool blocking = 1;
 // The last part of a copy of which the program wants an event is the driver's, whose event it gets.
 constexpr std::size_t last_bytes = least_page;
 // Buffers that are the device's alone.
@@ -169,9 +168,9 @@ Result<bool> ClRequest::same_by_driver() {
     for (std::size_t at = 0; at < copy_.bytes; at += checked_bytes) {
         const std::size_t length = std::min(checked_bytes, copy_.bytes - at);
         back.resize(length);
-        ISTHMUS_TRY(cl_->call(cl_->clEnqueueReadBuffer, copy_.queue, copy_.buffer, blocking, copy_.offset_bytes + at,
-                              length, static_cast<void*>(back.data()), 0U, static_cast<const Event*>(nullptr),
-                              static_cast<Event*>(nullptr)));
+        ISTHMUS_TRY(cl_->call(cl_->clEnqueueReadBuffer, copy_.queue, copy_.buffer, opencl::blocking,
+                              copy_.offset_bytes + at, length, static_cast<void*>(back.data()), 0U,
+                              static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr)));
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         if (std::memcmp(back.data(), reinterpret_cast<const void*>(copy_.host + at), length) != 0) return false;
     }
@@ -183,8 +182,8 @@ Result<bool> ClRequest::same_by_driver() {
 opencl::ReturnCode by_driver(const ClCopy& copy) {
     const auto call = [&copy](auto function, auto* host) {
         if (function == nullptr) return opencl::invalid_operation;
-        return function(copy.queue, copy.buffer, blocking, copy.offset_bytes, copy.bytes, host, copy.count, copy.list,
-                        copy.event);
+        return function(copy.queue, copy.buffer, opencl::blocking, copy.offset_bytes, copy.bytes, host, copy.count,
+                        copy.list, copy.event);
     };
     // NOLINTBEGIN(performance-no-int-to-ptr)
     if (copy.to_device) {

@@ -11,11 +11,6 @@ namespace {
 
 using ContextPointer = std::shared_ptr<SharedContext>;
 
-constexpr Bool blocking = 1;
-constexpr std::size_t page = 4096;
-constexpr auto no_wait = static_cast<const Event*>(nullptr);
-constexpr auto no_event = static_cast<Event*>(nullptr);
-
 class PageableMemory final : public ClAllocation {
   public:
     PageableMemory(ContextPointer context, MemoryKind kind, std::size_t bytes)
@@ -139,13 +134,13 @@ class SvmMemory final : public ClAllocation {
     Status acquire() override {
         ISTHMUS_TRY(usable());
         const std::lock_guard lock(context_->svm_mutex());
-        block_ = cl().clSVMAlloc(context_->get(), mem_read_write, bytes() + page, 0);
+        block_ = cl().clSVMAlloc(context_->get(), mem_read_write, bytes() + least_page, 0);
         if (block_ == nullptr) {
             return {Code::out_of_memory, "clSVMAlloc failed for " + std::to_string(bytes()) + " bytes"};
         }
         void* first_page = block_;
-        std::size_t space = 2 * page;
-        set_host(static_cast<std::byte*>(std::align(page, page, first_page, space)));
+        std::size_t space = 2 * least_page;
+        set_host(static_cast<std::byte*>(std::align(least_page, least_page, first_page, space)));
         context_->svm_ranges()[handle()] = handle() + bytes();
         return {};
     }

@@ -21,11 +21,6 @@ namespace {
 
 using ContextPointer = std::shared_ptr<SharedContext>;
 
-constexpr auto no_wait = static_cast<const Event*>(nullptr);
-constexpr auto no_event = static_cast<Event*>(nullptr);
-constexpr Bool non_blocking = 0;
-constexpr Bool blocking = 1;
-
 ClAllocation& allocation_of(const Region& region) {
     return static_cast<ClAllocation&>(*region.allocation);
 }

@@ -8,10 +8,6 @@
 namespace isthmus::opencl {
 namespace {
 
-constexpr auto no_wait = static_cast<const Event*>(nullptr);
-constexpr auto no_event = static_cast<Event*>(nullptr);
-constexpr Bool non_blocking = 0;
-
 // NVIDIA's driver (580.159) calls sections invalid of which the last row, counted to its pitch, ends beyond the
 // buffer: such a row, and the slice that it is in, is copied by itself.
 Status copy_rect(const Api& cl, Queue queue, Section section) {

@@ -21,7 +21,8 @@ using namespace experiment;
 
 namespace {
 
-nb::dict run(AllocationCase& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run_allocation(AllocationCase& self, std::size_t warmups, std::size_t least, std::size_t most,
+                        double seconds) {
     AllocationSamples samples;
     {
         const GilReleased release;
@@ -38,7 +39,7 @@ nb::dict run(AllocationCase& self, std::size_t warmups, std::size_t least, std::
 
 void bind_allocation(nb::module_& module) {
     nb::class_<AllocationCase>(module, "AllocationCase")
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("run", &run_allocation, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def_prop_ro("shape", [](const AllocationCase& self) {
             const Shape shape = self.shape();
             return std::tuple(shape.width_bytes, shape.rows, shape.pitch_bytes);

@@ -27,8 +27,9 @@ using PyNode = std::pair<int, std::vector<int>>;
 using PyLane =
     std::tuple<std::string, std::shared_ptr<Buffer>, std::shared_ptr<Buffer>, std::uint64_t, std::optional<PyNode>>;
 
-std::unique_ptr<ConcurrentTransfer> create(const std::vector<PyLane>& lanes, std::size_t bytes, std::size_t threads,
-                                           bool own_streams, std::size_t chunk_bytes, bool spawn) {
+std::unique_ptr<ConcurrentTransfer> create_concurrent(const std::vector<PyLane>& lanes, std::size_t bytes,
+                                                      std::size_t threads, bool own_streams, std::size_t chunk_bytes,
+                                                      bool spawn) {
     std::vector<ConcurrentLane> converted;
     converted.reserve(lanes.size());
     for (const auto& [name, source, destination, seed, node] : lanes) {
@@ -39,8 +40,8 @@ std::unique_ptr<ConcurrentTransfer> create(const std::vector<PyLane>& lanes, std
     return unwrap(ConcurrentTransfer::create(std::move(converted), bytes, {threads, own_streams, chunk_bytes, spawn}));
 }
 
-nb::dict run(ConcurrentTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds,
-             double limit_seconds) {
+nb::dict run_concurrent(ConcurrentTransfer& self, std::size_t warmups, std::size_t least, std::size_t most,
+                        double seconds, double limit_seconds) {
     ConcurrentSamples samples;
     {
         const GilReleased release;
@@ -52,7 +53,7 @@ nb::dict run(ConcurrentTransfer& self, std::size_t warmups, std::size_t least, s
     return dict;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(ConcurrentTransfer& self) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_concurrent(ConcurrentTransfer& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
     for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
     return result;
@@ -64,10 +65,10 @@ void bind_concurrent(nb::module_& module) {
     nb::class_<ConcurrentTransfer>(module, "ConcurrentTransfer")
         .def(
             "poison", [](ConcurrentTransfer& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
+        .def("run", &run_concurrent, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
              nb::arg("limit_seconds"))
-        .def("verify", &verify, ReleaseGil());
-    module.def("create_concurrent", &create, nb::arg("lanes"), nb::arg("bytes"), nb::arg("threads"),
+        .def("verify", &verify_concurrent, ReleaseGil());
+    module.def("create_concurrent", &create_concurrent, nb::arg("lanes"), nb::arg("bytes"), nb::arg("threads"),
                nb::arg("own_streams"), nb::arg("chunk_bytes"), nb::arg("spawn"));
 }
 

@@ -36,11 +36,11 @@ Enum named(const std::array<std::string_view, Count>& names, const std::string& 
     return static_cast<Enum>(found - names.begin());
 }
 
-std::unique_ptr<Interference> create(const std::string& neighbour, const std::shared_ptr<Buffer>& load,
-                                     const std::string& way, const std::shared_ptr<Buffer>& to,
-                                     const std::shared_ptr<Buffer>& from, std::size_t bytes, std::uint64_t seed,
-                                     double seconds, std::uint32_t blocks, nb::handle session,
-                                     const std::shared_ptr<Buffer>& load_source) {
+std::unique_ptr<Interference> create_interference(const std::string& neighbour, const std::shared_ptr<Buffer>& load,
+                                                  const std::string& way, const std::shared_ptr<Buffer>& to,
+                                                  const std::shared_ptr<Buffer>& from, std::size_t bytes,
+                                                  std::uint64_t seed, double seconds, std::uint32_t blocks,
+                                                  nb::handle session, const std::shared_ptr<Buffer>& load_source) {
     const InterferencePlan plan{named<Neighbour>(neighbours, neighbour, "neighbour"),
                                 named<CopyWay>(ways, way, "way"),
                                 blocks,
@@ -53,7 +53,8 @@ std::unique_ptr<Interference> create(const std::string& neighbour, const std::sh
     return unwrap(Interference::create(plan, load, to, from, std::move(copies), load_source));
 }
 
-nb::dict run(Interference& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run_interference(Interference& self, std::size_t warmups, std::size_t least, std::size_t most,
+                          double seconds) {
     InterferenceSamples samples;
     {
         const GilReleased release;
@@ -72,7 +73,7 @@ void bind_interference(nb::module_& module) {
     nb::class_<Interference>(module, "Interference")
         .def(
             "poison", [](Interference& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("run", &run_interference, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def(
             "verify",
             [](Interference& self) {
@@ -80,9 +81,9 @@ void bind_interference(nb::module_& module) {
                 return std::tuple(found.words, found.first_word);
             },
             ReleaseGil());
-    module.def("create_interference", &create, nb::arg("neighbour"), nb::arg("load"), nb::arg("way"), nb::arg("to"),
-               nb::arg("from_"), nb::arg("bytes"), nb::arg("seed"), nb::arg("seconds"), nb::arg("blocks") = 0,
-               nb::arg("session") = nb::none(), nb::arg("load_source").none() = nb::none());
+    module.def("create_interference", &create_interference, nb::arg("neighbour"), nb::arg("load"), nb::arg("way"),
+               nb::arg("to"), nb::arg("from_"), nb::arg("bytes"), nb::arg("seed"), nb::arg("seconds"),
+               nb::arg("blocks") = 0, nb::arg("session") = nb::none(), nb::arg("load_source").none() = nb::none());
 }
 
 }  // namespace isthmus::bindings

@@ -25,10 +25,10 @@ using namespace experiment;
 
 namespace {
 
-using PyLane = std::tuple<std::string, std::shared_ptr<Buffer>, std::shared_ptr<Buffer>, std::uint64_t, bool>;
+using PyPeerLane = std::tuple<std::string, std::shared_ptr<Buffer>, std::shared_ptr<Buffer>, std::uint64_t, bool>;
 
-std::unique_ptr<PeerCopies> create(const std::vector<PyLane>& lanes, std::size_t bytes, std::size_t copies,
-                                   bool by_kernel) {
+std::unique_ptr<PeerCopies> create_peer_copies(const std::vector<PyPeerLane>& lanes, std::size_t bytes,
+                                               std::size_t copies, bool by_kernel) {
     std::vector<PeerLane> converted;
     converted.reserve(lanes.size());
     for (const auto& [name, source, destination, seed, is_read] : lanes) {
@@ -37,7 +37,7 @@ std::unique_ptr<PeerCopies> create(const std::vector<PyLane>& lanes, std::size_t
     return unwrap(PeerCopies::create({bytes, copies, by_kernel}, std::move(converted)));
 }
 
-nb::dict run(PeerCopies& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run_peer_copies(PeerCopies& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     PeerSamples samples;
     {
         const GilReleased release;
@@ -49,7 +49,7 @@ nb::dict run(PeerCopies& self, std::size_t warmups, std::size_t least, std::size
     return dict;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(PeerCopies& self) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_peer_copies(PeerCopies& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
     for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
     return result;
@@ -70,9 +70,9 @@ void bind_peer_copies(nb::module_& module) {
     nb::class_<PeerCopies>(module, "PeerCopies")
         .def(
             "poison", [](PeerCopies& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
-        .def("verify", &verify, ReleaseGil());
-    module.def("create_peer_copies", &create, nb::arg("lanes"), nb::arg("bytes"), nb::arg("copies"),
+        .def("run", &run_peer_copies, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("verify", &verify_peer_copies, ReleaseGil());
+    module.def("create_peer_copies", &create_peer_copies, nb::arg("lanes"), nb::arg("bytes"), nb::arg("copies"),
                nb::arg("by_kernel"));
     module.def("read_peer", &between, nb::arg("here"), nb::arg("there"));
 }

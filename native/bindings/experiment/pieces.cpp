@@ -30,7 +30,7 @@ using namespace experiment;
 namespace {
 
 // None for the library's own choice, ``isthmus``.
-std::optional<PieceMethod> method_of(const std::string& name) {
+std::optional<PieceMethod> wanted_method(const std::string& name) {
     if (name == "isthmus") return std::nullopt;
     const auto method = piece_method_of(name);
     if (!method) raise({Code::invalid_argument, "no method '" + name + "' for pieces"});
@@ -59,11 +59,11 @@ PieceSide side_of(const PySide& side) {
     return converted;
 }
 
-std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& destination, const PySide& source,
-                                      const std::tuple<std::size_t, std::size_t, std::size_t>& extent,
-                                      const std::shared_ptr<Buffer>& reference, const std::shared_ptr<Staging>& staging,
-                                      std::size_t threads, std::size_t chunk_bytes, const std::string& stores,
-                                      bool from_caches) {
+std::unique_ptr<PieceTransfer> create_pieces(const std::string& method, const PySide& destination, const PySide& source,
+                                             const std::tuple<std::size_t, std::size_t, std::size_t>& extent,
+                                             const std::shared_ptr<Buffer>& reference,
+                                             const std::shared_ptr<Staging>& staging, std::size_t threads,
+                                             std::size_t chunk_bytes, const std::string& stores, bool from_caches) {
     PieceSide to = side_of(destination);
     PieceSide from = side_of(source);
     const auto& [width, rows, slices] = extent;
@@ -72,15 +72,16 @@ std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& d
     packing.chunk_bytes = chunk_bytes;
     packing.stores = stores_of(stores);
     const GilReleased release;
-    return unwrap(PieceTransfer::create(method_of(method), std::move(to), std::move(from), {width, rows, slices},
+    return unwrap(PieceTransfer::create(wanted_method(method), std::move(to), std::move(from), {width, rows, slices},
                                         reference, staging, packing, from_caches));
 }
 
-std::vector<double> run(PieceTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+std::vector<double> run_pieces(PieceTransfer& self, std::size_t warmups, std::size_t least, std::size_t most,
+                               double seconds) {
     return unwrap(self.run(warmups, {least, most, seconds}));
 }
 
-std::tuple<std::size_t, std::size_t, std::size_t> verify(PieceTransfer& self) {
+std::tuple<std::size_t, std::size_t, std::size_t> verify_pieces(PieceTransfer& self) {
     const PieceMismatch found = unwrap(self.verify());
     return {found.pieces, found.first_piece, found.bytes_outside};
 }
@@ -102,10 +103,11 @@ void bind_pieces(nb::module_& module) {
     nb::class_<PieceTransfer>(module, "PieceTransfer")
         .def(
             "poison", [](PieceTransfer& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"), ReleaseGil())
-        .def("verify", &verify, ReleaseGil())
+        .def("run", &run_pieces, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
+             ReleaseGil())
+        .def("verify", &verify_pieces, ReleaseGil())
         .def_prop_ro("bytes_moved", &PieceTransfer::bytes_moved);
-    module.def("create_pieces", &create, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
+    module.def("create_pieces", &create_pieces, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
                nb::arg("extent"), nb::arg("reference"), nb::arg("staging"), nb::arg("threads") = 0,
                nb::arg("chunk_bytes") = 0, nb::arg("stores") = "", nb::arg("from_caches") = false);
     module.def("can_demote", &can_demote);

@@ -30,10 +30,11 @@ bool takes_place(const std::vector<std::string>& stages, const char* name) {
     return std::find(stages.begin(), stages.end(), name) != stages.end();
 }
 
-std::unique_ptr<Pipeline> create(const std::shared_ptr<Buffer>& source, const std::shared_ptr<Buffer>& work,
-                                 const std::shared_ptr<Buffer>& results, const std::shared_ptr<Staging>& staging,
-                                 std::size_t bytes, std::size_t chunks, std::size_t streams, std::uint32_t rounds,
-                                 const std::vector<std::string>& stages) {
+std::unique_ptr<Pipeline> create_pipeline(const std::shared_ptr<Buffer>& source, const std::shared_ptr<Buffer>& work,
+                                          const std::shared_ptr<Buffer>& results,
+                                          const std::shared_ptr<Staging>& staging, std::size_t bytes,
+                                          std::size_t chunks, std::size_t streams, std::uint32_t rounds,
+                                          const std::vector<std::string>& stages) {
     for (const std::string& name : stages) {
         if (std::find(std::begin(stage_names), std::end(stage_names), name) == std::end(stage_names)) {
             raise({Code::invalid_argument, "no stage '" + name + "'; there are in, work and out"});
@@ -49,7 +50,8 @@ std::unique_ptr<Pipeline> create(const std::shared_ptr<Buffer>& source, const st
     return unwrap(Pipeline::create(plan, source, work, results, staging));
 }
 
-std::vector<double> run(Pipeline& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+std::vector<double> run_pipeline(Pipeline& self, std::size_t warmups, std::size_t least, std::size_t most,
+                                 double seconds) {
     return unwrap(self.run(warmups, {least, most, seconds}));
 }
 
@@ -67,11 +69,12 @@ void bind_pipeline(nb::module_& module) {
     nb::class_<Pipeline>(module, "Pipeline")
         .def(
             "poison", [](Pipeline& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"), ReleaseGil())
+        .def("run", &run_pipeline, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
+             ReleaseGil())
         .def("trace", &trace, ReleaseGil())
         .def(
             "verify", [](Pipeline& self) { return unwrap(self.verify()); }, ReleaseGil());
-    module.def("create_pipeline", &create, nb::arg("source"), nb::arg("work"), nb::arg("results"),
+    module.def("create_pipeline", &create_pipeline, nb::arg("source"), nb::arg("work"), nb::arg("results"),
                nb::arg("staging").none(), nb::arg("bytes"), nb::arg("chunks"), nb::arg("streams"), nb::arg("rounds"),
                nb::arg("stages"), ReleaseGil());
 }

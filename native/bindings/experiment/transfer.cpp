@@ -37,9 +37,9 @@ Direction direction_of(const std::string& name) {
     raise({Code::invalid_argument, "no direction '" + name + "'; there are h2d and d2h"});
 }
 
-std::unique_ptr<TimedTransfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
-                                      std::size_t bytes, std::uint64_t seed, bool from_caches, bool untouched,
-                                      nb::handle session) {
+std::unique_ptr<TimedTransfer> create_transfer(const std::string& method, const nb::list& lanes, std::size_t offset,
+                                               std::size_t bytes, std::uint64_t seed, bool from_caches, bool untouched,
+                                               nb::handle session) {
     std::vector<TimedLane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
@@ -52,7 +52,7 @@ std::unique_ptr<TimedTransfer> create(const std::string& method, const nb::list&
                                         untouched, std::move(copies)));
 }
 
-nb::dict run(TimedTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run_transfer(TimedTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     Samples samples;
     {
         const GilReleased release;
@@ -66,7 +66,7 @@ nb::dict run(TimedTransfer& self, std::size_t warmups, std::size_t least, std::s
     return dict;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(TimedTransfer& self) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_transfer(TimedTransfer& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
     for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
     return result;
@@ -78,10 +78,10 @@ void bind_transfer(nb::module_& module) {
     nb::class_<TimedTransfer>(module, "TimedTransfer")
         .def(
             "poison", [](TimedTransfer& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
-        .def("verify", &verify, ReleaseGil());
-    module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),
-               nb::arg("seed"), nb::arg("from_caches") = false, nb::arg("untouched") = false,
+        .def("run", &run_transfer, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("verify", &verify_transfer, ReleaseGil());
+    module.def("create_transfer", &create_transfer, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"),
+               nb::arg("bytes"), nb::arg("seed"), nb::arg("from_caches") = false, nb::arg("untouched") = false,
                nb::arg("session") = nb::none());
     module.def(
         "read_link_under_load",

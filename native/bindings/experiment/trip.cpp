@@ -22,7 +22,7 @@ using namespace experiment;
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Way>, 8> ways{{
+constexpr std::array<std::pair<std::string_view, Way>, 8> ways_of_trips{{
     {"pageable", Way::pageable},
     {"pinned", Way::pinned},
     {"registered", Way::registered},
@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, Way>, 8> ways{{
 }};
 
 Way way_of(const std::string& name) {
-    for (const auto& [known, way] : ways) {
+    for (const auto& [known, way] : ways_of_trips) {
         if (known == name) return way;
     }
     raise({Code::invalid_argument, "no way '" + name + "' to get data to the device"});
@@ -46,7 +46,7 @@ Work work_of(const std::string& name) {
     raise({Code::invalid_argument, "no work '" + name + "'; there are round_trip and reduction"});
 }
 
-nb::dict run(Trip& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run_trip(Trip& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     TripSamples samples;
     {
         const GilReleased release;
@@ -65,7 +65,7 @@ nb::dict run(Trip& self, std::size_t warmups, std::size_t least, std::size_t mos
 
 void bind_trip(nb::module_& module) {
     nb::class_<Trip>(module, "Trip")
-        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("run", &run_trip, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def_prop_ro("wrong_words", &Trip::wrong_words);
     module.def(
         "create_trip",

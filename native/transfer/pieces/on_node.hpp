@@ -15,19 +15,20 @@ namespace isthmus {
 template <typename Made, typename Make>
 Result<Made> made_on_node(const std::optional<NumaNode>& node, Device& device, Make make) {
     if (!node) return make();
-    Result<Made> made = Status(Code::unsupported, "no thread to get page-locked memory");
+    std::optional<Result<Made>> made;
     auto bound = start_thread("isthmus-node", [&] {
         Status status = caught([&]() -> Status {
             (void)bind_to_node(node->index, node->processors);
             Binding binding(device);
             ISTHMUS_TRY(binding.status());
-            made = make();
+            made.emplace(make());
             return {};
         });
-        if (!status.ok()) made = std::move(status);
+        if (!status.ok()) made.emplace(std::move(status));
     });
     if (bound) bound->join();
-    return made;
+    if (!made) return Status(Code::unsupported, "no thread to get page-locked memory");
+    return std::move(*made);
 }
 
 }  // namespace isthmus

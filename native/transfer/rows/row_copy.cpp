@@ -9,10 +9,6 @@
 namespace isthmus {
 namespace {
 
-Status invalid(std::string what) {
-    return {Code::invalid_argument, std::move(what)};
-}
-
 // What errors call one side of a layer.
 struct Name {
     const char* side;

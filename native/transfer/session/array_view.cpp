@@ -22,10 +22,6 @@ struct Dimension {
 constexpr std::size_t least_repeated_bytes = std::size_t{64} << 10;
 constexpr std::size_t long_piece_bytes = 4096;
 
-Status invalid(std::string what) {
-    return {Code::invalid_argument, std::move(what)};
-}
-
 std::string text_of(const std::vector<std::size_t>& shape) {
     std::string text = "(";
     for (const std::size_t count : shape) text += (text.size() == 1 ? "" : ", ") + std::to_string(count);

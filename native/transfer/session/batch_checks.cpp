@@ -16,10 +16,6 @@ namespace {
 // How many pieces the driver is asked about where it cannot say where their memory begins and ends.
 constexpr std::size_t samples = 16;
 
-Status invalid(std::string what) {
-    return {Code::invalid_argument, std::move(what)};
-}
-
 // The bytes of a piece, and the space that they are counted in: where memory has no addresses, each handle is a space
 // of its own, and only pieces of one space can overlap.
 struct Interval {

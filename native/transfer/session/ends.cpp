@@ -17,7 +17,7 @@ std::string hex(std::uintptr_t address) {
     return text.data();
 }
 
-Status invalid(const std::string& name, const End& end, const std::string& what) {
+Status invalid_end(const std::string& name, const End& end, const std::string& what) {
     return {Code::invalid_argument, "the " + name + " at " + hex(end.address) + " " + what};
 }
 
@@ -41,9 +41,9 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
     // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
     ISTHMUS_TRY_ASSIGN(last, device.identify(last_byte));
     if (last.kind == MemoryKind::device) {
-        return invalid(name, end,
-                       "is host memory, and " + std::to_string(end.bytes) +
-                           " bytes from there reach into memory of the device; copy no more than there is");
+        return invalid_end(name, end,
+                           "is host memory, and " + std::to_string(end.bytes) +
+                               " bytes from there reach into memory of the device; copy no more than there is");
     }
     if (last.kind == known.kind) return Found{known.kind, false, known.kernel_address};
     return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
@@ -69,16 +69,17 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds,
     if (known.kind == MemoryKind::device) {
         const std::string owner =
             device.info().backend == "host" ? "host" : device.info().backend + ":" + std::to_string(known.device);
-        if (end.side == Side::host) return invalid(name, end, "was said to be on the host, but is on " + owner);
+        if (end.side == Side::host) return invalid_end(name, end, "was said to be on the host, but is on " + owner);
         if (known.device != device.info().index) {
             ISTHMUS_TRY(check_span(device, known, end, name));
             return Found{MemoryKind::device, false, 0, known.device, known.context};
         }
         if (known.context != 0 && known.context != device.context_handle()) {
-            return invalid(name, end,
-                           "is memory of a CUDA context that the program created (cuCtxCreate), and Isthmus works in "
-                           "the device's primary context, as the runtime API and torch do; allocate it there "
-                           "(cuDevicePrimaryCtxRetain, cudaMalloc), or copy it by the driver in its own context");
+            return invalid_end(
+                name, end,
+                "is memory of a CUDA context that the program created (cuCtxCreate), and Isthmus works in "
+                "the device's primary context, as the runtime API and torch do; allocate it there "
+                "(cuDevicePrimaryCtxRetain, cudaMalloc), or copy it by the driver in its own context");
         }
     }
     if (known.kind == MemoryKind::device || known.kind == MemoryKind::managed) {
@@ -89,9 +90,9 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds,
     // Mapped memory may be given by the address that the device has it at. A kernel that is given what the device does
     // not reach ends all use of the device for the whole process.
     if (known.kind == MemoryKind::pageable && !device.kernels_reach(MemoryKind::pageable)) {
-        return invalid(name, end,
-                       "was said to be on " + name_of(device) +
-                           ", but the driver knows no memory there: it was freed, or is the host's");
+        return invalid_end(name, end,
+                           "was said to be on " + name_of(device) +
+                               ", but the driver knows no memory there: it was freed, or is the host's");
     }
     return Found{MemoryKind::device, false};
 }
@@ -122,10 +123,10 @@ Status check_span(Device& device, const KnownMemory& known, const End& end, cons
     while (end.bytes > reached - end.address) {
         ISTHMUS_TRY_ASSIGN(next, device.identify(reached));
         if (next.kind != known.kind || next.device != known.device || next.begin != reached || next.end <= reached) {
-            return invalid(name, end,
-                           "is within memory that begins at " + hex(known.begin) + " and ends at " + hex(reached) +
-                               ", of which " + std::to_string(reached - end.address) + " bytes are left, not " +
-                               std::to_string(end.bytes) + "; copy no more than there is");
+            return invalid_end(name, end,
+                               "is within memory that begins at " + hex(known.begin) + " and ends at " + hex(reached) +
+                                   ", of which " + std::to_string(reached - end.address) + " bytes are left, not " +
+                                   std::to_string(end.bytes) + "; copy no more than there is");
         }
         reached = next.end;
     }
@@ -134,9 +135,10 @@ Status check_span(Device& device, const KnownMemory& known, const End& end, cons
 
 Status check_readable(const End& end, const std::string& name) {
     if (is_readable(end)) return {};
-    return invalid(name, end,
-                   "is neither memory of the device nor of this process, or not all " + std::to_string(end.bytes) +
-                       " bytes of it: it was freed, is shorter, or belongs to a library that the driver does not know");
+    return invalid_end(
+        name, end,
+        "is neither memory of the device nor of this process, or not all " + std::to_string(end.bytes) +
+            " bytes of it: it was freed, is shorter, or belongs to a library that the driver does not know");
 }
 
 Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds, LastKnown* last) {
@@ -174,10 +176,10 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
         const Found& found = is_destination ? destination_found : source_found;
         if (found.other_device < 0) continue;
         if (route != Route::d2d || ends.is_between_devices()) {
-            return invalid(is_destination ? "destination" : "source", is_destination ? destination : source,
-                           "is on " + device.info().backend + ":" + std::to_string(found.other_device) +
-                               ", and the session is of " + name_of(device) +
-                               "; copy it in a session of its own device, or move it first");
+            return invalid_end(is_destination ? "destination" : "source", is_destination ? destination : source,
+                               "is on " + device.info().backend + ":" + std::to_string(found.other_device) +
+                                   ", and the session is of " + name_of(device) +
+                                   "; copy it in a session of its own device, or move it first");
         }
         ends.other_device = found.other_device;
         ends.other_is_destination = is_destination;

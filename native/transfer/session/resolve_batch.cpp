@@ -16,10 +16,6 @@ namespace {
 constexpr std::size_t least_common_bytes = 256;
 constexpr std::size_t most_cuts = 4;
 
-Status invalid(std::string what) {
-    return {Code::invalid_argument, std::move(what)};
-}
-
 // Where the pieces of one side lie, from the lowest on.
 struct BatchPlacement {
     std::uintptr_t address = 0;  // that is borrowed

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t most_rows_for_kernels = std::size_t{1} << 32;
 
-Status invalid(std::string what) {
-    return {Code::invalid_argument, std::move(what)};
-}
-
 // Where each layer lies. All go one way.
 Result<std::vector<Ends>> ends_of(Device& device, const RowCopy& copy, const RowGeometry& geometry) {
     std::vector<Ends> ends;

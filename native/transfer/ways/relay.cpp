@@ -17,7 +17,7 @@ namespace {
 
 // A stream's queue takes about a thousand commands, of which a chunk is three on each of two streams; those of a copy
 // that was begun before nothing was under way are counted with it.
-constexpr std::size_t most_queued_chunks = 300;
+constexpr std::size_t most_relayed_chunks = 300;
 // By which a relay is asked, and for how long an answer is worth waiting for.
 constexpr std::size_t asked_bytes = 4096;
 constexpr double answer_seconds = 200e-6;
@@ -180,7 +180,7 @@ bool Relay::is_free_for(Stream* stream, std::size_t chunks) {
         return ended.ok();
     }
     const bool follows = stream != nullptr && stream_ && stream->identity() == stream_;
-    return follows && queued_chunks_ + chunks <= most_queued_chunks;
+    return follows && queued_chunks_ + chunks <= most_relayed_chunks;
 }
 
 void Relay::take_time() {
