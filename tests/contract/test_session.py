@@ -289,7 +289,7 @@ class TestThreads:
         def work(seed: int) -> None:
             try:
                 rng = np.random.default_rng(seed)
-                for turn in range(8):
+                for turn in range(4):
                     size = int(rng.choice([1, 100, 70_000, 400_000, 3_000_000])) + int(rng.integers(0, 99))
                     data = drawn(size, seed * 100 + turn)
                     on_device = session.empty(size, np.uint8)

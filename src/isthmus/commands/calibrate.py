@@ -53,8 +53,8 @@ def calibrate(
         check_replaceable(output, force=force)
     opened = open_device(device, bind=not show)
     path = output if output is not None else table_path(opened)
-    if not show and output is None and path is not None:
-        _make_place(path)
+    if not show and path is not None:
+        _make_place(path, of_cache=output is None)
     measured = None if show else _measure(opened, quick, seed)
     table = measured.table if measured else table_in_use(opened)
     if measured and path is not None:
@@ -88,10 +88,12 @@ def _write(path: Path, text: str) -> None:
         raise _unwritable(path, error) from error
 
 
-def _make_place(path: Path) -> None:
+def _make_place(path: Path, *, of_cache: bool) -> None:
     """Before a minute is spent on what cannot be kept. Raises RunFileError."""
     try:
-        cache_folder("tables")
+        if of_cache:
+            cache_folder("tables")
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(path, error) from error
 

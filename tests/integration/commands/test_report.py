@@ -1,4 +1,4 @@
-"""`isthmus report` as a user runs it: another process, real files, exit codes and messages."""
+"""`isthmus report` as a user runs it: real files, exit codes, messages; in a process of its own where that matters."""
 
 import gzip
 import os
@@ -11,6 +11,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.commands import main
+
 Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -21,12 +23,19 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
-    """Runs `python -m isthmus` in an empty folder."""
+def isthmus(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Isthmus:
+    """Runs `isthmus` in an empty folder, and in this process: to start one takes longer than most reports."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", environment["XDG_CACHE_HOME"])
 
     def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "isthmus", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+        command = [str(word) for word in words]
+        capsys.readouterr()
+        code = main(command)
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(command, code, out, err)
 
     return run
 

@@ -19,7 +19,7 @@ HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
 QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5s", "-o", "a.json")
 # Too long for a test: what it is interrupted in.
-LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600s", "--full", "-o", "a.json")
+LONG = ("measure", "stencil", "--device", "host", "--side", "128", "--time", "600s", "--full", "-o", "a.json")
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
 Children = Callable[[int], Iterator[int]]

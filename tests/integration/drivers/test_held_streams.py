@@ -106,9 +106,16 @@ MEANWHILE = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 100, 3 << 20, (33 << 20) + 5])
-@pytest.mark.parametrize("direction", ["up", "down"])
-@pytest.mark.parametrize("meanwhile", MEANWHILE.values(), ids=MEANWHILE.keys())
+# Each of them with both directions and all sizes, each size with both directions: not each with each.
+@pytest.mark.parametrize(
+    ("meanwhile", "direction", "size"),
+    [
+        pytest.param(meanwhile, direction, size, id=f"{name}-{direction}-{size}")
+        for turn, (name, meanwhile) in enumerate(MEANWHILE.items())
+        for place, size in enumerate([1, 100, 3 << 20, (33 << 20) + 5])
+        for direction in (("up", "down")[(turn + place) % 2],)
+    ],
+)
 def test_a_held_stream_waits_for_no_call_of_the_driver(
     goes_on: GoesOn, meanwhile: str, direction: str, size: int
 ) -> None:
