@@ -27,8 +27,8 @@ class Pace {
             tried(each <= most_times * alone_);
             return;
         }
-        // A part that was queued counts as the chunks that it is made of.
-        const double chunks = std::max(static_cast<double>(bytes) / usual_chunk_bytes, 1.0);
+        // A part that was queued counts as the chunks that it is made of, up to what one late part may say.
+        const double chunks = std::clamp(static_cast<double>(bytes) / usual_chunk_bytes, 1.0, averaged / 2);
         const double weight = 1 - std::pow(1 - 1 / averaged, chunks);
         mean_ += weight * (std::min(each, most_counted * alone_) - mean_);
         late_ += weight * (std::min(each / alone_, most_counted) / most_times - late_);

@@ -44,12 +44,14 @@ class Relay::Waiting {
         };
         if (std::ranges::any_of(relays_, is_of_neighbour)) return false;
         if (std::ranges::find(relays_, &relay) == relays_.end()) relays_.push_back(&relay);
-        relay.is_reserved_ = true;
+        relay.is_reserved_ = relay.is_listed_ = true;
         return true;
     }
-    void remove(Relay& relay) {
-        const std::lock_guard lock(mutex_);
-        std::erase(relays_, &relay);
+    static void remove(Relay& relay) {
+        if (!relay.is_listed_) return;
+        Waiting& all = get();
+        const std::lock_guard lock(all.mutex_);
+        std::erase(all.relays_, &relay);
     }
 
   private:
@@ -59,7 +61,7 @@ class Relay::Waiting {
 
 Relay::~Relay() {
     if (memory_ == nullptr) return;
-    Waiting::get().remove(*this);
+    Waiting::remove(*this);
     // What gives memory back may not wait for what uses it.
     (void)synchronize();
 }
@@ -78,7 +80,7 @@ Status Relay::prepare() {
             event = std::move(made);
         }
     }
-    for (std::unique_ptr<Event>* event : {&begun_, &ended_}) {
+    for (std::unique_ptr<Event>* event : {&begun_, &first_, &ended_}) {
         ISTHMUS_TRY_ASSIGN(made, neighbour_->create_event());
         *event = std::move(made);
     }
@@ -187,8 +189,9 @@ void Relay::take_time() {
     auto ended = has_ended();
     if (is_timed_ || !ended.ok() || !ended.value()) return;
     is_timed_ = true;
-    auto seconds = neighbour_->seconds_between(*begun_, *ended_);
-    if (seconds.ok() && seconds.value() > 0) pace_.arrived(bytes_, seconds.value(), true, most_times_alone);
+    auto seconds = neighbour_->seconds_between(*first_, *ended_);
+    if (bytes_ == first_bytes_ || !seconds.ok() || seconds.value() <= 0) return;
+    pace_.arrived(bytes_ - first_bytes_, seconds.value(), false, most_times_alone);
 }
 
 bool Relay::may_wait() {
@@ -223,12 +226,14 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
             ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[in_ring]));
             ISTHMUS_TRY(neighbour_->copy(*out_, {destination.allocation, destination.offset + at, bytes}, here));
             ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
+            if (index == 0) ISTHMUS_TRY(neighbour_->record(*first_, *out_));
         }
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
         queued_chunks_ += index;
     }
     is_reserved_ = false;
     bytes_ = source.bytes;
+    first_bytes_ = std::min(slot_bytes_, bytes_);
     carried_ += bytes_;
     stream_ = stream.identity();
     is_timed_ = false;
@@ -257,13 +262,14 @@ Status Relay::follow_both(Device& own, Stream& stream) {
 }
 
 void Relay::forget() {
-    Waiting::get().remove(*this);
+    Waiting::remove(*this);
     keep_for_good(std::move(asked_with_));
     keep_for_good(std::move(answer_));
     keep_for_good(std::move(memory_));
     keep_for_good(std::move(in_));
     keep_for_good(std::move(out_));
     keep_for_good(std::move(begun_));
+    keep_for_good(std::move(first_));
     keep_for_good(std::move(ended_));
     keep_for_good(std::move(filled_));
     keep_for_good(std::move(emptied_));

@@ -103,12 +103,15 @@ class Relay {
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
-    std::unique_ptr<Event> begun_, ended_;   // around what enqueue() was given last
+    // Of what enqueue() was given last: it has begun, its first chunk has arrived, and all of it has.
+    std::unique_ptr<Event> begun_, first_, ended_;
     std::optional<std::uint64_t> stream_;    // in whose order that is, where it can be told
     std::size_t bytes_ = 0;                  // of that; 0 before
+    std::size_t first_bytes_ = 0;            // of its first chunk
     std::size_t queued_chunks_ = 0;          // since nothing was under way
     bool is_timed_ = true;                   // its time was taken
     std::atomic<bool> is_reserved_ = false;  // and begun_ not recorded since
+    bool is_listed_ = false;
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;

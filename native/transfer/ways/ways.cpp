@@ -193,8 +193,8 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
         Pace& pace = relay->pace();
         const double share = pace.is_shared() ? 0 : pace.bytes_per_second() / rate;
         auto chunks = static_cast<std::size_t>(share * static_cast<double>(bytes) / static_cast<double>(chunk_bytes));
-        // One shows whether others still use it.
-        if (pace.is_shared()) chunks = pace.may_take(0) ? 1 : 0;
+        // Two show whether others still use it: what lies between their arrivals.
+        if (pace.is_shared()) chunks = pace.may_take(0) ? 2 : 0;
         chunks = std::min({chunks, left, most_queued_chunks});
         if (chunks != 0 && !relay->reserve()) chunks = 0;
         if (chunks == 0) pace.pass(bytes / chunk_bytes);

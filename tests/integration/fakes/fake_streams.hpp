@@ -72,7 +72,10 @@ class Streams {
         Stream& made = *all_.back();
         made.id = ++last_id_;
         // As the driver does, the one that was given back last, whether or not its stream has ended.
-        if (free_handles_.empty()) free_handles_.push_back(new char);
+        if (free_handles_.empty()) {
+            free_handles_.reserve(++handles_);  // for all, as giving one back must not need memory
+            free_handles_.push_back(new char);
+        }
         made.handle = free_handles_.back();
         free_handles_.pop_back();
         return &made;
@@ -135,6 +138,7 @@ class Streams {
     std::vector<std::unique_ptr<Stream>> all_;
     std::map<std::pair<void*, std::thread::id>, Stream*> special_;
     std::vector<void*> free_handles_;
+    std::size_t handles_ = 0;
     unsigned long long last_id_ = 0;
     std::size_t waiting_ = 0;
 };
