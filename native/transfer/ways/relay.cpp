@@ -19,7 +19,7 @@ namespace {
 // that was begun before nothing was under way are counted with it.
 constexpr std::size_t most_relayed_chunks = 300;
 // By which a relay is asked, and for how long an answer is worth waiting for.
-constexpr std::size_t asked_bytes = 4096;
+constexpr std::size_t asked_bytes = std::size_t{256} << 10;
 constexpr double answer_seconds = 200e-6;
 
 }  // namespace
@@ -68,6 +68,12 @@ Relay::~Relay() {
 
 Status Relay::prepare() {
     if (memory_ != nullptr) return {};
+    {
+        Binding binding(*own_);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY_ASSIGN(memory, memory_of(*own_, MemoryKind::device, asked_bytes));
+        asked_own_ = std::move(memory);
+    }
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
     for (std::unique_ptr<Stream>* stream : {&in_, &out_}) {
@@ -86,8 +92,8 @@ Status Relay::prepare() {
     }
     ISTHMUS_TRY_ASSIGN(answer, neighbour_->create_untimed_event());
     answer_ = std::move(answer);
-    ISTHMUS_TRY_ASSIGN(asked_with, memory_of(*neighbour_, MemoryKind::pinned, asked_bytes));
-    asked_with_ = std::move(asked_with);
+    ISTHMUS_TRY_ASSIGN(asked_host, memory_of(*neighbour_, MemoryKind::pinned, asked_bytes));
+    asked_host_ = std::move(asked_host);
     ISTHMUS_TRY_ASSIGN(memory, memory_of(*neighbour_, MemoryKind::device, memory_bytes + asked_bytes));
     memory_ = std::move(memory);
     return {};
@@ -102,11 +108,14 @@ Status Relay::ask() {
     if (!answers()) return {};
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
-    Stream& stream = to_device_ ? *in_ : *out_;
-    const Region there{memory_.get(), memory_bytes, asked_bytes};
-    const Region host{asked_with_.get(), 0, asked_bytes};
-    ISTHMUS_TRY(neighbour_->copy(stream, to_device_ ? there : host, to_device_ ? host : there));
-    ISTHMUS_TRY(neighbour_->record(*answer_, stream));
+    const Region here{memory_.get(), memory_bytes, asked_bytes};
+    const Region host{asked_host_.get(), 0, asked_bytes};
+    const Region there{asked_own_.get(), 0, asked_bytes};
+    ISTHMUS_TRY(neighbour_->copy(*in_, here, to_device_ ? host : there));
+    ISTHMUS_TRY(neighbour_->record(*answer_, *in_));
+    ISTHMUS_TRY(neighbour_->wait(*out_, *answer_));
+    ISTHMUS_TRY(neighbour_->copy(*out_, to_device_ ? there : host, here));
+    ISTHMUS_TRY(neighbour_->record(*answer_, *out_));
     asked_at_ = now();
     return {};
 }
@@ -263,7 +272,8 @@ Status Relay::follow_both(Device& own, Stream& stream) {
 
 void Relay::forget() {
     Waiting::remove(*this);
-    keep_for_good(std::move(asked_with_));
+    keep_for_good(std::move(asked_host_));
+    keep_for_good(std::move(asked_own_));
     keep_for_good(std::move(answer_));
     keep_for_good(std::move(memory_));
     keep_for_good(std::move(in_));

@@ -28,8 +28,8 @@ class Relay {
     static constexpr double most_times_alone = 1.12;
 
     // Takes nothing of the neighbour until it is first prepared.
-    Relay(std::shared_ptr<Device> neighbour, bool to_device, double seconds_per_byte)
-        : neighbour_(std::move(neighbour)), to_device_(to_device), pace_(seconds_per_byte) {}
+    Relay(std::shared_ptr<Device> own, std::shared_ptr<Device> neighbour, bool to_device, double seconds_per_byte)
+        : own_(std::move(own)), neighbour_(std::move(neighbour)), to_device_(to_device), pace_(seconds_per_byte) {}
     ~Relay();
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
@@ -41,7 +41,7 @@ class Relay {
     // For chunks of no more than so many bytes. Precondition: prepared, and nothing is under way.
     void begin(std::size_t chunk_bytes);
     // Streams of the neighbour that are held may keep all copies between it and the host from beginning, for as long as
-    // they are: whoever waits for its chunks sends none before a few bytes, which are nobody's, have crossed its link.
+    // they are: whoever waits for its chunks sends none before a few bytes, which are nobody's, have gone all the way.
     Status ask();
     bool answers();
     // It was asked a moment ago.
@@ -95,10 +95,10 @@ class Relay {
     };
     Region slot(std::size_t index, std::size_t bytes) const { return {memory_.get(), index * slot_bytes_, bytes}; }
 
-    const std::shared_ptr<Device> neighbour_;
+    const std::shared_ptr<Device> own_, neighbour_;
     const bool to_device_;
     Pace pace_;
-    std::unique_ptr<Allocation> memory_, asked_with_;
+    std::unique_ptr<Allocation> memory_, asked_host_, asked_own_;
     std::unique_ptr<Event> answer_;
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;

@@ -104,7 +104,7 @@ void Ways::prepare() {
                 if (!rule.gains) way.why_not = "it gained nothing when this machine was calibrated";
             }
             if (way.why_not.empty())
-                way.relay = std::make_unique<Relay>(found.device, to_device_, way.seconds_per_byte);
+                way.relay = std::make_unique<Relay>(own_, found.device, to_device_, way.seconds_per_byte);
         }
         ways_.push_back(std::move(way));
     }
@@ -262,7 +262,7 @@ void Ways::trim() {
     if (is_used_) return;
     for (Way& way : ways_) {
         if (way.relay == nullptr || !way.relay->answers() || !way.relay->is_free_for(nullptr, 0)) continue;
-        way.relay = std::make_unique<Relay>(way.device, to_device_, way.seconds_per_byte);
+        way.relay = std::make_unique<Relay>(own_, way.device, to_device_, way.seconds_per_byte);
     }
 }
 
