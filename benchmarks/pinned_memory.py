@@ -3,8 +3,9 @@
     python benchmarks/pinned_memory.py [--sizes 64MiB,1GiB] [--rounds 6] [--device 0] [--without-torch]
 
 In one process: small blocks once there is a slab, whether torch takes the array as pinned, and the rate of the driver's
-copies through either memory. Then each time is that of the first call of a process of its own, in which the device's
-context and, of Isthmus, the session are there already.
+copies through either memory. Then processes of their own, in which the device's context and, of Isthmus, the session
+are there already: the first call, to which the system gives pages that this process never had, and later ones, before
+which all was given back.
 """
 
 import argparse
@@ -29,7 +30,7 @@ KIB, MIB = 1 << 10, 1 << 20
 SIZES = (4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 129_500_000, 256 * MIB, 1 << 30)
 WAYS = ("isthmus", "driver", "torch")
 COPIED = 256 * MIB
-SMALL_CALLS, COPIES = 20_000, 20
+SMALL_CALLS, COPIES, CALLS = 20_000, 20, 5
 
 
 class Cuda:
@@ -52,7 +53,12 @@ class Cuda:
         """Page-locked memory that the driver gets."""
         found = ctypes.c_void_p()
         self.call("cuMemHostAlloc", ctypes.byref(found), ctypes.c_size_t(size), 0)
+        self.last = found
         return found.value or 0
+
+    def host_free(self) -> None:
+        """Give back what it got last."""
+        self.call("cuMemFreeHost", self.last)
 
     def device_alloc(self, size: int) -> int:
         """Memory of the device."""
@@ -68,35 +74,39 @@ class Cuda:
         return size / timed(lambda: self.call(function, *pair, ctypes.c_size_t(size))) / 1e9
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds that a call takes; what it returns is let go of afterwards."""
+def timed(work: Callable[[], object], give_back: Callable[[], object] = lambda: None) -> float:
+    """Seconds that a call takes; what it returns is let go of afterwards, and then given back."""
     begin = time.perf_counter()
     kept = work()
     seconds = time.perf_counter() - begin
     del kept
+    give_back()
     return seconds
 
 
-def first_call(way: str, size: int, device: int) -> float:
-    """Seconds of the first call of this process."""
+def calls_of(way: str, size: int, device: int) -> list[float]:
+    """Seconds of each call of this process, before which what the one before it got was given back to the system."""
     if way == "torch":
         import torch
 
         torch.zeros(1, device=f"cuda:{device}")
         torch.cuda.synchronize()
-        return timed(lambda: torch.empty(size, dtype=torch.uint8, pin_memory=True))
+        return [
+            timed(lambda: torch.empty(size, dtype=torch.uint8, pin_memory=True), torch._C._host_emptyCache)
+            for _ in range(CALLS)
+        ]
     cuda = Cuda(device)
     if way == "driver":
-        return timed(lambda: cuda.host_alloc(size))
+        return [timed(lambda: cuda.host_alloc(size), cuda.host_free) for _ in range(CALLS)]
     session = isthmus.default_session(f"cuda:{device}")
-    return timed(lambda: isthmus.pinned_empty(size, np.uint8, session=session))
+    return [timed(lambda: isthmus.pinned_empty(size, np.uint8, session=session), session.trim) for _ in range(CALLS)]
 
 
-def in_own_process(way: str, size: int, device: int) -> float:
+def in_own_process(way: str, size: int, device: int) -> list[float]:
     """The same of a process that is started for it."""
-    command = [sys.executable, __file__, "--device", str(device), "--first-call", way, str(size)]
+    command = [sys.executable, __file__, "--device", str(device), "--calls-of", way, str(size)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds: float = json.loads(done.stdout)
+    seconds: list[float] = json.loads(done.stdout)
     return seconds
 
 
@@ -111,18 +121,21 @@ def words(samples: list[float], unit: float) -> str:
 
 
 def show_first_calls(ways: tuple[str, ...], sizes: list[int], rounds: int, device: int) -> None:
-    """The table of first calls, a row once it is measured: in each round every way, in an order drawn anew."""
-    print("\nfirst call, ms (median [interval]), and how many times as fast Isthmus is")
-    print(f"{'bytes':>11}  " + "  ".join(f"{way:>32}" for way in ways) + "".join(f"  {way:>8}" for way in ways[1:]))
+    """The table of calls, two rows a size once it is measured: in each round every way, in an order drawn anew."""
+    print("\nms (median [interval]) of calls that find nothing kept, and how many times as fast Isthmus is")
+    print(f"{'bytes':>18}  " + "  ".join(f"{way:>32}" for way in ways) + "".join(f"  {way:>8}" for way in ways[1:]))
     for size in sizes:
-        samples: dict[str, list[float]] = defaultdict(list)
+        samples: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in ("first", "later")}
         for number in range(rounds):
             for way in random.Random(number).sample(ways, len(ways)):
-                samples[way].append(in_own_process(way, size, device))
-        medians = {way: statistics.median(samples[way]) for way in ways}
-        times = "  ".join(f"{words(samples[way], 1e-3):>32}" for way in ways)
-        ratios = "".join(f"  {medians[way] / medians['isthmus']:7.1f}x" for way in ways[1:])
-        print(f"{size:11}  {times}{ratios}", flush=True)
+                first, *later = in_own_process(way, size, device)
+                samples["first"][way].append(first)
+                samples["later"][way] += later
+        for name, of in samples.items():
+            medians = {way: statistics.median(of[way]) for way in ways}
+            times = "  ".join(f"{words(of[way], 1e-3):>32}" for way in ways)
+            ratios = "".join(f"  {medians[way] / medians['isthmus']:7.1f}x" for way in ways[1:])
+            print(f"{size:11}, {name:>5}  {times}{ratios}", flush=True)
 
 
 def show_small_blocks(session: isthmus.Session) -> None:
@@ -185,10 +198,10 @@ def main() -> None:
     )
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--without-torch", action="store_true")
-    parser.add_argument("--first-call", nargs=2, metavar=("WAY", "BYTES"), help=argparse.SUPPRESS)
+    parser.add_argument("--calls-of", nargs=2, metavar=("WAY", "BYTES"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.first_call:
-        print(json.dumps(first_call(asked.first_call[0], int(asked.first_call[1]), asked.device)))
+    if asked.calls_of:
+        print(json.dumps(calls_of(asked.calls_of[0], int(asked.calls_of[1]), asked.device)))
         return
     has_torch = importlib.util.find_spec("torch") is not None and not asked.without_torch
     session = isthmus.default_session(f"cuda:{asked.device}")
