@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from isthmus import _native
-from isthmus.trace import Trace, direction_index, memory_index, open_trace
+from isthmus.trace import UNKNOWN, Trace, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.blocks import join_parts
 
 HERE = Path(__file__).resolve().parent
@@ -174,6 +174,19 @@ def test_what_programs_copy_is_hashed_on_request_alone(traced: Traced, tmp_path:
     # The program's addresses are no memory: it would not live to say so.
     assert traced("exit", 0, ISTHMUS_TRACE_OPTIONS="contents").returncode == 4
     assert "contents" in trace_in(tmp_path).knows
+
+
+def test_what_is_fetched_into_ordinary_memory_is_there_when_the_call_returns(
+    traced: Traced, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    driver = compiled("fake_cuda.cpp").parent
+    paths = {"LD_LIBRARY_PATH": f"{driver}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    assert traced("fetch", 0, ISTHMUS_TRACE_OPTIONS="contents,all-times", **paths).returncode == 4
+    copies = trace_in(tmp_path).copies
+    assert set(copies.direction.tolist()) == {direction_index("d2h")}
+    ordinary, locked = copies.content[np.argsort(copies.start_ns)].tolist()
+    assert ordinary not in (0, UNKNOWN)
+    assert locked == UNKNOWN
 
 
 def test_native_stacks_name_the_program(traced: Traced, tmp_path: Path) -> None:

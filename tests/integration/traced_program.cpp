@@ -2,7 +2,7 @@
 //
 // traced_program TRACER ENDING COPIES [LAUNCHES]: after so many launches each of two threads makes so many copies of 64
 // bytes and more; what the device did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit,
-// kill, fork, exec.
+// kill, fork, exec; or fetch: it fetches into ordinary and into page-locked memory before.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,9 +18,31 @@ extern "C" {
 bool fake_listened();
 void fake_context();
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
+void fake_fetch(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
 void fake_deliver();
 void fake_launch();
 std::uint32_t fake_launches_told();
+}
+
+// Without waiting, from a place that is no memory.
+void fetch() {
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    const auto get = [driver](auto* function, const char* name) {
+        return reinterpret_cast<decltype(function)>(dlsym(driver, name));
+    };
+    int (*initialize)(unsigned) = nullptr;
+    int (*retain)(void**, int) = nullptr;
+    int (*enter)(void*) = nullptr;
+    int (*allocate)(void**, std::size_t, unsigned) = nullptr;
+    void *context = nullptr, *locked = nullptr;
+    get(initialize, "cuInit")(0);
+    get(retain, "cuDevicePrimaryCtxRetain")(&context, 0);
+    get(enter, "cuCtxSetCurrent")(context);
+    get(allocate, "cuMemHostAlloc")(&locked, 64, 0);
+    static const std::uint64_t ordinary[8]{1, 2, 3};
+    for (const void* place : {static_cast<const void*>(ordinary), static_cast<const void*>(locked)}) {
+        fake_fetch(0x7000'0000'0000, reinterpret_cast<std::uint64_t>(place), 64);
+    }
 }
 
 int main(int count, char** words) {
@@ -45,6 +67,7 @@ int main(int count, char** words) {
         std::thread other(work, 0x1000'0000);
         work(0x2000'0000);
         other.join();
+        if (ending == "fetch") fetch();
     }
     std::puts("worked");
     std::fflush(stdout);

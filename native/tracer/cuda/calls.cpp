@@ -142,10 +142,12 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
             record.stream = place.stream;
         }
         if (options_.contents && copied.rows == 1) {
-            // Of copies from the device only what has arrived: an asynchronous one may still be on its way.
+            // Of copies from the device only what has arrived: an asynchronous one may still be on its way, unless it
+            // goes to ordinary memory, for which the driver waits.
             const bool sent = copied.copy_kind == cupti::memcpy_kind_htod;
             const bool arrived = copied.copy_kind == cupti::memcpy_kind_dtoh &&
-                                 std::string_view(data.function).find("Async") == std::string_view::npos;
+                                 (std::string_view(data.function).find("Async") == std::string_view::npos ||
+                                  is_ordinary_memory(copied.destination));
             const std::uint64_t host = sent ? copied.source : arrived ? copied.destination : 0;
             if (host != 0) record.content = content_hash(reinterpret_cast<const void*>(host), copied.bytes);
         }

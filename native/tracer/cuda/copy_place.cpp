@@ -1,6 +1,10 @@
 // Where a copy is made, of which its device need not tell.
 #include "tracer/cuda/copy_place.hpp"
 
+#include <dlfcn.h>
+
+#include "driver/cuda_api.hpp"
+
 namespace isthmus::tracer {
 namespace {
 
@@ -33,6 +37,21 @@ CopyPlace place_of(const cupti::Api& api, const CopyOperands& copied, void* cont
         }
     }
     return last.place;
+}
+
+bool is_ordinary_memory(std::uint64_t address) {
+    using Ask = int (*)(unsigned, int*, void**, std::uint64_t);
+    // The driver that the program has loaded. It is not called here for the first time: the call that this is asked
+    // for was its own.
+    static const Ask ask = [] {
+        void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        return driver != nullptr ? reinterpret_cast<Ask>(dlsym(driver, "cuPointerGetAttributes")) : nullptr;
+    }();
+    if (ask == nullptr) return false;
+    int attribute = cuda::pointer_attribute_memory_type;
+    std::uint32_t type = 0;
+    void* value = &type;
+    return ask(1, &attribute, &value, address) == cuda::success && type == 0;
 }
 
 }  // namespace isthmus::tracer

@@ -13,4 +13,7 @@ struct CopyPlace {
 // Of a copy that was called for in this context of the driver.
 CopyPlace place_of(const cupti::Api& api, const CopyOperands& copied, void* context);
 
+// Whether the driver knows nothing of the memory at an address of the host; not where it cannot be asked.
+bool is_ordinary_memory(std::uint64_t address);
+
 }  // namespace isthmus::tracer

@@ -1,6 +1,6 @@
 """The document of advice: the verdict, each finding with its price and its evidence, and rules that could not judge."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,18 +13,14 @@ from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.trace.lanes import timeline
-from isthmus.trace import Trace, direction_index, union
+from isthmus.trace import Trace, direction_index, package, union
 
 _MOST_SHORT = 5
 _OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # In a terminal, of those that gain most.
 _MOST_SHOWN = 3
 # The library whose code says most to the author of a program with frames in it.
-_PACKAGES = {
-    "torch": re.compile(r"(^|/)torch/|^aten::"),
-    "cupy": re.compile(r"(^|/)cupy/"),
-    "jax": re.compile(r"(^|/)jax(lib)?/"),
-}
+_PACKAGES = {"torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
 
 
 def advice_document(
@@ -185,7 +181,7 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
             where = sentences([where, say("advice_report.at_others", count=len(others))])
     # CUDA's say nothing to the author of a program of Python.
     code = lines_for(finding.lines, library)
-    if not code and library not in (*_PACKAGES, "opencl"):
+    if not code and library not in (*_PACKAGES.values(), "opencl"):
         code = lines_for(finding.lines, "cuda")
     if code:
         yield Code(where or say("advice_report.snippet", language=library), code, where="terminal")
@@ -195,14 +191,17 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
 
 def _language_of(traces: Sequence[Trace]) -> str | None:
     """The language whose code says most to the author of what was traced: its profiler's, or one that calls name."""
-    frames = {frame for trace in traces for site in trace.sites for frame in site}
-    named = (name for name, path in _PACKAGES.items() if any(path.search(frame) for frame in frames))
-    if (library := next(named, None)) is not None:
-        return library
+    sites = [site for trace in traces for site in trace.sites]
+    named = Counter(
+        next((library for frame in site if (library := _PACKAGES.get(package(frame)))), None) for site in sites
+    )
+    del named[None]
+    if named:
+        return named.most_common(1)[0][0]
     makers = {trace.maker for trace in traces}
     if len(makers) == 1 and (by_maker := _OF_MAKERS.get(makers.pop())) is not None:
         return by_maker
-    return "isthmus" if any(".py:" in frame for frame in frames) else None
+    return "isthmus" if any(".py:" in frame for site in sites for frame in site) else None
 
 
 def _snippets(finding: Finding, snippet: str | None, own: str | None, *, everything: bool) -> Iterator[Block]:

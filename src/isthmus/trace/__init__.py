@@ -20,7 +20,7 @@ from isthmus.trace.columns import (
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
 from isthmus.trace.recorded import grouped
-from isthmus.trace.sites import own_frame, site_words
+from isthmus.trace.sites import own_frame, package, site_words
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 
@@ -49,6 +49,7 @@ __all__ = [
     "memory_index",
     "open_trace",
     "own_frame",
+    "package",
     "site_words",
     "union",
     "vendors",

@@ -9,7 +9,8 @@ from isthmus.trace.trace import Site
 _LINE = re.compile(r"(?P<path>.+?\.pyx?):\d+(?: .*)?")
 # An operator of torch, which stands innermost: ``aten::to``.
 _OPERATOR = re.compile(r"\w+::\w+")
-_INSTALLED = re.compile(r"(^|/)(site|dist)-packages/|(^|/)lib/python3[^/]*/|^<")
+_PACKAGES_FOLDER = re.compile(r"(?:^|/)(?:site|dist)-packages/")
+_INSTALLED = re.compile(rf"{_PACKAGES_FOLDER.pattern}|(^|/)lib/python3[^/]*/|^<")
 # What profilers name by its place below the folder that it is installed in.
 _LIBRARIES = frozenset(
     {
@@ -41,6 +42,16 @@ def is_library(frame: str) -> bool:
         return True
     top = path.partition("/")[0].removesuffix(".py")
     return top in sys.stdlib_module_names or ("/" in path and top in _LIBRARIES)
+
+
+def package(frame: str) -> str:
+    """The package of a library's frame: ``torch``; empty where its text does not tell."""
+    match = _LINE.fullmatch(frame)
+    if match is None:
+        return "torch" if frame.startswith("aten::") else ""
+    *_, place = _PACKAGES_FOLDER.split(match["path"])
+    top = place.partition("/")[0].removesuffix(".py")
+    return top if place != match["path"] or top in _LIBRARIES else ""
 
 
 def own_frame(site: Site) -> str:

@@ -1,8 +1,9 @@
 // A CUPTI that tells of copies which a program pretends to make: for the tracer, under whose feet it stands.
 //
-// fake_copy is such a copy: a call of the runtime within which the driver is called. What devices did is delivered by
-// fake_deliver and by every flush. FAKE_SUBSCRIBE is what cuptiSubscribe returns. fake_launch launches a kernel of
-// which nothing is told but the call, and fake_launches_told says of how many calls it was.
+// fake_copy is such a copy: a call of the runtime within which the driver is called; fake_fetch is one to the host that
+// is not waited for. What devices did is delivered by fake_deliver and by every flush. FAKE_SUBSCRIBE is what
+// cuptiSubscribe returns. fake_launch launches a kernel of which nothing is told but the call, and fake_launches_told
+// says of how many calls it was.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +47,18 @@ void deliver_all() {
 struct Parameters {
     std::uint64_t destination, source, bytes;
     int kind;
+    std::uint64_t stream = 0;
 };
+
+struct Functions {
+    const char *of_runtime, *of_driver;
+    int kind;
+    std::uint8_t kind_of_activity, source, destination;
+};
+constexpr Functions to_device{"cudaMemcpy_v3020",       "cuMemcpyHtoD_v2", 1, cupti::memcpy_kind_htod, 1,
+                              cupti::memory_kind_device};
+constexpr Functions to_host{"cudaMemcpyAsync_v3020", "cuMemcpyDtoHAsync_v2",    2,
+                            cupti::memcpy_kind_dtoh, cupti::memory_kind_device, 1};
 
 void call(int domain, std::uint32_t number, const char* function, const void* parameters, std::uint32_t correlation,
           const auto& work) {
@@ -72,18 +84,18 @@ void call(int domain, std::uint32_t number, const char* function, const void* pa
     tell();
 }
 
-void make_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
+void make_copy(const Functions& functions, std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
     const std::uint32_t correlation = ++correlations;
-    const Parameters parameters{destination, source, bytes, 1};
-    call(cupti::domain_runtime_api, runtime_copy, "cudaMemcpy_v3020", &parameters, correlation, [&] {
-        call(cupti::domain_driver_api, driver_copy, "cuMemcpyHtoD_v2", &parameters, correlation, [&] {
+    const Parameters parameters{destination, source, bytes, functions.kind};
+    call(cupti::domain_runtime_api, runtime_copy, functions.of_runtime, &parameters, correlation, [&] {
+        call(cupti::domain_driver_api, driver_copy, functions.of_driver, &parameters, correlation, [&] {
             if (!timing) return;
             const std::uint64_t start = timestamp();
             const std::lock_guard lock(mutex);
             done.push_back({.kind = cupti::activity_kind_memcpy,
-                            .copy_kind = cupti::memcpy_kind_htod,
-                            .source_kind = 1,
-                            .destination_kind = cupti::memory_kind_device,
+                            .copy_kind = functions.kind_of_activity,
+                            .source_kind = functions.source,
+                            .destination_kind = functions.destination,
                             .flags = 0,
                             .bytes = bytes,
                             .start = start,
@@ -108,7 +120,10 @@ void fake_context() {
     callback(nullptr, cupti::domain_resource, cupti::resource_context_created, nullptr);
 }
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
-    make_copy(source, destination, bytes);
+    make_copy(to_device, source, destination, bytes);
+}
+void fake_fetch(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
+    make_copy(to_host, source, destination, bytes);
 }
 void fake_launch() {
     const std::uint32_t correlation = ++correlations;

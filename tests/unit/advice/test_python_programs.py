@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -114,14 +115,19 @@ def offload(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def batches(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
-    """As JAX: copies through pinned memory of its own, and a wait that is no call of the driver."""
+def batches(traces: ModuleType, _: Seconds, *, fixed: bool, late: float = 0.0) -> Any:
+    """As JAX: copies through pinned memory of its own, and a wait that is no call of the driver.
+
+    It may ask for the copy when the kernels have ended, so long after.
+    """
     program = traces.Program()
     for step in range(100):
         program.own(2.6e-3)
         program.copy(4 * MIB, 9e-5, call="cuMemcpyHtoDAsync_v2", host=STAGED, device=DEVICE, stream=1)
         ends = max(program.kernel(0.1e-3) + 0.1e-3 for _ in range(40))
         if not fixed or step % 50 == 49:
+            if late:
+                program.own(ends + late - program.now)
             program.copy(4, 8e-6, direction="d2h", call="cuMemcpyDtoHAsync_v2", host=STAGED, device=DEVICE)
             program.own(max(ends + 3e-5 - program.now, 0.0))
     return program
@@ -153,6 +159,7 @@ def trips(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
         (checkpoint, "pageable"),
         (offload, "pageable"),
         (batches, "waits"),
+        (partial(batches, late=4e-4), "waits"),
     ],
 )
 @pytest.mark.parametrize("profiled", [False, True])

@@ -84,6 +84,15 @@ def test_code_can_be_of_one_language() -> None:
     [
         ("kineto", (), "pin_memory"),
         ("isthmus", (("loop.py:3 step", "site-packages/torch/_tensor.py:9 to"),), "pin_memory"),
+        # A folder may be called as a library, and another library may lie in it.
+        ("isthmus", (("/opt/torch/lib/python3/site-packages/cupy/_core.py:3 get", "loop.py:3 step"),), "cudaHostAlloc"),
+        ("isthmus", (("/opt/torch/train+0x10 main",),), "cudaHostAlloc"),
+        # What most calls came by.
+        (
+            "isthmus",
+            (("jax/lax.py:3 f", "loop.py:3 step"), ("torch/nn.py:3 f", "a.py:3 b"), ("torch/nn.py:4 g", "a.py:4 b")),
+            "pin_memory",
+        ),
         ("isthmus", (("app+0x10 main",),), "cudaHostAlloc"),
         ("nsys", (), "cudaHostAlloc"),
     ],

@@ -11,6 +11,7 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import (
     LEAST_WAITS,
+    LONGEST_ANSWER_SECONDS,
     LONGEST_HANDOVER_SECONDS,
     SMALL_COPY_BYTES,
     WAIT_SURE_SHARE,
@@ -62,7 +63,7 @@ def waits(scene: Scene) -> Waits:
     unseen = np.repeat([False, True], [found.size, fetched.size])
     made[calls_of_fetched := scene.call(fetched)] = fetched
     found = np.concatenate([found, calls_of_fetched])
-    begin = np.concatenate([begin, scene.asked(fetched)])
+    begin = np.concatenate([begin, _waited_since(scene, fetched)])
     end = np.concatenate([end, scene.device_end(fetched)])
     waited = union(*scene.kernels).covered(begin, end)
     order = np.argsort(end, kind="stable")
@@ -91,6 +92,24 @@ def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
     told = union(begin, end + LONGEST_HANDOVER_SECONDS)
     found: Integers = rows[told.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
     return found
+
+
+def _waited_since(scene: Scene, fetched: Integers) -> Seconds:
+    """From when on the host may have waited for each of these: when it asked for the copy.
+
+    XLA asks once the kernels that make the values have ended: then since the last call before that, if it asked so
+    soon that it can have waited for their end.
+    """
+    asked = scene.asked(fetched)
+    ended = _last_before(np.sort(scene.kernels[1]), asked)
+    called = _last_before(scene.calling.end, asked)
+    is_answer = (called < ended) & (asked - ended <= LONGEST_ANSWER_SECONDS)
+    return np.where(is_answer, called, asked)
+
+
+def _last_before(moments: Seconds, times: Seconds) -> Seconds:
+    """Of moments in their order, the last one until each of these times; long before all where there is none."""
+    return np.append(moments, -np.inf)[np.searchsorted(moments, times, side="right") - 1]
 
 
 def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> Mask:
