@@ -2,16 +2,38 @@
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
+from zlib import crc32
 
 import pytest
 
 from isthmus.machine.devices import probe
 
+# Of which none is left out.
+FEW_CASES = 4
 # Workers that run tests beside one another inherit the width of the terminal that they report to.
 os.environ.pop("COLUMNS", None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--every 3`: a third of the cases of each test that has many."""
+    parser.addoption("--every", type=int, default=1, metavar="N", help="of tests with many cases, one in N of these")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out most cases where that is asked for: always the same ones, which follow no parameter."""
+    every: int = config.getoption("--every")
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    kept = {
+        item
+        for item in items
+        if cases[item.nodeid.partition("[")[0]] <= FEW_CASES or crc32(item.nodeid.encode()) % every == 0
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_collection_finish() -> None:

@@ -38,8 +38,8 @@ inline constexpr ReturnCode invalid_buffer_size = -61;
 
 inline constexpr Bool non_blocking = 0;
 inline constexpr Bool blocking = 1;
-inline constexpr auto no_wait = static_cast<const Event*>(nullptr);
-inline constexpr auto no_event = static_cast<Event*>(nullptr);
+inline constexpr const Event* no_wait = nullptr;
+inline constexpr Event* no_event = nullptr;
 
 inline constexpr std::uint32_t platform_name = 0x0902;
 inline constexpr std::uint32_t platform_version = 0x0901;

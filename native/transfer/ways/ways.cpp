@@ -40,6 +40,10 @@ double slowness(Device& own, Device& neighbour) {
     return mine && others && *others > 0 ? std::max(1.0, *mine / *others) : 1.0;
 }
 
+std::string failed(const Status& why) {
+    return "it failed: " + why.message();
+}
+
 }  // namespace
 
 const std::vector<Neighbours::Found>& Neighbours::found() {
@@ -124,11 +128,11 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Way& way : ways_) {
         if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream, most_chunks)) continue;
-        Status status = way.relay->prepare();
+        const Status prepared = way.relay->prepare();
         // A copy that is queued is waited for by nobody here.
-        if (status.ok() && stream == nullptr) status = way.relay->ask();
-        if (!status.ok()) {
-            way.why_not = status.message();
+        const Status asked = prepared.ok() && stream == nullptr ? way.relay->ask() : Status();
+        if (!prepared.ok() || !asked.ok()) {
+            way.why_not = prepared.ok() ? failed(asked) : prepared.message();
             way.relay.reset();
             continue;
         }
@@ -209,7 +213,7 @@ void Ways::Use::lose(Relay& relay, const Status& why) {
     const std::lock_guard lock(owner_->mutex_);
     for (Way& way : owner_->ways_) {
         if (way.relay.get() != &relay) continue;
-        way.why_not = "it failed: " + why.message();
+        way.why_not = failed(why);
         way.taken_bytes += relay.take_carried();
         way.lost.push_back(std::move(way.relay));
     }
