@@ -256,7 +256,7 @@ Status Relay::join(Device& own, Stream& stream) {
 void Relay::leave(Device& own, Stream& stream) {
     // Nothing is waited for where that can be helped: the stream may be held until the caller goes on.
     if (!caught([&] { return follow_both(own, stream); }).ok()) (void)synchronize();
-    is_reserved_ = false;
+    release();
 }
 
 Status Relay::follow_both(Device& own, Stream& stream) {

@@ -65,8 +65,9 @@ class Relay {
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
     void take_time();
     // Whether it may be given what waits for a stream. That keeps two of the queues by which a device copies, of which
-    // it may have but four: over one neighbour, one relay of the process at a time. enqueue() or nothing follows.
+    // it may have but four: over one neighbour, one relay of the process at a time. Until enqueue() or release().
     bool reserve();
+    void release() { is_reserved_ = false; }
     // The same of many chunks, after `reached`, which was recorded on a stream of the own device; and makes what that
     // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream,
     // and reserve(). The stream may end right afterwards.

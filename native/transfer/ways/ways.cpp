@@ -146,6 +146,7 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
 
 Ways::Use::~Use() {
     if (owner_ == nullptr) return;
+    for (Relay* const relay : relays_) relay->release();
     const std::lock_guard lock(owner_->mutex_);
     for (Way& way : owner_->ways_) {
         if (way.relay != nullptr) way.taken_bytes += way.relay->take_carried();
