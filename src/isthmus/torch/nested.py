@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import torch
@@ -29,13 +29,20 @@ def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     return value
 
 
-def tensors(value: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], torch.Tensor]]:
+def tensors(value: Any) -> list[tuple[tuple[object, ...], torch.Tensor]]:
     """Each tensor that `mapped` changes, in its order, with the keys, indices and names of fields that lead to it."""
+    found: list[tuple[tuple[object, ...], torch.Tensor]] = []
+    _collect(value, (), found)
+    return found
+
+
+def _collect(value: Any, path: tuple[object, ...], found: list[tuple[tuple[object, ...], torch.Tensor]]) -> None:
     if isinstance(value, torch.Tensor):
-        yield path, value
+        found.append((path, value))
         return
+    parts: Iterable[tuple[object, Any]]
     if isinstance(value, Mapping):
-        parts: Iterator[tuple[object, Any]] = iter(value.items())
+        parts = value.items()
     elif isinstance(value, list | tuple):
         sizes = 1 if isinstance(value, PackedSequence) else None
         parts = ((at, one) for at, one in enumerate(value) if at != sizes)
@@ -44,7 +51,7 @@ def tensors(value: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[o
     else:
         return
     for key, one in parts:
-        yield from tensors(one, (*path, key))
+        _collect(one, (*path, key), found)
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:

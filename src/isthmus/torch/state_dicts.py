@@ -87,9 +87,10 @@ def _copies_of(
 
 
 def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Session | None) -> Any:
-    there = dict(tensors(out))
+    # The host does all of this before the first copy begins.
+    there, ours = dict(tensors(out)), tensors(state)
     pairs: _Pairs = []
-    for path, tensor in tensors(state):
+    for path, tensor in ours:
         to = there.get(path)
         if to is None:
             raise UsageError(
@@ -101,7 +102,7 @@ def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Se
             raise WrongType(f"out has a tensor on {to.device} at {_place(path)}; expected one on the host")
         pairs.append((to, tensor))
     copy_all(_once(pairs), session)
-    places = iter([there[path] for path, _ in tensors(state)])
+    places = iter([there[path] for path, _ in ours])
     return mapped(state, lambda _: next(places))
 
 
