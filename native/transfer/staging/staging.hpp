@@ -18,7 +18,7 @@ namespace isthmus {
 
 class Device;
 
-// Memory on the device, without a command on any stream, as Device::allocate() has one: others of the same queue may be
+// Memory of a kind, without a command on any stream, as Device::allocate() has one: others of the same queue may be
 // held at the time.
 Result<std::unique_ptr<Allocation>> memory_of(Device& device, MemoryKind kind, std::size_t bytes);
 
