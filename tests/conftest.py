@@ -26,14 +26,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out most cases where that is asked for: always the same ones, which follow no parameter."""
     every: int = config.getoption("--every")
-    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    cases = Counter(_test(item) for item in items)
+    first = {_test(item): item for item in reversed(items)}
     kept = {
         item
         for item in items
-        if cases[item.nodeid.partition("[")[0]] <= FEW_CASES or crc32(item.nodeid.encode()) % every == 0
+        if item is first[_test(item)] or cases[_test(item)] <= FEW_CASES or crc32(item.nodeid.encode()) % every == 0
     }
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def _test(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_collection_finish() -> None:
