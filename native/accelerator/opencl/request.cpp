@@ -169,8 +169,8 @@ Result<bool> ClRequest::same_by_driver() {
         const std::size_t length = std::min(checked_bytes, copy_.bytes - at);
         back.resize(length);
         ISTHMUS_TRY(cl_->call(cl_->clEnqueueReadBuffer, copy_.queue, copy_.buffer, opencl::blocking,
-                              copy_.offset_bytes + at, length, static_cast<void*>(back.data()), 0U,
-                              static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr)));
+                              copy_.offset_bytes + at, length, static_cast<void*>(back.data()), 0U, opencl::no_wait,
+                              opencl::no_event));
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         if (std::memcmp(back.data(), reinterpret_cast<const void*>(copy_.host + at), length) != 0) return false;
     }

@@ -240,7 +240,7 @@ Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination,
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
         queued_chunks_ += index;
     }
-    is_reserved_ = false;
+    release();
     bytes_ = source.bytes;
     first_bytes_ = std::min(slot_bytes_, bytes_);
     carried_ += bytes_;

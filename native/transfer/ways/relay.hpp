@@ -112,7 +112,7 @@ class Relay {
     std::size_t queued_chunks_ = 0;          // since nothing was under way
     bool is_timed_ = true;                   // its time was taken
     std::atomic<bool> is_reserved_ = false;  // and begun_ not recorded since
-    bool is_listed_ = false;
+    bool is_listed_ = false;                 // among those that may wait, or was
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;

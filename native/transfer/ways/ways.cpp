@@ -107,8 +107,9 @@ void Ways::prepare() {
                 way.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
                 if (!rule.gains) way.why_not = "it gained nothing when this machine was calibrated";
             }
-            if (way.why_not.empty())
+            if (way.why_not.empty()) {
                 way.relay = std::make_unique<Relay>(own_, found.device, to_device_, way.seconds_per_byte);
+            }
         }
         ways_.push_back(std::move(way));
     }

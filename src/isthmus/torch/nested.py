@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import PackedSequence
 
+_Found = list[tuple[tuple[object, ...], torch.Tensor]]
+
 
 def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """The same with each tensor changed. Containers keep their types; what holds nothing that changed is itself.
@@ -29,14 +31,14 @@ def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     return value
 
 
-def tensors(value: Any) -> list[tuple[tuple[object, ...], torch.Tensor]]:
+def tensors(value: Any) -> _Found:
     """Each tensor that `mapped` changes, in its order, with the keys, indices and names of fields that lead to it."""
-    found: list[tuple[tuple[object, ...], torch.Tensor]] = []
+    found: _Found = []
     _collect(value, (), found)
     return found
 
 
-def _collect(value: Any, path: tuple[object, ...], found: list[tuple[tuple[object, ...], torch.Tensor]]) -> None:
+def _collect(value: Any, path: tuple[object, ...], found: _Found) -> None:
     if isinstance(value, torch.Tensor):
         found.append((path, value))
         return
