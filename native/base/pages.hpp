@@ -73,9 +73,9 @@ class HostBlock {
 };
 
 // Sees to it that each page is there and lies where the memory policy of the threads that put it there wants it:
-// several threads, or the calling one. May write one byte of every page.
+// several threads, or the calling one. Writes one byte of every page.
 void touch_pages(std::byte* data, std::size_t bytes);
-// Has pages put in place by several threads as though they were written to, and leaves what memory holds as it is.
+// Has pages put in place by a few threads as though they were written to, and leaves what memory holds as it is.
 // Where the kernel cannot (before Linux 5.14, or what may not be written) some or all stay as they were.
 void populate_pages(std::byte* data, std::size_t bytes);
 void touch_pages_alone(std::byte* data, std::size_t bytes);

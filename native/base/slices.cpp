@@ -15,7 +15,6 @@ namespace isthmus {
 namespace {
 
 constexpr std::size_t smallest_slice = std::size_t{1} << 20;
-constexpr std::size_t most_threads = 16;
 
 }  // namespace
 
@@ -28,7 +27,8 @@ Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
     return {begin(index), begin(index + 1)};
 }
 
-void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
+void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work,
+                    std::size_t most_threads) {
     if (bytes == 0) return;
     const std::size_t threads =
         std::clamp(bytes / smallest_slice, std::size_t{1}, std::min(most_threads, allowed_processors()));

@@ -6,11 +6,14 @@
 
 namespace isthmus {
 
+inline constexpr std::size_t most_slices = 16;
+
 // Calls work(begin, end) for consecutive slices of [0, bytes) from several threads and returns when all are done.
 // Slices begin at multiples of 4096, so that no two threads touch one page of a page-aligned buffer. Small ranges run
 // on the calling thread alone: starting threads costs more than filling a mebibyte. New threads inherit the caller's
 // processor and memory binding. Throws what `work` has thrown on any of them, once all have ended.
-void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work);
+void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work,
+                    std::size_t most_threads = most_slices);
 
 // A part of a range of bytes: [begin, end).
 struct Slice {
