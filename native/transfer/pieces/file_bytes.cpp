@@ -1,6 +1,7 @@
 // Bytes of an open file, as the source of a copy: threads read them in place of memory.
 #include "transfer/pieces/file_bytes.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,15 +49,22 @@ Status FileBytes::read(std::byte* to, std::size_t begin, std::size_t bytes) cons
             continue;
         }
         if (got < 0 && errno == EINTR) continue;
-        const std::string place = "byte " + std::to_string(first + done) + " of the file";
         if (got < 0) {
-            return {Code::call_failed, place + " cannot be read: " + std::generic_category().message(errno)};
+            return {Code::call_failed, "byte " + std::to_string(first + done) +
+                                           " of the file cannot be read: " + std::generic_category().message(errno)};
         }
-        return {Code::call_failed, "the file ends before " + place + ", and bytes up to " +
-                                       std::to_string(range_.offset_bytes + this->bytes()) +
+        return {Code::call_failed, "the file ends at byte " + std::to_string(end_within(first + done)) +
+                                       ", and bytes up to " + std::to_string(range_.offset_bytes + this->bytes()) +
                                        " are asked for: it was cut off, or is shorter than was thought; get it again"};
     }
     return {};
+}
+
+// Of several threads the one that fails need not be the one that has read up to there.
+std::uint64_t FileBytes::end_within(std::uint64_t most) const {
+    struct stat found {};
+    if (fstat(range_.descriptor, &found) != 0 || found.st_size < 0) return most;
+    return std::min(most, static_cast<std::uint64_t>(found.st_size));
 }
 
 }  // namespace isthmus

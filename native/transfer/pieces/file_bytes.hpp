@@ -30,6 +30,8 @@ class FileBytes final : public Allocation {
 
   private:
     Status read(std::byte* to, std::size_t begin, std::size_t bytes) const;
+    // Where the file ends now, which is known to be at this byte or before.
+    std::uint64_t end_within(std::uint64_t most) const;
 
     const FileRange range_;
 };

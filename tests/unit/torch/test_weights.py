@@ -104,7 +104,7 @@ def test_a_file_cut_off_while_it_is_read_is_an_error(
         return empty(*arguments, **options)
 
     monkeypatch.setattr(torch, "empty", cut)
-    with pytest.raises(CopyFailed, match="the file ends before byte 1000000"):
+    with pytest.raises(CopyFailed, match="the file ends at byte 1000000,"):
         load_file(path, device)
 
 
