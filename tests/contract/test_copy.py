@@ -163,6 +163,24 @@ class TestAgainstNumpy:
         assert (back[64 + size :] == GUARD).all()
         assert session.pinned_bytes <= session.pinned_budget_bytes
 
+    @pytest.mark.parametrize("waited", [True, False], ids=["waited", "queued"])
+    def test_long_pieces_of_pageable_memory(self, session: isthmus.Session, waited: bool) -> None:
+        """They go through the ring side by side, so that a chunk has the end of one and the beginning of the next."""
+        width = (4 << 20) + 4099
+        data = filled((3, width), "u1", 1)
+        there = session.to_device(np.full(4 * (width + 5), GUARD, np.uint8))
+        rows = [isthmus.DeviceArray(there, place * (width + 5), [width], [1]) for place in (3, 0, 2)]
+        found = np.zeros_like(data)
+        for destinations, sources in ((rows, list(data)), (list(found), rows)):
+            if waited:
+                session.copy_batch(destinations, sources)
+            else:
+                session.copy_batch_async(destinations, sources).wait()
+        assert same(found, data)
+        gaps = there.to_host().reshape(4, width + 5)
+        assert (gaps[:, width:] == GUARD).all()
+        assert (gaps[1] == GUARD).all()
+
     @pytest.mark.parametrize("offset", [1, 2, 4, 8, 12, 16])
     @pytest.mark.parametrize(("count", "width"), [(1024, 16), (512, 512)])
     @pytest.mark.parametrize("scattered", [False, True], ids=["rows", "scattered"])

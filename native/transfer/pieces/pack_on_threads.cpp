@@ -37,30 +37,39 @@ std::optional<Ways::Use> use_of(const Packing& packing, const Ring& ring, std::s
     return packing.ways->use(bytes, divided_chunk_bytes(ring), nullptr);
 }
 
+RingPacker::Slots slots_of(Staging& staging, std::size_t bytes, std::size_t count) {
+    return {&staging.host(), 0, bytes, count, (staging.next_in_ring() + bytes - 1) / bytes % count};
+}
+
 }  // namespace
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
                              std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
     : PackedCopy(destination, source, extent, std::move(staging), packing.file),
       by_kernel_(by_kernel),
-      threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
-      stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
+      is_untouched_(pieces().writes_untouched()),
+      // Clearing pages is work for all, and leaves them in caches, where ordinary stores find them.
+      threads_(packing.threads != 0 && !is_untouched_ ? std::min(packing.threads, staging_->threads())
+                                                      : staging_->threads()),
+      stores_(is_untouched_ ? Stores::ordinary
+                            : packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
       ring_{to_device(), staging_->bytes()},
-      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && device_side().is_contiguous(extent))),
+      // Clearing pages takes longer than one link takes for them.
+      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel() && !is_untouched_)),
       chunks_(Chunks::cut(extent.bytes(), threads_,
                           ways_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
       slots_(ways_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
                    : ring_.slots(chunks_.chunk_bytes)),
+      ring_slots_(slots_of(*staging_, chunks_.chunk_bytes, to_device() ? slots_ : ring_.bytes / chunks_.chunk_bytes)),
       run_{&pieces(), chunks_},
-      packer_({&run_, 1}, {counts_.data(), slots_}, {&staging_->host(), 0, chunks_.chunk_bytes, slots_}, stores_,
-              threads_),
+      packer_({&run_, 1}, {counts_.data(), slots_}, ring_slots_, stores_, threads_),
       limit_(limit(extent, packing.waits_forever)),
       condition_(packing.condition) {}
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
-    if (first_ == 0) packer_.begin_faults();
+    if (first_ == 0 && is_untouched_) packer_.begin_faults();
     packer_.begin_at(first_ * (chunks_.chunk_bytes / chunks_.part_bytes));
     sent_ = arrived_ = first_;
     on_own_link_ = 0;
@@ -76,6 +85,9 @@ Status PackOnThreads::start() {
         limit_, threads_);
     // Threads that were left behind may still be at work.
     if (status.code() == Code::timed_out) return status;
+    if (!to_device()) {
+        staging_->leave_ring_at((ring_slots_.first + sent_) % ring_slots_.count * chunks_.chunk_bytes);
+    }
     const std::size_t arrived = status.ok() ? end_.load() : chunks_arrived();
     arrived_bytes_ = std::min(extent_.bytes(), arrived * chunks_.chunk_bytes);
     first_ = status.ok() ? arrived : 0;
@@ -115,7 +127,9 @@ Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
     const TimePoint begin = now();
     Status status = send_offsets(staging_->stream());
     // Other streams do not wait for this one.
-    if (status.ok() && device_side().is_scattered()) status = staging_->stream().synchronize();
+    if (status.ok() && device_side().is_scattered() && pieces().needs_kernel()) {
+        status = staging_->stream().synchronize();
+    }
     // What comes from the device may be on its way already.
     while (status.ok() && condition_ && !to_device() && sent_ < end_ && may_send(sent_)) status = send(sent_);
     if (status.ok() && condition_) status = std::exchange(condition_, nullptr)();
@@ -168,8 +182,7 @@ Status PackOnThreads::send(std::size_t chunk) {
     on_relay(chunk) = {};
     if (Relay* const relay = relay_for(chunk)) {
         const Part part = packer_.staged(run_, chunk);
-        const Layout& side = device_side();
-        const Region there{side.allocation, side.offset + part.begin, part.bytes()};
+        const Region there = pieces().on_device(part);
         const Region here{&staging_->host(), part.staged_at, part.bytes()};
         on_relay(chunk).is = true;
         Status status = to_device() ? relay->send(chunk, there, here) : relay->send(chunk, here, there);
@@ -186,6 +199,7 @@ Relay* PackOnThreads::relay_for(std::size_t chunk) {
     // The own link is not to run dry.
     constexpr std::size_t least_on_own_link = 2;
     if (!ways_ || on_own_link_ < least_on_own_link) return nullptr;
+    if (!pieces().is_one_range(packer_.staged(run_, chunk))) return nullptr;
     return ways_->taker(chunks_.chunk_bytes, extent_.bytes() - chunk * chunks_.chunk_bytes,
                         on_own_link_ * chunks_.chunk_bytes);
 }

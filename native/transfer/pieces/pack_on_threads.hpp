@@ -64,13 +64,16 @@ class PackOnThreads final : public PackedCopy {
     OnRelay& on_relay(std::size_t chunk) { return on_relay_[chunk % on_relay_.size()]; }
 
     const bool by_kernel_;
+    const bool is_untouched_;  // most of the memory that is written to
     const std::size_t threads_;
     const Stores stores_;
     const Turns* const turns_;
     const Ring ring_;
     std::optional<Ways::Use> ways_;  // none where all goes by the own link
     const Chunks chunks_;
-    const std::size_t slots_;  // of the ring
+    const std::size_t slots_;  // so many chunks are packed, under way or unpacked at once
+    // Of the ring, in which chunks to the device have as many slots, and those from it go round all there are.
+    const RingPacker::Slots ring_slots_;
     const PackedRun run_;
     std::array<RingPacker::Count, Ring::most_divided_slots> counts_;  // by slot
     RingPacker packer_;

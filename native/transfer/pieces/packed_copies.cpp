@@ -1,6 +1,7 @@
 // Pieces that the CPU packs side by side into page-locked memory, or unpacks from there.
 #include "transfer/pieces/packed_copies.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "backend/device.hpp"
@@ -43,22 +44,53 @@ Status PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores s
     return {};
 }
 
-void PackedPieces::fault_ahead(FaultAhead& faults) const {
+std::byte* PackedPieces::filled_in_order() const {
     const Layout& host = host_side();
-    if (to_device() || !host.is_contiguous(extent_) || !is_pageable(host.allocation->kind())) return;
-    faults.begin(host.allocation->host() + host.offset, extent_.bytes());
+    const bool is_filled = !to_device() && host.is_contiguous(extent_) && is_pageable(host.allocation->kind());
+    return is_filled ? host.allocation->host() + host.offset : nullptr;
+}
+
+bool PackedPieces::writes_untouched() const {
+    std::byte* const data = filled_in_order();
+    return data != nullptr && FaultAhead::is_worthwhile(data, extent_.bytes());
+}
+
+void PackedPieces::fault_ahead(FaultAhead& faults) const {
+    if (std::byte* const data = filled_in_order()) faults.begin(data, extent_.bytes());
 }
 
 Stream& PackedPieces::last(const Route& route) const {
-    return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
+    return to_device() && needs_kernel() ? route.kernels : route.copies;
+}
+
+std::size_t PackedPieces::end_of_range(std::size_t begin) const {
+    const std::size_t width = extent_.width_bytes;
+    return device_side().is_contiguous(extent_) ? extent_.bytes() : (begin / width + 1) * width;
+}
+
+Region PackedPieces::on_device(const Part& part) const {
+    const Layout& side = device_side();
+    const std::size_t width = extent_.width_bytes;
+    const std::size_t at = side.is_contiguous(extent_) ? side.offset + part.begin
+                                                       : side.at(part.begin / width, extent_) + part.begin % width;
+    return {side.allocation, at, part.bytes()};
+}
+
+Status PackedPieces::copy_ranges(Device& device, Stream& stream, const Part& part, Allocation& packed) const {
+    Part range = part;
+    for (; range.begin < part.end; range.begin = range.end) {
+        range.end = std::min(part.end, end_of_range(range.begin));
+        range.staged_at = part.staged_at + (range.begin - part.begin);
+        const Region host{&packed, range.staged_at, range.bytes()};
+        const Region there = on_device(range);
+        ISTHMUS_TRY(to_device() ? device.copy(stream, there, host) : device.copy(stream, host, there));
+    }
+    return {};
 }
 
 Status PackedPieces::enqueue_copy(Device& device, const Route& route, const Part& part, const PackedInto& into) const {
+    if (!needs_kernel()) return copy_ranges(device, route.copies, part, *into.host);
     const Region host{into.host, part.staged_at, part.bytes()};
-    if (const Layout& side = device_side(); side.is_contiguous(extent_)) {
-        const Region on_device{side.allocation, side.offset + part.begin, part.bytes()};
-        return to_device() ? device.copy(route.copies, on_device, host) : device.copy(route.copies, host, on_device);
-    }
     const Region on_device{into.on_device, part.staged_at, part.bytes()};
     if (to_device()) {
         ISTHMUS_TRY(device.copy(route.copies, on_device, host));
@@ -97,6 +129,7 @@ Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
 
 // Only those of the device's side: the CPU has the host's.
 Status PackedCopy::send_offsets(Stream& stream) {
+    if (!pieces_.needs_kernel()) return {};
     ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
                                           : staging_->send_offsets(stream, {}, source_));
     table_ = table;

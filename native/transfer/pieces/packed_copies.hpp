@@ -13,6 +13,14 @@
 
 namespace isthmus {
 
+// Pieces from here on are worth a copy of their own, which the driver makes at the rate of the link.
+inline constexpr std::size_t long_piece_bytes = std::size_t{4} << 20;
+
+// Whether a kernel has to gather or spread them on the device's side.
+inline bool needs_kernel(const Layout& device_side, const Extent& extent) {
+    return extent.width_bytes < long_piece_bytes && !device_side.is_contiguous(extent);
+}
+
 // Bytes of the pieces as they lie side by side, and where they are in the staging memory.
 struct Part {
     std::size_t begin = 0, end = 0;
@@ -23,10 +31,9 @@ struct Part {
 
 // What they are packed into.
 struct PackedInto {
-    Allocation* host = nullptr;  // page-locked
-    Allocation* on_device =
-        nullptr;   // as large; for pieces that lie apart there and that no kernel moves over the link
-    Region table;  // that copy_pieces is given
+    Allocation* host = nullptr;       // page-locked
+    Allocation* on_device = nullptr;  // as large; for what a kernel gathers or spreads there beside the link
+    Region table;                     // that copy_pieces is given
     KernelBlocks blocks;
 };
 
@@ -39,7 +46,9 @@ class PackedPieces {
 
     // Packs, or unpacks; `packed` is page-locked. Only reading a file can fail.
     Status move_on_host(const Part& part, Allocation& packed, Stores stores) const;
-    // Begins where the host's side is written from its beginning to its end, and may never have been touched.
+    // Whether the host's side is written from its beginning to its end, and most of it was never touched.
+    bool writes_untouched() const;
+    // Begins where it is so.
     void fault_ahead(FaultAhead& faults) const;
     // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
     struct Route {
@@ -47,7 +56,8 @@ class PackedPieces {
         Stream& kernels;
         Event* halfway = nullptr;  // null where it is one stream
     };
-    // A copy, and a kernel before or after it where the pieces lie apart on the device; or just a kernel.
+    // A copy, or one of each long piece, and a kernel before or after it where short ones lie apart on the device; or
+    // just a kernel.
     Status enqueue_copy(Device& device, const Route& route, const Part& part, const PackedInto& into) const;
     // The stream on which that ends.
     Stream& last(const Route& route) const;
@@ -55,10 +65,20 @@ class PackedPieces {
 
     const Extent& extent() const { return extent_; }
     bool to_device() const { return is_on_device(destination_.allocation->kind()); }
+    bool needs_kernel() const { return isthmus::needs_kernel(device_side(), extent_); }
+    // Where a part is on the device. Precondition: it is one range there.
+    Region on_device(const Part& part) const;
+    bool is_one_range(const Part& part) const { return part.end <= end_of_range(part.begin); }
     const Layout& host_side() const { return to_device() ? source_ : destination_; }
     const Layout& device_side() const { return to_device() ? destination_ : source_; }
 
   private:
+    // The host's memory where it is written from its beginning to its end; null elsewhere.
+    std::byte* filled_in_order() const;
+    // Up to where the device's side is one range from a byte on.
+    std::size_t end_of_range(std::size_t begin) const;
+    // A copy for each range on the device that a part goes to or comes from.
+    Status copy_ranges(Device& device, Stream& stream, const Part& part, Allocation& packed) const;
     // By a kernel, from or to where they lie side by side.
     Status move_pieces(Device& device, Stream& stream, const Part& part, const PackedInto& into,
                        Allocation& packed) const;

@@ -40,8 +40,10 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
             if (file == nullptr) ISTHMUS_TRY(PackedCopy::check(host_side, extent));
-            ISTHMUS_TRY(staging.check_offsets({}, device_side));
-            if (!device_side.is_contiguous(extent)) ISTHMUS_TRY(staging.need_device_memory());
+            if (needs_kernel(device_side, extent)) {
+                ISTHMUS_TRY(staging.check_offsets({}, device_side));
+                ISTHMUS_TRY(staging.need_device_memory());
+            }
             return method == PieceMethod::pack ? staging.check_bytes(extent) : staging.need_threads();
         default: return {};
     }

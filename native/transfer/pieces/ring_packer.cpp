@@ -7,7 +7,7 @@
 namespace isthmus {
 
 Part RingPacker::staged(const PackedRun& run, std::size_t chunk, Chunks::Range range) const {
-    const std::size_t slot = (run.first_chunk + chunk) % slots_.count;
+    const std::size_t slot = (slots_.first + run.first_chunk + chunk) % slots_.count;
     const std::size_t within = range.begin - run.chunks.chunk(chunk).begin;
     return {range.begin, range.end, slots_.begins_at + slot * slots_.slot_bytes + within};
 }

@@ -30,6 +30,7 @@ class RingPacker {
     struct Slots {
         Allocation* memory = nullptr;
         std::size_t begins_at = 0, slot_bytes = 0, count = 1;
+        std::size_t first = 0;  // the slot of the first chunk
     };
     // How many parts of a chunk threads have yet to move; on a cache line of its own.
     struct alignas(cache_line) Count {

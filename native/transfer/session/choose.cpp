@@ -6,13 +6,12 @@
 #include "base/demoting_copy.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/method_names.hpp"
+#include "transfer/pieces/packed_copies.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {
 namespace {
 
-// Rows from here on are worth a transfer of their own.
-constexpr std::size_t long_row_bytes = std::size_t{4} << 20;
 constexpr std::size_t most_recent = 8;
 
 bool alike(const PieceRule& one, const PieceRule& other) {
@@ -24,6 +23,13 @@ bool alike(const PieceRule& one, const PieceRule& other) {
 const char* memory_name(MemoryKind kind) {
     if (kind == MemoryKind::managed) return "managed";
     return kind == MemoryKind::pinned ? "pinned" : "pageable";
+}
+
+// How so many threads store what they pack. Demoting costs them time and saves the device's: it does not pay with much
+// fewer threads than the rule's.
+Stores stores_of(const BufferRule& rule, std::size_t threads) {
+    const bool demotes = rule.stores == Stores::demoted && can_demote() && 4 * threads >= 3 * rule.threads;
+    return rule.stores == Stores::demoted && !demotes ? Stores::streaming : rule.stores;
 }
 
 // Of a copy between this device and the other one of the job.
@@ -63,7 +69,7 @@ std::uint32_t SessionImpl::explained_blocks(const CopyJob& job, const Choice& ch
                          choice.method == PieceMethod::pack_threads;
     const std::size_t unit = units_of(job.destination, job.source, job.extent).bytes;
     if (by_kernel) return blocks_.of(from_device, !from_device, unit);
-    return gathers && !job.device_side().is_contiguous(job.extent) ? blocks_.of(true, true, unit) : 0;
+    return gathers && needs_kernel(job.device_side(), job.extent) ? blocks_.of(true, true, unit) : 0;
 }
 
 Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
@@ -96,11 +102,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     // devices write again to what is still in their caches.
     choice.packing = packing(to_device, to_device && !neighbours_->is_own() ? 2 * rule.threads : rule.threads);
     choice.packing.chunk_bytes = lane(to_device).ring().chunk_bytes(bytes, rule.chunk_bytes);
-    choice.packing.stores = rule.stores;
-    // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
-    if (rule.stores == Stores::demoted && (!can_demote() || 4 * choice.packing.threads < 3 * rule.threads)) {
-        choice.packing.stores = Stores::streaming;
-    }
+    choice.packing.stores = stores_of(rule, choice.packing.threads);
     return choice;
 }
 
@@ -109,7 +111,13 @@ Choice SessionImpl::choose(const CopyJob& job) {
         return choose_buffer(job.ends, job.extent.bytes());
     }
     if (is_long_row(job.extent.width_bytes)) {
-        Choice choice = choose_buffer(job.ends, job.extent.width_bytes);
+        // What threads pack goes through the ring as one, wherever a piece ends.
+        Choice choice = choose_buffer(job.ends, job.extent.bytes());
+        if (choice.way == Choice::Way::staged) {
+            choice.way = Choice::Way::pieces;
+            return choice;
+        }
+        choice = choose_buffer(job.ends, job.extent.width_bytes);
         choice.seconds *= static_cast<double>(job.extent.pieces());
         choice.way = Choice::Way::rows;
         return choice;
@@ -141,7 +149,7 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
 }
 
 bool SessionImpl::is_long_row(std::size_t bytes) {
-    return bytes >= long_row_bytes;
+    return bytes >= long_piece_bytes;
 }
 
 Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
@@ -163,6 +171,12 @@ Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
         choice.seconds = 0;
     }
     choice.packing = packing(asked.to_device, rule != nullptr ? rule->threads : 0);
+    // For a copy engine threads pack pieces as they pack one of so many bytes.
+    const BufferRule& buffer = table_.buffer(asked.to_device, asked.width_bytes * asked.pieces);
+    if (choice.method == PieceMethod::pack_threads && buffer.method == BufferMethod::staged) {
+        choice.packing.threads = std::max(choice.packing.threads, std::min(buffer.threads, threads_));
+        choice.packing.stores = stores_of(buffer, choice.packing.threads);
+    }
     const bool through_lane = choice.method == PieceMethod::pack || choice.method == PieceMethod::pack_threads ||
                               choice.method == PieceMethod::pack_kernel || choice.method == PieceMethod::device_pack;
     if (through_lane && !lane(asked.to_device).has_room()) {
@@ -245,8 +259,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
                                              : "fastest for " + explanation.why + ", says " + table;
             break;
     }
-    if (choice.way == Choice::Way::staged || (choice.way == Choice::Way::rows && choice.packing.chunk_bytes != 0) ||
-        packs_on_threads(choice.method)) {
+    if (packs_on_threads(choice.method)) {
         explanation.threads = choice.packing.threads;
         explanation.chunk_bytes = choice.packing.chunk_bytes;
         explanation.stores = choice.packing.stores.value_or(
@@ -268,7 +281,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
 }
 
 void SessionImpl::explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation) {
-    const bool threads = choice.way == Choice::Way::staged && job.device_side().is_contiguous(job.extent);
+    const bool threads = choice.method == PieceMethod::pack_threads && !needs_kernel(job.device_side(), job.extent);
     const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::ways;
     if (neighbours_->is_own() || (!threads && !large)) return;
     const Ways::Shares shares = ways(job.to_device()).shares(explanation.bytes);

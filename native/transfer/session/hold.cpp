@@ -7,6 +7,7 @@
 #include "backend/stream.hpp"
 #include "base/pages.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
+#include "transfer/pieces/packed_copies.hpp"
 #include "transfer/rows/row_launch.hpp"
 #include "transfer/session/session_impl.hpp"
 
@@ -86,15 +87,7 @@ Result<std::unique_ptr<Rendezvous>> SessionImpl::rendezvous() {
     return device_->create_rendezvous();
 }
 
-Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>& given) {
-    // Long rows go by themselves, as they need no kernel.
-    std::vector<Task> tasks;
-    for (const Task& task : given) {
-        const bool rows = task.choice.way == Choice::Way::rows && share_of(task) == Share::packed;
-        for (std::size_t i = 0; i < (rows ? task.job->extent.pieces() : 1); ++i) {
-            tasks.push_back(rows ? Task{row_of(task.job, i), task.choice} : task);
-        }
-    }
+Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>& tasks) {
     const bool reached = device_->kernels_reach(MemoryKind::pinned);
     Needs needs;
     bool meets = false;
@@ -103,8 +96,10 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         const Share share = share_of(task);
         if (share == Share::packed) {
             needs.add(job, task.choice.packing);
-            needs.table_bytes += offsets_bytes(job.device_side());
-            needs.on_device = needs.on_device || (!reached && !job.device_side().is_contiguous(job.extent));
+            if (needs_kernel(job.device_side(), job.extent)) {
+                needs.table_bytes += offsets_bytes(job.device_side());
+                needs.on_device = needs.on_device || !reached;
+            }
         }
         if (share == Share::tabled) {
             needs.table_bytes += offsets_bytes(job.destination) + offsets_bytes(job.source);
@@ -117,7 +112,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
     std::optional<RingPool::Loan> ring;
     const std::size_t table_bytes = in_pages(needs.table_bytes);
     if (needs.ring.bytes + table_bytes != 0) {
-        RingPool& rings = *rings_[given.front().job->to_device() ? 0 : 1];
+        RingPool& rings = *rings_[tasks.front().job->to_device() ? 0 : 1];
         const HeldPlan chunks(needs.ring, rings.capacity_bytes());
         auto borrowed = rings.borrow(table_bytes + chunks.least_ring_bytes(), table_bytes + chunks.most_ring_bytes(),
                                      needs.on_device);
@@ -132,7 +127,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         if (needs.packing != nullptr) {
             plan.threads = std::max<std::size_t>(needs.packing->threads, 1);
             plan.stores = needs.packing->stores.value_or(
-                suitable_stores(given.front().job->to_device(), false, needs.ring.bytes));
+                suitable_stores(tasks.front().job->to_device(), false, needs.ring.bytes));
         }
     }
     std::unique_ptr<Rendezvous> rendezvous;
@@ -164,11 +159,14 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
                 break;
             }
             case Share::packed: {
+                const PackedPieces pieces(job->destination, job->source, job->extent);
                 const Layout none;
-                const Region table = job->to_device() ? tables->add(*held, job->destination, none)
-                                                      : tables->add(*held, none, job->source);
-                held->add_packed(PackedPieces(job->destination, job->source, job->extent), table,
-                                 reached && !job->device_side().is_contiguous(job->extent));
+                Region table;
+                if (pieces.needs_kernel()) {
+                    table = job->to_device() ? tables->add(*held, job->destination, none)
+                                             : tables->add(*held, none, job->source);
+                }
+                held->add_packed(pieces, table, reached && pieces.needs_kernel());
                 break;
             }
         }

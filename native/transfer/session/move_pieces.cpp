@@ -4,6 +4,7 @@
 
 #include "backend/device.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
+#include "transfer/pieces/packed_copies.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
@@ -63,7 +64,9 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     if (method == PieceMethod::kernel) most = turn_bytes / width;
     // Kernels alone follow the offsets of the host's side.
     const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
-    const std::size_t sides = (by_kernel ? 1 : 0) + (job->device_side().is_scattered() ? 1 : 0);
+    const bool spreads =
+        job->device_side().is_scattered() && (by_kernel || needs_kernel(job->device_side(), job->extent));
+    const std::size_t sides = (by_kernel ? 1 : 0) + (spreads ? 1 : 0);
     if (sides != 0) most = std::min(most, lane.most_pieces(sides));
     JobParts parts(*job, most);
     JobPart part;

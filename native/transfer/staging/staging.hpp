@@ -62,6 +62,11 @@ class Staging {
     // Page-locked, and on the device; that is null before need_device_memory() has succeeded.
     Allocation& host() { return *host_; }
     Allocation* on_device() { return on_device_.get(); }
+    // Where in the ring the next copy begins. What arrives from the device goes round all of it, from where the copy
+    // before it ended: at full rate the device must not write again to what processors have just read and still hold in
+    // their caches.
+    std::size_t next_in_ring() const { return next_in_ring_; }
+    void leave_ring_at(std::size_t byte) { next_in_ring_ = byte; }
     // For what is no chunk.
     Stream& stream() { return *stream_; }
     // Chunks cross the link on one stream, one after the other: side by side they would share its rate, and all arrive
@@ -86,6 +91,7 @@ class Staging {
     std::shared_ptr<Device> device_;
     Options options_;
     Status lost_;  // why nothing may be used
+    std::size_t next_in_ring_ = 0;
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;
     std::unique_ptr<Stream> stream_, copies_, kernels_;

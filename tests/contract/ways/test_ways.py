@@ -82,6 +82,26 @@ def test_all_arrives_and_nothing_else_is_written(
         assert back[0] == back[-1] == GUARD
 
 
+def test_long_pieces_of_pageable_memory_are_divided_together(divided: isthmus.Session) -> None:
+    width, gap = 12 * MIB + 4099, 5
+    data = drawn(4 * width).reshape(4, width)
+    there = divided.to_device(np.full(5 * (width + gap), GUARD, "u1"))
+    rows = [isthmus.DeviceArray(there, place * (width + gap), [width], [1]) for place in (4, 0, 3, 2)]
+    back = np.zeros_like(data)
+    told = divided.explain_batch(rows, list(data))
+    counted = 2 * data.nbytes if told.method == "pack_threads" else 0
+    assert (len(told.ways) > 1) == (counted > 0)
+    for _ in range(2):
+        before = sum(divided.ways.values())
+        divided.copy_batch(rows, list(data))
+        divided.copy_batch(list(back), rows)
+        assert (back == data).all()
+        assert sum(divided.ways.values()) == before + counted
+    gaps = there.to_host().reshape(5, width + gap)
+    assert (gaps[:, width:] == GUARD).all()
+    assert (gaps[1] == GUARD).all()
+
+
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["waits", "async"])
 @pytest.mark.parametrize("kind", ["pinned", "pageable"])
 def test_bytes_are_counted_for_the_link_that_took_them(
