@@ -1,23 +1,37 @@
 """Copies of many pairs of tensors of any kind, each pair by what is fastest for it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 
 import isthmus
 from isthmus.torch.areas import extent_of
-from isthmus.torch.tensors import LARGE_BYTES, is_plain
+from isthmus.torch.tensors import is_plain
+
+# A tensor with gaps from here on is copied by itself: a batch is of runs of memory, of which it has too many.
+_LARGE_BYTES = 1 << 20
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-def copy_all(pairs: Iterable[Pair], session: isthmus.Session | None) -> None:
-    """Copy to the first of each pair from the second, on any devices. All have arrived at the return.
+@contextmanager
+def copying(pairs: Iterable[Pair], session: isthmus.Session | None) -> Iterator[None]:
+    """Copy to the first of each pair from the second, on any devices. All have arrived at the end of the block.
 
     Each begins after what the current stream of its device holds.
     """
-    pageable: dict[tuple[torch.device, torch.device], list[Pair]] = {}
     waited_for: set[torch.device] = set()
+    try:
+        _begin(pairs, session, waited_for)
+        yield
+    finally:
+        for device in waited_for:
+            torch.cuda.current_stream(device).synchronize()
+
+
+def _begin(pairs: Iterable[Pair], session: isthmus.Session | None, waited_for: set[torch.device]) -> None:
+    pageable: dict[tuple[torch.device, torch.device], list[Pair]] = {}
     for to, source in pairs:
         if to.device.type == source.device.type:
             to.copy_(source)
@@ -34,20 +48,21 @@ def copy_all(pairs: Iterable[Pair], session: isthmus.Session | None) -> None:
         device = to_device if to_device.type != "cpu" else source_device
         stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
         copy_pageable(some, stream, session)
-    for device in waited_for:
-        torch.cuda.current_stream(device).synchronize()
 
 
 def copy_pageable(pairs: Iterable[Pair], stream: object, session: isthmus.Session | None) -> None:
     """The same of pairs that all go one way between pageable memory and one device."""
-    small: list[Pair] = []
-    for to, source in pairs:
-        if source.nbytes >= LARGE_BYTES:
-            isthmus.copy(to, source, stream=stream, session=session)
-        elif source.numel():
-            small.append((to, source))
-    batch, others = _apart(small)
-    for to, source in others:
+    alone: list[Pair] = []
+    together: list[Pair] = []
+    for pair in pairs:
+        has_gaps = not all(tensor.is_contiguous() for tensor in pair)
+        if pair[1].numel():
+            (alone if has_gaps and pair[1].nbytes >= _LARGE_BYTES else together).append(pair)
+    batch, others = _apart(together)
+    if len(batch) == 1:
+        others += batch
+        batch = []
+    for to, source in alone + others:
         isthmus.copy(to, source, stream=stream, session=session)
     if batch:
         isthmus.copy_batch([to for to, _ in batch], [source for _, source in batch], stream=stream, session=session)

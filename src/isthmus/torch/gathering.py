@@ -1,6 +1,8 @@
 """Many small tensors of a device in few copies to the host: side by side there first, at the rate of its memory."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import torch
 
@@ -9,7 +11,7 @@ from isthmus.torch.areas import Area
 
 # What is smaller than this goes beside others: its own copy would end before the link is full.
 _SMALL_BYTES = 32 << 20
-# The memory on the device that they are gathered in.
+# The memory on the device that they are gathered in, twice: one is filled while the other is copied.
 _BLOCK_BYTES = 256 << 20
 # Where each begins in the block.
 _ALIGNMENT = 64
@@ -30,13 +32,37 @@ def gathered_to_host(
         gathers = source.device.type == "cuda" and source.nbytes < _SMALL_BYTES and source.is_contiguous()
         (small.setdefault(source.device, []) if gathers else left).append(area)
     filled: list[tuple[Area, torch.Tensor]] = []
-    for some in small.values():
-        for block in _blocks(some):
+    # A thread copies, while this one gathers the next block and cuts the last one.
+    with ThreadPoolExecutor(1, "isthmus gather") as thread:
+        before = _ended()
+        for block in [block for some in small.values() for block in _blocks(some)]:
             try:
-                filled += _gathered(block, session)
+                gathered, sizes = _gathered(block)
             except torch.OutOfMemoryError:
                 left += block
+                continue
+            host = torch.empty_like(gathered, device="cpu")
+            stream = torch.cuda.current_stream(gathered.device)
+            copied = _submitted(thread, partial(isthmus.copy, host, gathered, stream=stream, session=session))
+            filled += _parts(block, host, sizes)
+            before.result()
+            before = copied
+        before.result()
     return filled, left
+
+
+def _submitted(thread: ThreadPoolExecutor, copy: Callable[[], None]) -> "Future[None]":
+    try:
+        return thread.submit(copy)
+    except RuntimeError:  # no thread begins while the interpreter exits
+        copy()
+        return _ended()
+
+
+def _ended() -> "Future[None]":
+    ended: Future[None] = Future()
+    ended.set_result(None)
+    return ended
 
 
 def _blocks(areas: list[Area]) -> Iterator[list[Area]]:
@@ -56,24 +82,25 @@ def _padded(area: Area) -> int:
     return -(-int(area.source.nbytes) // _ALIGNMENT) * _ALIGNMENT
 
 
-def _gathered(areas: list[Area], session: isthmus.Session | None) -> list[tuple[Area, torch.Tensor]]:
-    device = areas[0].tensors[0].device
-    padding = torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=device)
-    pieces: list[torch.Tensor] = []
-    places: list[int] = []
-    size = 0
+# As few calls of torch a tensor as there can be: before the first block of a state, no byte moves meanwhile.
+def _gathered(areas: list[Area]) -> tuple[torch.Tensor, list[int]]:
+    """A block on the device, and the bytes of its parts: areas, and what fills up between them."""
+    padding = torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=areas[0].source.device)
+    parts: list[torch.Tensor] = []
+    sizes: list[int] = []
     for area in areas:
-        source = area.source
-        flat = source.reshape(-1).view(torch.uint8)
-        places.append(size)
-        pieces += [flat, padding[: _padded(area) - flat.nbytes]]
-        size += _padded(area)
-    block = torch.cat(pieces)
-    host = torch.empty(size, dtype=torch.uint8)
-    isthmus.copy(host, block, stream=torch.cuda.current_stream(device), session=session)
-    filled = []
-    for area, place in zip(areas, places, strict=True):
-        source = area.source
-        part = host[place : place + source.nbytes]
-        filled.append((area, part.view(source.dtype).view(source.shape)))
-    return filled
+        size = int(area.source.nbytes)
+        parts.append(area.source.flatten().view(torch.uint8))
+        sizes.append(size)
+        if padded := _padded(area) - size:
+            parts.append(padding[:padded])
+            sizes.append(padded)
+    return torch.cat(parts), sizes
+
+
+def _parts(areas: list[Area], block: torch.Tensor, sizes: list[int]) -> Iterator[tuple[Area, torch.Tensor]]:
+    parts = iter(block.split(sizes))
+    for area in areas:
+        yield area, next(parts).view(area.source.dtype).view(area.source.shape)
+        if _padded(area) != area.source.nbytes:
+            next(parts)

@@ -9,10 +9,18 @@ import torch
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from isthmus.torch.copying import copy_pageable
+from isthmus.torch.copying import Pair, copy_pageable
 from isthmus.torch.nested import mapped
 from isthmus.torch.tensors import is_plain, torch_device
 from isthmus.transfer.ahead import Ahead
+
+
+class _Made(NamedTuple):
+    """A batch on its device, the tensors that were made there, and those that are still to be filled."""
+
+    batch: Any
+    tensors: list[torch.Tensor]
+    pageable: list[Pair]
 
 
 class _Moved(NamedTuple):
@@ -47,13 +55,7 @@ class Prefetched(Iterable[Any]):
     def _on_host(self) -> Iterator[Any]:
         ahead = Ahead(iter(self._loader), lambda batch: batch, self._depth)
         try:
-            while True:
-                try:
-                    batch = ahead.take()
-                except StopIteration:
-                    return
-                yield batch
-                del batch
+            yield from ahead
         finally:
             ahead.close()
 
@@ -62,14 +64,12 @@ class Prefetched(Iterable[Any]):
         if device.index is None:
             device = torch.device("cuda", torch.cuda.current_device())
         stream, session = _stream_of(device), self._session
-        # Asked for by this thread, which workers of the loader are forked from.
-        ahead = Ahead(iter(self._loader), lambda batch: _move(batch, device, stream, session), self._depth)
+        # One thread gets the next batch and memory for it, while another one copies. The loader is asked for by this
+        # one, which its workers are forked from.
+        made = Ahead(iter(self._loader), lambda batch: _make(batch, device, stream), 1)
+        ahead = Ahead(made, lambda batch: _move(batch, stream, session), self._depth)
         try:
-            while True:
-                try:
-                    moved = ahead.take()
-                except StopIteration:
-                    return
+            for moved in ahead:
                 consumer = torch.cuda.current_stream(device)
                 consumer.wait_event(moved.event)
                 for tensor in moved.tensors:
@@ -80,23 +80,24 @@ class Prefetched(Iterable[Any]):
                 yield batch
                 del batch
         finally:
+            made.close()
             ahead.close()
 
 
 def prefetch(
     loader: Iterable[Any], device: object = "cuda", depth: int = 2, *, session: isthmus.Session | None = None
 ) -> Prefetched:
-    """The loader's batches with their tensors on a device, moved there by a thread while earlier ones are used.
+    """The loader's batches with their tensors on a device, moved there by threads while earlier ones are used.
 
     `loader` is a DataLoader, best with ``pin_memory=False``, or anything that can be iterated. Tensors are found in
     dicts, lists, tuples, named tuples and dataclasses, one within another; those on a device already and other objects
-    are passed on. Up to `depth` batches wait on the device beside the one in use. Pageable tensors cross the link
-    through the page-locked memory of `session` (that of the device by default), pinned ones by themselves; all on a
-    stream of its own, which the stream that is current where the loader is iterated waits for. What is done with a
-    batch on other streams has to be waited for, as with any tensor of torch.
+    are passed on. Up to `depth` batches wait on the device beside the one in use, and one more has memory there.
+    Pageable tensors cross the link through the page-locked memory of `session` (that of the device by default), pinned
+    ones by themselves; all on a stream of its own, which the stream that is current where the loader is iterated waits
+    for. What is done with a batch on other streams has to be waited for, as with any tensor of torch.
 
-    What the loader or a copy raises is raised where this is iterated, after the batches before it. The thread begins
-    with the first batch of an epoch, and ends with the last one, when the iterator is closed or dropped, and with the
+    What the loader or a copy raises is raised where this is iterated, after the batches before it. The threads begin
+    with the first batch of an epoch, and end with the last one, when the iterator is closed or dropped, and with the
     process. On ``cpu`` the batches are as the loader gives them, still made ahead.
     """
     if isinstance(depth, bool) or not hasattr(depth, "__index__"):
@@ -114,9 +115,9 @@ def _stream_of(device: torch.device) -> "torch.cuda.Stream":
     return torch.cuda.Stream(device)
 
 
-def _move(batch: Any, device: torch.device, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
+def _make(batch: Any, device: torch.device, stream: "torch.cuda.Stream") -> _Made:
     made: dict[int, torch.Tensor] = {}
-    pageable: list[tuple[torch.Tensor, torch.Tensor]] = []
+    pageable: list[Pair] = []
 
     def moved(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.device.type != "cpu":
@@ -130,6 +131,9 @@ def _move(batch: Any, device: torch.device, stream: "torch.cuda.Stream", session
         return made[id(tensor)]
 
     with torch.no_grad(), torch.cuda.device(device), torch.cuda.stream(stream):
-        result = mapped(batch, moved)
-        copy_pageable(pageable, stream, session)
-        return _Moved(result, list(made.values()), stream.record_event())
+        return _Made(mapped(batch, moved), list(made.values()), pageable)
+
+
+def _move(made: _Made, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
+    copy_pageable(made.pageable, stream, session)
+    return _Moved(made.batch, made.tensors, stream.record_event())

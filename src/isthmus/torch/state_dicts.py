@@ -1,6 +1,7 @@
 """Checkpoints: all tensors of a state, of models and optimizers alike, between a device and the host."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -8,9 +9,9 @@ import torch
 import isthmus
 from isthmus.errors import UsageError, WrongType
 from isthmus.torch.areas import Area, areas_of
-from isthmus.torch.copying import copy_all
+from isthmus.torch.copying import copying
 from isthmus.torch.gathering import gathered_to_host
-from isthmus.torch.nested import mapped, tensors
+from isthmus.torch.nested import Found, mapped, tensors
 from isthmus.torch.tensors import is_plain, torch_device
 
 _Pairs = list[tuple[torch.Tensor, torch.Tensor]]
@@ -68,8 +69,8 @@ def _fresh(state: Any, target: torch.device, session: isthmus.Session | None) ->
     for area, copied in _copies_of(areas, target, pairs, session):
         for tensor, view in zip(area.tensors, area.views(copied), strict=True):
             made[id(tensor)] = view
-    copy_all(pairs, session)
-    return mapped(state, lambda tensor: made[id(tensor)])
+    with copying(pairs, session):
+        return mapped(state, lambda tensor: made[id(tensor)])
 
 
 def _copies_of(
@@ -88,10 +89,11 @@ def _copies_of(
 
 def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Session | None) -> Any:
     # The host does all of this before the first copy begins.
-    there, ours = dict(tensors(out)), tensors(state)
+    theirs, ours = tensors(out), tensors(state)
+    are_alike = len(theirs) == len(ours) and all(one[0] == other[0] for one, other in zip(theirs, ours, strict=True))
+    there = [to for _, to in theirs] if are_alike else _in_order(theirs, ours)
     pairs: _Pairs = []
-    for path, tensor in ours:
-        to = there.get(path)
+    for (path, tensor), to in zip(ours, there, strict=True):
         if to is None:
             raise UsageError(
                 f"out has no tensor at {_place(path)}; expected one like that of the state, {_text(tensor)}"
@@ -101,15 +103,21 @@ def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Se
         if target is not None and to.device != target:
             raise WrongType(f"out has a tensor on {to.device} at {_place(path)}; expected one on the host")
         pairs.append((to, tensor))
-    copy_all(_once(pairs), session)
-    places = iter([there[path] for path, _ in ours])
-    return mapped(state, lambda _: next(places))
+    with copying(_once(pairs), session):
+        places = iter(pairs)
+        return mapped(state, lambda _: next(places)[0])
+
+
+def _in_order(theirs: Found, ours: Found) -> list[torch.Tensor | None]:
+    found = dict(theirs)
+    return [found.get(path) for path, _ in ours]
 
 
 def _once(pairs: _Pairs) -> _Pairs:
     """Pairs without those that others are, too: tied weights, which a module gives as tensors of their own."""
-    if len({to.data_ptr() for to, _ in pairs if is_plain(to)}) == len(pairs):
-        return pairs
+    with suppress(RuntimeError):  # of those that have no memory of their own
+        if len({to.data_ptr() for to, _ in pairs}) == len(pairs):
+            return pairs
     found: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
     for place, (to, tensor) in enumerate(pairs):
         has_memory = is_plain(to) and is_plain(tensor)

@@ -4,9 +4,6 @@ import torch
 
 from isthmus.errors import DeviceAbsent, UsageError, WrongType
 
-# From here on a tensor is copied by itself; smaller ones together.
-LARGE_BYTES = 1 << 20
-
 _COPIED = {
     getattr(torch, name)
     for name in (

@@ -5,7 +5,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from isthmus.errors import UsageError
 
@@ -17,14 +17,14 @@ _PATIENCE_SECONDS = 10.0
 _running: "set[Ahead[Any]]" = set()
 
 
-class Ahead(Generic[Item]):
+class Ahead(Iterator[Item]):
     """What `make` gives of each thing of a source, in order, of which up to `depth` wait to be taken.
 
-    `source` is asked and let go of by the thread alone. What either raises is raised by `take`, after the items before
-    it. `close` ends the thread; so does the end of the process.
+    `source` is asked and let go of by the thread alone. What either raises is raised by `next`, after the items before
+    it. `close` ends the thread, and whoever waits for an item; so does the end of the process.
     """
 
-    def __init__(self, source: Iterator[object], make: Callable[[object], Item], depth: int) -> None:
+    def __init__(self, source: Iterator[Any], make: Callable[[Any], Item], depth: int) -> None:
         self._process = os.getpid()
         self._depth = depth
         # May be entered again by the thread that holds it: collecting garbage may close another one, or this.
@@ -37,12 +37,12 @@ class Ahead(Generic[Item]):
         self._thread.start()
         _running.add(self)
 
-    def take(self) -> Item:
+    def __next__(self) -> Item:
         """The next item, waited for. Raises StopIteration after the last one, and what source or `make` raised."""
         if os.getpid() != self._process:
             raise UsageError("what was begun before a fork does not go on in the child; iterate anew there")
         with self._condition:
-            self._condition.wait_for(lambda: self._ready or self._ended)
+            self._condition.wait_for(lambda: self._ready or self._ended or self._stopped)
             if self._ready:
                 item = self._ready.popleft()
                 self._condition.notify_all()
@@ -64,7 +64,7 @@ class Ahead(Generic[Item]):
         if threading.current_thread() is not self._thread:
             self._thread.join(_PATIENCE_SECONDS)
 
-    def _run(self, source: Iterator[object], make: Callable[[object], Item]) -> None:
+    def _run(self, source: Iterator[Any], make: Callable[[Any], Item]) -> None:
         try:
             while self._has_room():
                 try:

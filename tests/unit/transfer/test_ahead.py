@@ -10,20 +10,10 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from isthmus.transfer.ahead import Ahead
-
-
-def all_of(ahead: Ahead[Any]) -> list[Any]:
-    found = []
-    while True:
-        try:
-            found.append(ahead.take())
-        except StopIteration:
-            return found
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -47,10 +37,10 @@ def _no_thread_is_left() -> Iterator[None]:
 @pytest.mark.parametrize("depth", [1, 2, 7])
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_all_items_come_in_order(depth: int, count: int) -> None:
-    ahead = Ahead(iter(range(count)), lambda number: number * 2, depth)  # type: ignore[operator]
-    assert all_of(ahead) == list(range(0, 2 * count, 2))
+    ahead = Ahead(iter(range(count)), lambda number: number * 2, depth)
+    assert list(ahead) == list(range(0, 2 * count, 2))
     with pytest.raises(StopIteration):
-        ahead.take()
+        next(ahead)
     ahead.close()
 
 
@@ -61,7 +51,7 @@ def test_no_more_than_depth_are_made_ahead(depth: int) -> None:
     until(lambda: len(made) == depth)
     time.sleep(0.05)
     assert len(made) == depth
-    ahead.take()
+    next(ahead)
     until(lambda: len(made) == depth + 1)
     ahead.close()
     assert len(made) == depth + 1
@@ -74,19 +64,19 @@ def test_a_failure_of_the_source_comes_after_what_was_before_it() -> None:
         raise ZeroDivisionError("in the source")
 
     ahead = Ahead(source(), lambda number: number, 5)
-    assert [ahead.take(), ahead.take()] == [1, 2]
+    assert [next(ahead), next(ahead)] == [1, 2]
     with pytest.raises(ZeroDivisionError, match="in the source"):
-        ahead.take()
+        next(ahead)
     with pytest.raises(StopIteration):
-        ahead.take()
+        next(ahead)
     ahead.close()
 
 
 def test_a_failure_to_make_an_item_is_raised_in_its_place() -> None:
-    ahead = Ahead(iter([2, 1, 0, 4]), lambda number: 4 // number, 2)  # type: ignore[operator]
-    assert [ahead.take(), ahead.take()] == [2, 4]
+    ahead = Ahead(iter([2, 1, 0, 4]), lambda number: 4 // number, 2)
+    assert [next(ahead), next(ahead)] == [2, 4]
     with pytest.raises(ZeroDivisionError):
-        ahead.take()
+        next(ahead)
     ahead.close()
 
 
@@ -101,7 +91,7 @@ def test_closing_ends_the_thread_and_lets_the_source_go() -> None:
             closed.set()
 
     ahead = Ahead(source(), lambda number: number, 2)
-    ahead.take()
+    next(ahead)
     ahead.close()
     assert closed.is_set()
     assert not threads()
@@ -121,19 +111,37 @@ def test_a_source_that_gives_nothing_does_not_keep_the_consumer(monkeypatch: pyt
     gives.set()
 
 
+def test_one_that_waits_for_another_ends_when_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isthmus.transfer.ahead._PATIENCE_SECONDS", 0.05)
+    gives = threading.Event()
+
+    def source() -> Iterator[bool]:
+        yield True
+        yield gives.wait()
+
+    first = Ahead(source(), lambda item: item, 1)
+    second = Ahead(first, lambda item: item, 1)
+    assert next(second)
+    first.close()
+    with pytest.raises(StopIteration):
+        next(second)
+    second.close()
+    gives.set()
+
+
 def test_the_child_of_a_fork_is_refused_and_ends() -> None:
     ran = in_process("""
     ahead = Ahead(iter(range(100)), lambda number: number, 2)
-    ahead.take()
+    next(ahead)
     child = os.fork()
     if child == 0:
         try:
-            ahead.take()
+            next(ahead)
         except UsageError as error:
             print(error)
         ahead.close()
         sys.exit(7)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ahead.take())
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), next(ahead))
     """)
     assert ran.stdout == "what was begun before a fork does not go on in the child; iterate anew there\n7 1\n"
 
@@ -143,7 +151,7 @@ def test_the_process_ends_with_items_under_way(ending: str) -> None:
     ran = in_process(f"""
     import itertools
     ahead = Ahead(itertools.count(), lambda number: number, 2)
-    print(ahead.take())
+    print(next(ahead))
     {ending}
     """)
     assert ran.stdout == "0\n"
@@ -161,7 +169,7 @@ def test_ctrl_c_reaches_whoever_waits() -> None:
     begun.wait()
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
-        ahead.take()
+        next(ahead)
     except KeyboardInterrupt:
         ahead.close()
         print("interrupted")
