@@ -156,7 +156,6 @@ def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str,
 
 
 def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
-    """Cases end in the same order on all ranks, but for those that end last where a busy rank has too few samples."""
     words = ("--memory", "registered,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:256KiB", "--time", "2s")
     done = run(mpirun, "-n", "3", *ISTHMUS, *ONE_CASE[:3], *words, "-o", "a.json")
     assert done.returncode == 0, done.stderr
@@ -165,12 +164,7 @@ def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str,
     assert len(cases[0]) == 2 * 2 * 7
     if any(run.end and run.end.note for run in found):
         pytest.skip("the machine was too busy for its ranks to stay in step, as they say in their files")
-    places = {case: place for place, case in enumerate(cases[0])}
-    for of_rank in cases:
-        order = [places[case] for case in of_rank]
-        assert sorted(order) == list(range(len(places)))
-        in_step = next((at for at in range(1, len(order)) if order[at] < order[at - 1]), len(order))
-        assert in_step >= len(order) // 2
+    assert cases == 3 * [cases[0]]
 
 
 @pytest.mark.thorough

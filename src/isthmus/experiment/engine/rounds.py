@@ -81,9 +81,10 @@ def run_rounds(
     interrupts, what has samples is finished before the interruption goes on.
 
     Devices in step visit what the first of them chooses. One that follows chooses for itself only among what then still
-    has too few samples, as where the first has no such case.
+    has too few samples, as where it was busy or the first has no such case: its pace is lost from there on.
     """
     open_cases = {index: Collected(subject.template) for index, subject in enumerate(subjects)}
+    followed = pace if pace.follows else None
     try:
         # Allocating does not take as long everywhere, and waiting for others counts for no case and no budget.
         already = pace.waited
@@ -100,6 +101,8 @@ def run_rounds(
                 now, (deadline, hard_deadline) = time.monotonic(), clock.later(pace.waited - already)
                 if now >= (deadline if collected.count >= collected.least(rules) else hard_deadline):
                     continue
+                if followed is not None:
+                    followed.lost = True
                 quota = _quota(collected, rules, pace.visit_seconds)
                 pace.tell(subjects[index].template, quota)
                 _visit(subjects[index], collected, quota, pace)
