@@ -55,6 +55,8 @@ Explanation SessionImpl::explain(const CopyJob& job) {
     explanation.seconds = choice.seconds;
     std::string table = table_.built_in ? "the built-in table" : "this machine's table";
     if (options_.table) table = "the table that the session was given, of " + table_.origin;
+    const std::string through_ring =
+        "threads copy between pageable memory and page-locked chunks that cross the link meanwhile";
     switch (choice.way) {
         case Choice::Way::nothing: explanation.method = "nothing"; break;
         case Choice::Way::host:
@@ -80,10 +82,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
         case Choice::Way::staged:
             explanation.method = "staged";
-            explanation.why =
-                "threads copy between pageable memory and page-locked chunks that cross the link "
-                "meanwhile: fastest for this size, says " +
-                table;
+            explanation.why = through_ring + ": fastest for this size, says " + table;
             break;
         case Choice::Way::rows:
             explanation.method = name_of(choose_buffer(job.ends, job.extent.width_bytes).way);
@@ -99,6 +98,11 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             }
             explanation.why =
                 std::to_string(explanation.pieces) + " pieces of " + std::to_string(explanation.width_bytes) + " bytes";
+            if (is_long_row(explanation.width_bytes) && choice.method == PieceMethod::pack_threads) {
+                explanation.why = through_ring + ", " + explanation.why +
+                                  " as if they were one: fastest for so many bytes, says " + table;
+                break;
+            }
             explanation.why = choice.no_rule ? table + " has nothing like " + explanation.why +
                                                    ": a method that serves most; `isthmus calibrate` finds the best"
                                              : "fastest for " + explanation.why + ", says " + table;
