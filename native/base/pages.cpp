@@ -125,7 +125,10 @@ void HostBlock::release() {
 }
 
 void touch_pages_alone(std::byte* data, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += least_page) *static_cast<volatile std::byte*>(data + at) = std::byte{1};
+    const auto touch = [&](std::size_t at) { *static_cast<volatile std::byte*>(data + at) = std::byte{1}; };
+    for (std::size_t at = 0; at < bytes; at += least_page) touch(at);
+    // Memory that begins within a page ends in another one.
+    if (bytes != 0) touch(bytes - 1);
 }
 
 void touch_pages(std::byte* data, std::size_t bytes) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -102,6 +103,33 @@ def test_chunks_may_end_within_a_piece(pieces: MakePieces, method: str, way: str
             transfer.poison()
             transfer.run(0, 2, 2, 0.0)
             assert transfer.verify() == (0, 0, 0), (extent, to, from_)
+
+
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("method", ["pack", "pack_threads", "pack_kernel", "device_pack", "kernel"])
+def test_long_pieces_of_every_layout(device: _native.Device, method: str, way: str) -> None:
+    """From 4 MiB on the driver copies each by itself, where it is no kernel that moves them; twice, round the ring."""
+    extent = Extent((4 << 20) + 4099, 2, 2)
+    sides, span = places(extent, np.random.default_rng(8)), 8 * extent.width_bytes
+    source, destination = (device.allocate(kind, span) for kind in ("pageable", "device"))
+    if way == "d2h":
+        source, destination = destination, source
+    source.fill_pattern(0, span, 5)
+    reference = device.allocate("pageable", span)
+    reference.fill_pattern(0, span, 5)
+    staging = _native.create_staging(device, 18 * MIB, 3, 8)
+    reasons = set()
+    for to, from_ in itertools.product(sides.values(), repeat=2):
+        try:
+            transfer = _native.create_pieces(method, (destination, *to), (source, *from_), extent, reference, staging)
+            transfer.poison()
+            transfer.run(0, 2, 2, 0.0)
+        except Unsupported as error:
+            reasons.add(str(error))
+            continue
+        assert transfer.verify() == (0, 0, 0), (to, from_)
+    if len(reasons) == len(sides) ** 2:
+        pytest.skip("; ".join(sorted(reasons)))
 
 
 @pytest.mark.parametrize("way", ["h2d", "d2h"])

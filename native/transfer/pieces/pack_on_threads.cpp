@@ -47,16 +47,11 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
                              std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
     : PackedCopy(destination, source, extent, std::move(staging), packing.file),
       by_kernel_(by_kernel),
-      is_untouched_(pieces().writes_untouched()),
-      // Clearing pages is work for all, and leaves them in caches, where ordinary stores find them.
-      threads_(packing.threads != 0 && !is_untouched_ ? std::min(packing.threads, staging_->threads())
-                                                      : staging_->threads()),
-      stores_(is_untouched_ ? Stores::ordinary
-                            : packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
+      threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
+      stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
       ring_{to_device(), staging_->bytes()},
-      // Clearing pages takes longer than one link takes for them.
-      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel() && !is_untouched_)),
+      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
       chunks_(Chunks::cut(extent.bytes(), threads_,
                           ways_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
       slots_(ways_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
@@ -69,7 +64,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
-    if (first_ == 0 && is_untouched_) packer_.begin_faults();
+    if (first_ == 0) packer_.begin_faults();
     packer_.begin_at(first_ * (chunks_.chunk_bytes / chunks_.part_bytes));
     sent_ = arrived_ = first_;
     on_own_link_ = 0;
@@ -125,11 +120,10 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
 
 Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
     const TimePoint begin = now();
-    Status status = send_offsets(staging_->stream());
+    Status status = send_offsets(staging_->stream(), by_kernel_);
     // Other streams do not wait for this one.
-    if (status.ok() && device_side().is_scattered() && pieces().needs_kernel()) {
-        status = staging_->stream().synchronize();
-    }
+    const bool follows_offsets = device_side().is_scattered() && (by_kernel_ || pieces().needs_kernel());
+    if (status.ok() && follows_offsets) status = staging_->stream().synchronize();
     // What comes from the device may be on its way already.
     while (status.ok() && condition_ && !to_device() && sent_ < end_ && may_send(sent_)) status = send(sent_);
     if (status.ok() && condition_) status = std::exchange(condition_, nullptr)();
@@ -177,7 +171,7 @@ bool PackOnThreads::may_send(std::size_t chunk) const {
 }
 
 Status PackOnThreads::send(std::size_t chunk) {
-    // What threads move next in the chunk's slot.
+    // What threads may move when this one has gone.
     const std::size_t next = to_device() ? chunk + slots_ : chunk;
     on_relay(chunk) = {};
     if (Relay* const relay = relay_for(chunk)) {
@@ -264,7 +258,7 @@ void PackOnThreads::end_for_others() {
 
 std::size_t PackOnThreads::chunks_arrived() const {
     if (to_device()) return arrived_;
-    // Slots that were sent again had been unpacked.
+    // Those had been unpacked in whose place others were sent.
     std::size_t arrived = std::max(first_, sent_ - std::min(sent_, slots_));
     while (arrived < arrived_ && packer_.is_moved(arrived)) ++arrived;
     return arrived;

@@ -35,8 +35,8 @@ class PackOnThreads final : public PackedCopy {
     Result<bool> move_one_part();
     Status send_chunks(const std::atomic<bool>& stop);
     Status send_until_all_arrived(const std::atomic<bool>& stop);
-    // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
-    // it unpacked.
+    // Whether the host's part is done that comes before a chunk's way: it is packed, or the one whose place it takes is
+    // unpacked.
     bool may_send(std::size_t chunk) const;
     Status send(std::size_t chunk);
     Status send_by_own_link(std::size_t chunk);
@@ -64,7 +64,6 @@ class PackOnThreads final : public PackedCopy {
     OnRelay& on_relay(std::size_t chunk) { return on_relay_[chunk % on_relay_.size()]; }
 
     const bool by_kernel_;
-    const bool is_untouched_;  // most of the memory that is written to
     const std::size_t threads_;
     const Stores stores_;
     const Turns* const turns_;
@@ -75,7 +74,7 @@ class PackOnThreads final : public PackedCopy {
     // Of the ring, in which chunks to the device have as many slots, and those from it go round all there are.
     const RingPacker::Slots ring_slots_;
     const PackedRun run_;
-    std::array<RingPacker::Count, Ring::most_divided_slots> counts_;  // by slot
+    std::array<RingPacker::Count, Ring::most_divided_slots> counts_;  // of those at once
     RingPacker packer_;
     const WorkerGroup::Limit limit_;
     std::function<Status()> condition_;         // none once it was met

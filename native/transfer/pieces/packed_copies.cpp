@@ -128,8 +128,8 @@ Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
 }
 
 // Only those of the device's side: the CPU has the host's.
-Status PackedCopy::send_offsets(Stream& stream) {
-    if (!pieces_.needs_kernel()) return {};
+Status PackedCopy::send_offsets(Stream& stream, bool by_kernel) {
+    if (!by_kernel && !pieces_.needs_kernel()) return {};
     ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
                                           : staging_->send_offsets(stream, {}, source_));
     table_ = table;
@@ -139,7 +139,7 @@ Status PackedCopy::send_offsets(Stream& stream) {
 Status PackOnce::start() {
     Stream& stream = staging_->stream();
     const Part all{0, extent_.bytes(), 0};
-    ISTHMUS_TRY(send_offsets(stream));
+    ISTHMUS_TRY(send_offsets(stream, false));
     if (to_device()) ISTHMUS_TRY(move_on_host(all, Stores::ordinary));
     ISTHMUS_TRY(enqueue_copy({stream, stream}, all));
     ISTHMUS_TRY(stream.synchronize());

@@ -14,11 +14,11 @@
 namespace isthmus {
 
 // Pieces from here on are worth a copy of their own, which the driver makes at the rate of the link.
-inline constexpr std::size_t long_piece_bytes = std::size_t{4} << 20;
+inline constexpr std::size_t separate_piece_bytes = std::size_t{4} << 20;
 
 // Whether a kernel has to gather or spread them on the device's side.
 inline bool needs_kernel(const Layout& device_side, const Extent& extent) {
-    return extent.width_bytes < long_piece_bytes && !device_side.is_contiguous(extent);
+    return extent.width_bytes < separate_piece_bytes && !device_side.is_contiguous(extent);
 }
 
 // Bytes of the pieces as they lie side by side, and where they are in the staging memory.
@@ -102,7 +102,8 @@ class PackedCopy : public PieceCopy {
                const FileBytes* file = nullptr)
         : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent, file) {}
 
-    Status send_offsets(Stream& stream);
+    // Where a kernel follows them, on its way over the link or beside it.
+    Status send_offsets(Stream& stream, bool by_kernel);
     const PackedPieces& pieces() const { return pieces_; }
     using Route = PackedPieces::Route;
     // By threads, too, while the caller sends the offsets.

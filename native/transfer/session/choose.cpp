@@ -74,6 +74,17 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
 }
 
 Choice SessionImpl::choose(const CopyJob& job) {
+    Choice choice = choose_way(job);
+    const bool fills = choice.method == PieceMethod::pack_threads && !job.to_device();
+    if (!fills || !PackedPieces(job.destination, job.source, job.extent).writes_untouched()) return choice;
+    // Clearing pages is work for all threads, and leaves them in caches, where ordinary stores find them.
+    choice.packing.threads = threads_;
+    choice.packing.stores = Stores::ordinary;
+    choice.packing.clears_pages = true;
+    return choice;
+}
+
+Choice SessionImpl::choose_way(const CopyJob& job) {
     if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
         return choose_buffer(job.ends, job.extent.bytes());
     }
@@ -116,7 +127,7 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
 }
 
 bool SessionImpl::is_long_row(std::size_t bytes) {
-    return bytes >= long_piece_bytes;
+    return bytes >= separate_piece_bytes;
 }
 
 Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {

@@ -109,6 +109,9 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
     }
     if (packs_on_threads(choice.method)) {
+        if (choice.packing.clears_pages) {
+            explanation.why += "; most of the memory was never touched: all threads put its pages in place, too";
+        }
         explanation.threads = choice.packing.threads;
         explanation.chunk_bytes = choice.packing.chunk_bytes;
         explanation.stores = choice.packing.stores.value_or(
@@ -130,7 +133,8 @@ Explanation SessionImpl::explain(const CopyJob& job) {
 }
 
 void SessionImpl::explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation) {
-    const bool threads = choice.method == PieceMethod::pack_threads && !needs_kernel(job.device_side(), job.extent);
+    const bool threads = choice.method == PieceMethod::pack_threads && !choice.packing.clears_pages &&
+                         !needs_kernel(job.device_side(), job.extent);
     const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::ways;
     if (neighbours_->is_own() || (!threads && !large)) return;
     const Ways::Shares shares = ways(job.to_device()).shares(explanation.bytes);

@@ -55,7 +55,8 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     StagingLane& lane = this->lane(job->to_device());
     packing.file = job->file.get();
-    packing.ways = &ways(job->to_device());
+    // Clearing pages takes longer than one link takes for them.
+    if (!packing.clears_pages) packing.ways = &ways(job->to_device());
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
@@ -64,8 +65,9 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     if (method == PieceMethod::kernel) most = turn_bytes / width;
     // Kernels alone follow the offsets of the host's side.
     const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
+    const bool by_copies = method == PieceMethod::pack || method == PieceMethod::pack_threads;
     const bool spreads =
-        job->device_side().is_scattered() && (by_kernel || needs_kernel(job->device_side(), job->extent));
+        job->device_side().is_scattered() && (!by_copies || needs_kernel(job->device_side(), job->extent));
     const std::size_t sides = (by_kernel ? 1 : 0) + (spreads ? 1 : 0);
     if (sides != 0) most = std::min(most, lane.most_pieces(sides));
     JobParts parts(*job, most);

@@ -116,6 +116,8 @@ class SessionImpl final : public Session {
     Ways& ways(bool to_device) { return ways_[to_device ? 0 : 1]; }
 
     Choice choose(const CopyJob& job);
+    // Whatever was done with the memory before.
+    Choice choose_way(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
     Choice choose_pieces(const CopyJob& job);
     // How pieces like these go, which are not repeated.
