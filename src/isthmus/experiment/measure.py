@@ -12,7 +12,7 @@ import msgspec
 
 from isthmus.errors import RunFileError, UsageError
 from isthmus.experiment.engine.batch import Planner, planner
-from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, Pace
+from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
 from isthmus.experiment.engine.options import Options, check_names
 from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Rules
@@ -150,7 +150,7 @@ def measure(
         except Exception as error:  # Whatever it was, the file says that the run ended by it; then it goes on.
             writer.finish(_end("failed", started, placement, str(error)))
             raise
-        message = OUT_OF_STEP if pace.lost else ""
+        message = OUT_OF_STEP if pace.lost else PARTLY_ALONE if pace.partly_alone else ""
         end = _end("complete", started, msgspec.structs.replace(placement, pages=pages), message)
         writer.finish(msgspec.structs.replace(end, link=link_now(device)))
     return path

@@ -22,6 +22,12 @@ OUT_OF_STEP = (
     "the others did meanwhile"
 )
 
+# How a run ends of which some cases only this device measured after all.
+PARTLY_ALONE = (
+    "some cases were measured after its machine's other devices had ended them, or have none such, so that their times "
+    "together are of whatever the others did meanwhile"
+)
+
 # For the slowest preparation: buffers that are filled, a first call. Followers wait for a leader that waits for another
 # one, and have something left of their phase where it hangs itself; what hangs is killed by the limit of the phase.
 _PATIENCE_SECONDS, _PATIENCE_OF_FOLLOWERS = 30.0, 2.5
@@ -62,6 +68,8 @@ class Pace:
         self.waited = 0.0
         # Whether others work at the same time, and from some case on none was in step with this device.
         self.lost = lost
+        # Whether some cases were measured without the others, as where this device was too busy for its samples.
+        self.partly_alone = False
 
     def enter(self, batch: BatchNumber) -> None:
         """From now on it is about this batch, which comes after those before."""

@@ -81,7 +81,7 @@ def run_rounds(
     interrupts, what has samples is finished before the interruption goes on.
 
     Devices in step visit what the first of them chooses. One that follows chooses for itself only among what then still
-    has too few samples, as where it was busy or the first has no such case: its pace is lost from there on.
+    has too few samples, as where it was busy or the first has no such case, and its pace says so.
     """
     open_cases = {index: Collected(subject.template) for index, subject in enumerate(subjects)}
     followed = pace if pace.follows else None
@@ -102,7 +102,7 @@ def run_rounds(
                 if now >= (deadline if collected.count >= collected.least(rules) else hard_deadline):
                     continue
                 if followed is not None:
-                    followed.lost = True
+                    followed.partly_alone = True
                 quota = _quota(collected, rules, pace.visit_seconds)
                 pace.tell(subjects[index].template, quota)
                 _visit(subjects[index], collected, quota, pace)

@@ -147,7 +147,7 @@ def test_cases_that_only_some_have(joined: Join) -> None:
     paces = [joined(), joined()]
     leader, follower = Device(paces[0], "abc", 0), Device(paces[1], "bcd", 1)
     run_all([leader, follower])
-    assert [pace.lost for pace in paces] == [False, True], "what the first has not, the second measures by itself"
+    assert [pace.partly_alone for pace in paces] == [False, True], "the second measures by itself what the first lacks"
     assert leader.measured == dict.fromkeys("abc", 10)
     assert follower.measured == dict.fromkeys("bcd", 10)
     assert [visit for visit in leader.visits if visit[0] != "a"] == [each for each in follower.visits if each[0] != "d"]
