@@ -59,7 +59,7 @@ double once(std::size_t bytes, std::size_t threads, bool huge, bool asks) {
 
 int main(int count, char** arguments) {
     std::vector<std::size_t> sizes;
-    for (int i = 1; i < count; ++i) sizes.push_back(std::strtoull(arguments[i], nullptr, 10));
+    for (int i = 1; i < count; ++i) sizes.push_back((std::strtoull(arguments[i], nullptr, 10) + 1) / 2 * 2);
     if (sizes.empty()) sizes = {64, 256, 1024};
     const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
     for (const std::size_t size : sizes) {
