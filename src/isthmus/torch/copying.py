@@ -70,13 +70,17 @@ def copy_pageable(pairs: Iterable[Pair], stream: object, session: isthmus.Sessio
 
 def _apart(pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Pairs whose destinations do not overlap, as those of a batch must not, and the others."""
-    ordered = sorted(((to.untyped_storage().data_ptr(), *extent_of(to)), at) for at, (to, _) in enumerate(pairs))
+    placed = []
+    for at, (to, _) in enumerate(pairs):
+        # By addresses: storages of one array's views may be several.
+        storage, (begin, end) = to.untyped_storage().data_ptr(), extent_of(to)
+        placed.append((storage + begin, storage + end, at))
     apart: list[Pair] = []
     others: list[Pair] = []
-    reached = (0, 0)
-    for (storage, begin, end), at in ordered:
-        overlaps = reached[0] == storage and begin < reached[1]
+    reached = 0
+    for begin, end, at in sorted(placed):
+        overlaps = begin < reached
         (others if overlaps else apart).append(pairs[at])
         if not overlaps:
-            reached = (storage, end)
+            reached = end
     return apart, others

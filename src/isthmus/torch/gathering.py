@@ -43,12 +43,20 @@ def gathered_to_host(
                 continue
             host = torch.empty_like(gathered, device="cpu")
             stream = torch.cuda.current_stream(gathered.device)
-            copied = _submitted(thread, partial(isthmus.copy, host, gathered, stream=stream, session=session))
+            copied = _submitted(thread, partial(_copy, host, gathered, stream, session))
             filled += _parts(block, host, sizes)
             before.result()
             before = copied
         before.result()
     return filled, left
+
+
+def _copy(
+    host: torch.Tensor, block: torch.Tensor, stream: "torch.cuda.Stream", session: isthmus.Session | None
+) -> None:
+    # A thread has a current stream of its own, which the copy would come after, too.
+    with torch.cuda.stream(stream):
+        isthmus.copy(host, block, stream=stream, session=session)
 
 
 def _submitted(thread: ThreadPoolExecutor, copy: Callable[[], None]) -> "Future[None]":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sized
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils.data import DataLoader
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
@@ -64,10 +65,16 @@ class Prefetched(Iterable[Any]):
         if device.index is None:
             device = torch.device("cuda", torch.cuda.current_device())
         stream, session = _stream_of(device), self._session
-        # One thread gets the next batch and memory for it, while another one copies. The loader is asked for by this
-        # one, which its workers are forked from.
-        made = Ahead(iter(self._loader), lambda batch: _make(batch, device, stream), 1)
-        ahead = Ahead(made, lambda batch: _move(batch, stream, session), self._depth)
+        # Asked for by this thread, which workers of the loader are forked from.
+        source = iter(self._loader)
+        if _keeps_batches(self._loader):
+            # One thread gets the next batch and memory for it, while another one copies.
+            made = Ahead(source, lambda batch: _make(batch, device, stream), 1)
+            ahead = Ahead(made, lambda made: _move(made, device, stream, session), self._depth)
+        else:
+            ahead = Ahead(
+                source, lambda batch: _move(_make(batch, device, stream), device, stream, session), self._depth
+            )
         try:
             for moved in ahead:
                 consumer = torch.cuda.current_stream(device)
@@ -80,7 +87,6 @@ class Prefetched(Iterable[Any]):
                 yield batch
                 del batch
         finally:
-            made.close()
             ahead.close()
 
 
@@ -91,7 +97,9 @@ def prefetch(
 
     `loader` is a DataLoader, best with ``pin_memory=False``, or anything that can be iterated. Tensors are found in
     dicts, lists, tuples, named tuples and dataclasses, one within another; those on a device already and other objects
-    are passed on. Up to `depth` batches wait on the device beside the one in use, and one more has memory there.
+    are passed on. Up to `depth` batches wait on the device beside the one in use. Of lists, tuples and
+    DataLoaders with workers, which do not write the next batch to the last one's memory, one more is got while one is
+    copied.
     Pageable tensors cross the link through the page-locked memory of `session` (that of the device by default), pinned
     ones by themselves; all on a stream of its own, which the stream that is current where the loader is iterated waits
     for. What is done with a batch on other streams has to be waited for, as with any tensor of torch.
@@ -115,6 +123,13 @@ def _stream_of(device: torch.device) -> "torch.cuda.Stream":
     return torch.cuda.Stream(device)
 
 
+def _keeps_batches(loader: Iterable[Any]) -> bool:
+    """Whether a batch is surely left as it is when the next one is asked for: others may write that to its memory."""
+    if isinstance(loader, DataLoader):
+        return loader.num_workers > 0 and type(loader).__iter__ is DataLoader.__iter__
+    return type(loader) in (list, tuple)
+
+
 def _make(batch: Any, device: torch.device, stream: "torch.cuda.Stream") -> _Made:
     made: dict[int, torch.Tensor] = {}
     pageable: list[Pair] = []
@@ -134,6 +149,8 @@ def _make(batch: Any, device: torch.device, stream: "torch.cuda.Stream") -> _Mad
         return _Made(mapped(batch, moved), list(made.values()), pageable)
 
 
-def _move(made: _Made, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
-    copy_pageable(made.pageable, stream, session)
-    return _Moved(made.batch, made.tensors, stream.record_event())
+def _move(made: _Made, device: torch.device, stream: "torch.cuda.Stream", session: isthmus.Session | None) -> _Moved:
+    # A thread has a current stream of its own, which copies would come after, too.
+    with torch.no_grad(), torch.cuda.device(device), torch.cuda.stream(stream):
+        copy_pageable(made.pageable, stream, session)
+        return _Moved(made.batch, made.tensors, stream.record_event())

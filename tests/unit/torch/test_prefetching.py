@@ -229,3 +229,30 @@ def test_batches_are_made_while_one_is_used() -> None:
 def test_a_dataset_in_memory_is_seen_whole() -> None:
     data = TensorDataset(torch.arange(100))
     assert torch.equal(torch.cat([x for (x,) in prefetch(DataLoader(data, batch_size=9), "cpu")]), torch.arange(100))
+
+
+@on_cuda
+def test_a_loader_that_writes_each_batch_to_the_same_memory(device: str) -> None:
+    """It is asked for the next one only when that has been copied."""
+
+    def batches() -> Iterator[Any]:
+        buffer = torch.empty(1 << 20)
+        for number in range(6):
+            yield buffer.fill_(float(number))
+
+    assert [batch[[0, -1]].tolist() for batch in prefetch(batches(), device)] == [[n, n] for n in range(6)]
+
+
+@on_cuda
+@pytest.mark.parametrize("kept", [False, True], ids=["generator", "list"])
+def test_copies_do_not_wait_for_the_consumers_work(device: str, kept: bool) -> None:
+    given = [torch.full((1 << 20,), float(number)) for number in range(4)]
+    batches = iter(prefetch(given if kept else (each for each in given), device, depth=1))
+    next(batches)
+    ended = torch.cuda.Event()
+    torch.cuda._sleep(4_000_000_000)  # seconds of the consumer's work
+    ended.record()
+    next(batches)
+    next(batches)
+    assert not ended.query()
+    torch.cuda.synchronize()

@@ -6,11 +6,13 @@ import contextlib
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 from isthmus.errors import UsageError, WrongType  # noqa: E402 - torch may be absent
 from isthmus.torch import state_dict_to_device, state_dict_to_host  # noqa: E402
+from isthmus.torch.copying import _apart  # noqa: E402
 from isthmus.torch.nested import tensors  # noqa: E402
 
 CUDA = pytest.param(
@@ -234,3 +236,25 @@ def test_parameters_are_filled_in_place_and_keep_their_gradients(device: str) ->
     state_dict_to_host(dict(model.named_parameters()), out=dict(kept.named_parameters()))
     assert torch.equal(kept.weight, model.weight.cpu())
     assert kept.weight.requires_grad
+
+
+@on_cuda
+def test_a_state_on_a_stream_of_its_own_does_not_wait_for_the_default_stream(device: str) -> None:
+    state = {str(number): torch.full((1 << 20,), float(number), device=device) for number in range(4)}
+    expected = {name: tensor.cpu() for name, tensor in state.items()}
+    ended = torch.cuda.Event()
+    torch.cuda._sleep(4_000_000_000)
+    ended.record()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        host = state_dict_to_host(state)
+    assert not ended.query()
+    assert all(torch.equal(host[name], tensor) for name, tensor in expected.items())
+    torch.cuda.synchronize()
+
+
+def test_destinations_over_the_same_bytes_are_filled_one_after_the_other() -> None:
+    """By storages of their own, as of views that NumPy made."""
+    bytes_ = np.zeros(1 << 20, np.uint8)
+    pairs = [(torch.from_numpy(bytes_[at:]), torch.zeros((1 << 20) - at, dtype=torch.uint8)) for at in (0, 64)]
+    batch, others = _apart(pairs)
+    assert (len(batch), len(others)) == (1, 1)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from isthmus.transfer.ahead import Ahead
+from isthmus.transfer.ahead import Ahead, _close_all, _running
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -111,7 +111,8 @@ def test_a_source_that_gives_nothing_does_not_keep_the_consumer(monkeypatch: pyt
     gives.set()
 
 
-def test_one_that_waits_for_another_ends_when_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_exit", [False, True], ids=["closed", "at exit"])
+def test_stages_end_together_though_one_waits_for_the_other(monkeypatch: pytest.MonkeyPatch, at_exit: bool) -> None:
     monkeypatch.setattr("isthmus.transfer.ahead._PATIENCE_SECONDS", 0.05)
     gives = threading.Event()
 
@@ -122,11 +123,24 @@ def test_one_that_waits_for_another_ends_when_that_is_closed(monkeypatch: pytest
     first = Ahead(source(), lambda item: item, 1)
     second = Ahead(first, lambda item: item, 1)
     assert next(second)
-    first.close()
-    with pytest.raises(StopIteration):
-        next(second)
-    second.close()
+    _close_all() if at_exit else second.close()
+    for each in (first, second):
+        with pytest.raises(StopIteration):
+            next(each)
+    assert not _running
     gives.set()
+
+
+def test_a_stage_without_a_thread_closes_the_one_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Ahead(iter(range(100)), lambda number: number, 1)
+
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(RuntimeError, match="can't start"):
+        Ahead(first, lambda number: number, 1)
+    assert not threads()
 
 
 def test_the_child_of_a_fork_is_refused_and_ends() -> None:
