@@ -458,3 +458,16 @@ class TestExplanations:
                 assert session.explain(there, data).stores == stores
                 assert f", {stores} stores" in str(session.explain(there, data))
                 assert session.explain(data[:64], there[:64]).stores == ""
+
+
+def test_explain_says_that_memory_was_never_touched(session: isthmus.Session) -> None:
+    size = 64 << 20  # more than the C library keeps
+    there = session.empty(size, np.uint8)
+    touched = session.explain(np.ones(size, np.uint8), there)
+    if touched.method != "staged":
+        pytest.skip(f"large copies from this device go by {touched.method}")
+    told = session.explain(np.empty(size, np.uint8), there)
+    assert "never touched" in told.why
+    assert (told.stores, told.ways) == ("ordinary", {})
+    assert told.threads >= touched.threads
+    assert "never touched" not in touched.why
