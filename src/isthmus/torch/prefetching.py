@@ -64,17 +64,16 @@ class Prefetched(Iterable[Any]):
         device = self._device
         if device.index is None:
             device = torch.device("cuda", torch.cuda.current_device())
-        stream, session = _stream_of(device), self._session
+        stream = _stream_of(device)
+        make = functools.partial(_make, device=device, stream=stream)
+        move = functools.partial(_move, device=device, stream=stream, session=self._session)
         # Asked for by this thread, which workers of the loader are forked from.
         source = iter(self._loader)
         if _keeps_batches(self._loader):
             # One thread gets the next batch and memory for it, while another one copies.
-            made = Ahead(source, lambda batch: _make(batch, device, stream), 1)
-            ahead = Ahead(made, lambda made: _move(made, device, stream, session), self._depth)
+            ahead = Ahead(Ahead(source, make, 1), move, self._depth)
         else:
-            ahead = Ahead(
-                source, lambda batch: _move(_make(batch, device, stream), device, stream, session), self._depth
-            )
+            ahead = Ahead(source, lambda batch: move(make(batch)), self._depth)
         try:
             for moved in ahead:
                 consumer = torch.cuda.current_stream(device)
@@ -97,12 +96,12 @@ def prefetch(
 
     `loader` is a DataLoader, best with ``pin_memory=False``, or anything that can be iterated. Tensors are found in
     dicts, lists, tuples, named tuples and dataclasses, one within another; those on a device already and other objects
-    are passed on. Up to `depth` batches wait on the device beside the one in use. Of lists, tuples and
-    DataLoaders with workers, which do not write the next batch to the last one's memory, one more is got while one is
-    copied.
+    are passed on. Up to `depth` batches wait on the device beside the one in use. Of lists, tuples and DataLoaders with
+    workers, which do not write the next batch to the last one's memory, one more is got while one is copied.
+
     Pageable tensors cross the link through the page-locked memory of `session` (that of the device by default), pinned
-    ones by themselves; all on a stream of its own, which the stream that is current where the loader is iterated waits
-    for. What is done with a batch on other streams has to be waited for, as with any tensor of torch.
+    ones by themselves; all on a stream of their own, which the stream that is current where the loader is iterated
+    waits for. What is done with a batch on other streams has to be waited for, as with any tensor of torch.
 
     What the loader or a copy raises is raised where this is iterated, after the batches before it. The threads begin
     with the first batch of an epoch, and end with the last one, when the iterator is closed or dropped, and with the

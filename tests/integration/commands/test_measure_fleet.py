@@ -156,6 +156,7 @@ def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str,
 
 
 def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    """Cases end in the same order on all ranks, which by themselves take as many samples of each as they need."""
     words = ("--memory", "registered,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:256KiB", "--time", "2s")
     done = run(mpirun, "-n", "3", *ISTHMUS, *ONE_CASE[:3], *words, "-o", "a.json")
     assert done.returncode == 0, done.stderr
