@@ -53,6 +53,15 @@ def buffers(device: _native.Device) -> Buffers:
     return Buffers(device)
 
 
+def large_buffers(device: _native.Device, way: str, span: int) -> list[_native.Buffer]:
+    """What a copy writes to, what it reads, which holds the pattern, and host memory with the same."""
+    kinds = ("device", "pageable", "pageable") if way == "h2d" else ("pageable", "device", "pageable")
+    destination, *patterned = (device.allocate(kind, span) for kind in kinds)
+    for each in patterned:
+        each.fill_pattern(0, span, 5)
+    return [destination, *patterned]
+
+
 @pytest.fixture
 def pieces(device: _native.Device, buffers: Buffers) -> MakePieces:
     def pieces(method: str, way: str, kind: str, extent: Extent, to: Place, from_: Place) -> _native.PieceTransfer:
@@ -111,12 +120,7 @@ def test_long_pieces_of_every_layout(device: _native.Device, method: str, way: s
     """From 4 MiB on the driver copies each by itself, where it is no kernel that moves them; twice, round the ring."""
     extent = Extent((4 << 20) + 4099, 2, 2)
     sides, span = places(extent, np.random.default_rng(8)), 8 * extent.width_bytes
-    source, destination = (device.allocate(kind, span) for kind in ("pageable", "device"))
-    if way == "d2h":
-        source, destination = destination, source
-    source.fill_pattern(0, span, 5)
-    reference = device.allocate("pageable", span)
-    reference.fill_pattern(0, span, 5)
+    destination, source, reference = large_buffers(device, way, span)
     staging = _native.create_staging(device, 18 * MIB, 3, 8)
     reasons = set()
     for to, from_ in itertools.product(sides.values(), repeat=2):
@@ -138,12 +142,7 @@ def test_chunks_go_round_the_ring(device: _native.Device, method: str, way: str)
     # Sixteen chunks of 2 MiB fit in, so that the places of the first five are taken again.
     extent, places = Extent(4096, 41 * 256 + 1), [Place(0, 4096 + 16), Place(4096, 4096 + 32)]
     span = 2 * 4096 + extent.rows * (4096 + 32)
-    source, destination = (device.allocate(kind, span) for kind in ("pageable", "device"))
-    if way == "d2h":
-        source, destination = destination, source
-    source.fill_pattern(0, span, 5)
-    reference = device.allocate("pageable", span)
-    reference.fill_pattern(0, span, 5)
+    destination, source, reference = large_buffers(device, way, span)
     staging = _native.create_staging(device, extent.width_bytes * extent.rows, 3, 1)
     try:
         transfer = _native.create_pieces(

@@ -49,6 +49,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       by_kernel_(by_kernel),
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
+      may_clear_pages_(packing.clears_pages.value_or(true)),
       turns_(packing.turns),
       ring_{to_device(), staging_->bytes()},
       ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
@@ -64,7 +65,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
-    if (first_ == 0) packer_.begin_faults();
+    if (first_ == 0 && may_clear_pages_) packer_.begin_faults();
     packer_.begin_at(first_ * (chunks_.chunk_bytes / chunks_.part_bytes));
     sent_ = arrived_ = first_;
     on_own_link_ = 0;
@@ -122,8 +123,7 @@ Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
     const TimePoint begin = now();
     Status status = send_offsets(staging_->stream(), by_kernel_);
     // Other streams do not wait for this one.
-    const bool follows_offsets = device_side().is_scattered() && (by_kernel_ || pieces().needs_kernel());
-    if (status.ok() && follows_offsets) status = staging_->stream().synchronize();
+    if (status.ok() && has_sent_offsets()) status = staging_->stream().synchronize();
     // What comes from the device may be on its way already.
     while (status.ok() && condition_ && !to_device() && sent_ < end_ && may_send(sent_)) status = send(sent_);
     if (status.ok() && condition_) status = std::exchange(condition_, nullptr)();

@@ -66,6 +66,7 @@ class PackOnThreads final : public PackedCopy {
     const bool by_kernel_;
     const std::size_t threads_;
     const Stores stores_;
+    const bool may_clear_pages_;
     const Turns* const turns_;
     const Ring ring_;
     std::optional<Ways::Use> ways_;  // none where all goes by the own link

@@ -18,7 +18,18 @@ Status pass_on(Device& device, Stream& first, Stream& second, Event* halfway) {
     return device.wait(second, *halfway);
 }
 
+// The memory where it is pageable and written to from its beginning to its end; null elsewhere.
+std::byte* filled_in_order(const Layout& destination, const Extent& extent) {
+    const bool is_filled = is_pageable(destination.allocation->kind()) && destination.is_contiguous(extent);
+    return is_filled ? destination.allocation->host() + destination.offset : nullptr;
+}
+
 }  // namespace
+
+bool fills_untouched(const Layout& destination, const Extent& extent) {
+    std::byte* const data = filled_in_order(destination, extent);
+    return data != nullptr && FaultAhead::is_worthwhile(data, extent.bytes());
+}
 
 Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
     const bool may_stay = to_device ? by_kernel : bytes < least_streamed_bytes;
@@ -44,19 +55,8 @@ Status PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores s
     return {};
 }
 
-std::byte* PackedPieces::filled_in_order() const {
-    const Layout& host = host_side();
-    const bool is_filled = !to_device() && host.is_contiguous(extent_) && is_pageable(host.allocation->kind());
-    return is_filled ? host.allocation->host() + host.offset : nullptr;
-}
-
-bool PackedPieces::writes_untouched() const {
-    std::byte* const data = filled_in_order();
-    return data != nullptr && FaultAhead::is_worthwhile(data, extent_.bytes());
-}
-
 void PackedPieces::fault_ahead(FaultAhead& faults) const {
-    if (std::byte* const data = filled_in_order()) faults.begin(data, extent_.bytes());
+    if (std::byte* const data = filled_in_order(destination_, extent_)) faults.begin(data, extent_.bytes());
 }
 
 Stream& PackedPieces::last(const Route& route) const {

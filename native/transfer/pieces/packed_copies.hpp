@@ -13,13 +13,19 @@
 
 namespace isthmus {
 
-// Pieces from here on are worth a copy of their own, which the driver makes at the rate of the link.
-inline constexpr std::size_t separate_piece_bytes = std::size_t{4} << 20;
+// Whether pieces of this width are worth a copy of their own, which the driver makes at the rate of the link.
+constexpr bool are_long_pieces(std::size_t width_bytes) {
+    return width_bytes >= std::size_t{4} << 20;
+}
 
 // Whether a kernel has to gather or spread them on the device's side.
 inline bool needs_kernel(const Layout& device_side, const Extent& extent) {
-    return extent.width_bytes < separate_piece_bytes && !device_side.is_contiguous(extent);
+    return !are_long_pieces(extent.width_bytes) && !device_side.is_contiguous(extent);
 }
+
+// Whether what arrives from the device fills pageable memory from its beginning to its end, most of which was never
+// touched.
+bool fills_untouched(const Layout& destination, const Extent& extent);
 
 // Bytes of the pieces as they lie side by side, and where they are in the staging memory.
 struct Part {
@@ -46,9 +52,7 @@ class PackedPieces {
 
     // Packs, or unpacks; `packed` is page-locked. Only reading a file can fail.
     Status move_on_host(const Part& part, Allocation& packed, Stores stores) const;
-    // Whether the host's side is written from its beginning to its end, and most of it was never touched.
-    bool writes_untouched() const;
-    // Begins where it is so.
+    // Begins where they fill untouched memory.
     void fault_ahead(FaultAhead& faults) const;
     // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
     struct Route {
@@ -73,8 +77,6 @@ class PackedPieces {
     const Layout& device_side() const { return to_device() ? destination_ : source_; }
 
   private:
-    // The host's memory where it is written from its beginning to its end; null elsewhere.
-    std::byte* filled_in_order() const;
     // Up to where the device's side is one range from a byte on.
     std::size_t end_of_range(std::size_t begin) const;
     // A copy for each range on the device that a part goes to or comes from.
@@ -104,6 +106,7 @@ class PackedCopy : public PieceCopy {
 
     // Where a kernel follows them, on its way over the link or beside it.
     Status send_offsets(Stream& stream, bool by_kernel);
+    bool has_sent_offsets() const { return table_.bytes != 0; }
     const PackedPieces& pieces() const { return pieces_; }
     using Route = PackedPieces::Route;
     // By threads, too, while the caller sends the offsets.

@@ -75,12 +75,14 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
 
 Choice SessionImpl::choose(const CopyJob& job) {
     Choice choice = choose_way(job);
-    const bool fills = choice.method == PieceMethod::pack_threads && !job.to_device();
-    if (!fills || !PackedPieces(job.destination, job.source, job.extent).writes_untouched()) return choice;
-    // Clearing pages is work for all threads, and leaves them in caches, where ordinary stores find them.
-    choice.packing.threads = threads_;
-    choice.packing.stores = Stores::ordinary;
-    choice.packing.clears_pages = true;
+    if (choice.method != PieceMethod::pack_threads || job.to_device()) return choice;
+    const bool clears_pages = fills_untouched(job.destination, job.extent);
+    choice.packing.clears_pages = clears_pages;
+    if (clears_pages) {
+        // Clearing pages is work for all threads, and leaves them in caches, where ordinary stores find them.
+        choice.packing.threads = threads_;
+        choice.packing.stores = Stores::ordinary;
+    }
     return choice;
 }
 
@@ -88,7 +90,7 @@ Choice SessionImpl::choose_way(const CopyJob& job) {
     if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
         return choose_buffer(job.ends, job.extent.bytes());
     }
-    if (is_long_row(job.extent.width_bytes)) {
+    if (are_long_pieces(job.extent.width_bytes)) {
         // What threads pack goes through the ring as one, wherever a piece ends.
         Choice choice = choose_buffer(job.ends, job.extent.bytes());
         if (choice.way == Choice::Way::staged) {
@@ -126,10 +128,6 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     return choose_pieces(asked, job.ends);
 }
 
-bool SessionImpl::is_long_row(std::size_t bytes) {
-    return bytes >= separate_piece_bytes;
-}
-
 Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
     const Nearest found = nearest(asked);
     const PieceRule* const rule = found.rule;
@@ -149,11 +147,13 @@ Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
         choice.seconds = 0;
     }
     choice.packing = packing(asked.to_device, rule != nullptr ? rule->threads : 0);
-    // For a copy engine threads pack pieces as they pack one of so many bytes.
-    const BufferRule& buffer = table_.buffer(asked.to_device, asked.width_bytes * asked.pieces);
-    if (choice.method == PieceMethod::pack_threads && buffer.method == BufferMethod::staged) {
-        choice.packing.threads = std::max(choice.packing.threads, std::min(buffer.threads, threads_));
-        choice.packing.stores = stores_of(buffer, choice.packing.threads);
+    if (choice.method == PieceMethod::pack_threads) {
+        // For a copy engine threads pack pieces as they pack one of so many bytes.
+        const BufferRule& buffer = table_.buffer(asked.to_device, asked.width_bytes * asked.pieces);
+        if (buffer.method == BufferMethod::staged) {
+            choice.packing.threads = std::max(choice.packing.threads, std::min(buffer.threads, threads_));
+            choice.packing.stores = stores_of(buffer, choice.packing.threads);
+        }
     }
     const bool through_lane = choice.method == PieceMethod::pack || choice.method == PieceMethod::pack_threads ||
                               choice.method == PieceMethod::pack_kernel || choice.method == PieceMethod::device_pack;

@@ -98,7 +98,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             }
             explanation.why =
                 std::to_string(explanation.pieces) + " pieces of " + std::to_string(explanation.width_bytes) + " bytes";
-            if (is_long_row(explanation.width_bytes) && choice.method == PieceMethod::pack_threads) {
+            if (are_long_pieces(explanation.width_bytes) && choice.method == PieceMethod::pack_threads) {
                 explanation.why = through_ring + ", " + explanation.why +
                                   " as if they were one: fastest for so many bytes, says " + table;
                 break;
@@ -109,7 +109,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
     }
     if (packs_on_threads(choice.method)) {
-        if (choice.packing.clears_pages) {
+        if (choice.packing.clears_pages.value_or(false)) {
             explanation.why += "; most of the memory was never touched: all threads put its pages in place, too";
         }
         explanation.threads = choice.packing.threads;
@@ -133,7 +133,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
 }
 
 void SessionImpl::explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation) {
-    const bool threads = choice.method == PieceMethod::pack_threads && !choice.packing.clears_pages &&
+    const bool threads = choice.method == PieceMethod::pack_threads && !choice.packing.clears_pages.value_or(false) &&
                          !needs_kernel(job.device_side(), job.extent);
     const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::ways;
     if (neighbours_->is_own() || (!threads && !large)) return;

@@ -5,6 +5,7 @@
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "transfer/pieces/packed_copies.hpp"
 #include "transfer/rows/row_launch.hpp"
 #include "transfer/rows/row_overlaps.hpp"
 #include "transfer/session/batch_checks.hpp"
@@ -134,7 +135,7 @@ bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends
     const bool reached = std::ranges::all_of(ends, [&](const Ends& one) {
         return !one.partly_locked && !is_pageable(one.host_kind()) && device_->kernels_reach(one.host_kind());
     });
-    if (!reached || is_long_row(geometry.row_bytes)) return false;
+    if (!reached || are_long_pieces(geometry.row_bytes)) return false;
     PieceRule asked;
     asked.to_device = route == Route::h2d;
     asked.pageable = false;

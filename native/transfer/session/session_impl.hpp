@@ -122,8 +122,6 @@ class SessionImpl final : public Session {
     Choice choose_pieces(const CopyJob& job);
     // How pieces like these go, which are not repeated.
     Choice choose_pieces(const PieceRule& asked, const Ends& ends);
-    // Whether rows of so many bytes are worth a transfer of their own.
-    static bool is_long_row(std::size_t bytes);
     // Which rule of the table is nearest, null for none, and what it makes of these pieces: both take long to find out
     // and are often asked again.
     struct Nearest {
