@@ -1,0 +1,89 @@
+"""Random programs are the same with the library as without, in all that they can see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.ledger import read_counts
+from tests.integration.accelerate import differential
+from tests.integration.accelerate.differential import PLAIN_RUNS, Facts, Runner, compare_all, compared, shortest
+from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY
+
+pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="the programs get at the driver by dlsym")
+
+# What the fake driver does otherwise than a real one, and faults of the library that are not mended yet; each goes with
+# its mend.
+LEFT_OUT = (
+    "thread_variants",  # the fake knows two functions for the thread's own default stream
+    "positions",  # the fake copies from where a row's address points to, wherever in the row it is to begin
+    "gates",  # batches wait for work that the driver's do not wait for
+    "captures",  # copies succeed that the driver refuses while another stream is captured
+    "mistakes",  # a batch with an empty piece succeeds
+    "partly_locked",  # a part that is copied by the driver to see how fast it is fails, where the whole would not
+    "jumps",  # out of a memcpy that several threads make
+    "cancellation",  # in the midst of one
+)
+WITHOUT = ("--without", ",".join(LEFT_OUT))
+MOST_LEFT_OUT = 0.05
+# Most of the time the programs wait: whether a call returns is seen by nothing happening.
+JOBS = 4
+
+
+@pytest.fixture(scope="module")
+def programs(build: Callable[..., Path]) -> Path:
+    return build("differential.cpp", "-O2")
+
+
+@pytest.fixture
+def plain(programs: Path, driver: Path) -> Runner:
+    return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)}, WITHOUT)
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "alone"), [(1, 200, 16), pytest.param(10_001, 2_000, 100, marks=pytest.mark.thorough)]
+)
+def test_random_programs_see_no_difference(plain: Runner, tmp_path: Path, first: int, count: int, alone: int) -> None:
+    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, tmp_path, WITHOUT)
+    others = {
+        name: Runner(way.program, {**plain.environment, **way.environment}, WITHOUT) for name, way in ways.items()
+    }
+    seeds = range(first, first + count)
+    result = compare_all(plain, others, seeds, range(first, first + alone), JOBS)
+    print(result.summary())
+    assert result.programs == count + alone
+    assert result.differences == []
+    assert result.share_left_out <= MOST_LEFT_OUT
+    # The library was there.
+    assert sum(row.copies for row in read_counts(tmp_path).moved) > count
+
+
+def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -> None:
+    short = Runner(plain.program, {**plain.environment, "FAKE_CUDA_SHORT": "1"}, WITHOUT)
+    result = compare_all(plain, {"short": short}, range(1, 9), range(0), JOBS)
+    assert result.differences
+    seed = result.differences[0][0]
+    assert f"program {seed}" in shortest(plain, short, seed)
+
+
+def test_a_program_that_ends_its_process_is_one_of_its_own_facts(plain: Runner) -> None:
+    found = Runner(Path("/bin/false")).programs(5, 2)
+    assert found == {5: {("process", "ended"): "1"}, 6: {("process", "ended"): "1"}}
+    assert set(plain.programs(3, 2)) == {3, 4}
+
+
+def test_only_facts_in_which_plain_runs_agree_are_compared() -> None:
+    def run(**values: str) -> dict[int, Facts]:
+        return {1: {("0", name): value for name, value in values.items()}}
+
+    plain = [run(code="0", early="early", data=str(number)) for number in range(PLAIN_RUNS)]
+    same = compared(plain, {"other": run(code="0", early="?", data="9")})
+    assert (same.compared, same.left_out, same.differences) == (2, 1, [])
+    unlike = compared(plain, {"other": run(code="1", early="early", data="0")})
+    assert unlike.differences == [(1, "other", "step 0, code: plain 0, other 1")]
+    assert unlike.share_left_out == pytest.approx(1 / 3)
+    # What one run lacks, too.
+    assert compared(plain, {"other": run(code="0", data="0")}).differences != []
+    assert compared([plain[0], plain[1], {1: {}}], {"other": plain[0]}).compared == 0
