@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from isthmus.advice import Finding, advise
+from isthmus.advice.pageable_ways import _once
+from isthmus.advice.rates import Rates
 from isthmus.record import MIB, Run
 
 SIZE, STEPS = 64 * MIB, 40
@@ -122,3 +124,15 @@ def test_streams_that_run_dry_beside_a_blocked_thread_are_named(
     assert ("run dry" in finding.cause) is dry
     if dry:
         assert f"run dry for {STEPS * 8} ms" in finding.cause
+
+
+@pytest.mark.parametrize("buffers", [1, 3])
+def test_pinned_memory_costs_least_where_it_is_cheapest_and_spares_most(run: Run, buffers: int) -> None:
+    """The bounds of a difference: the low end of one less the high end of the other, and the other way round."""
+    rates = Rates(run)
+    pinned, spared = rates.held("pinned", SIZE), rates.held("pageable", SIZE)
+    assert spared[1] < spared[0] < spared[2]
+    median, low, high = _once(rates, "pinned", SIZE, buffers) / buffers
+    assert median == pytest.approx(pinned[0] - spared[0])
+    assert low == pytest.approx(pinned[1] - spared[2])
+    assert high == pytest.approx(pinned[2] - spared[1])

@@ -89,6 +89,23 @@ def test_nothing_is_said_of_kinds_that_nobody_measured(tmp_path: Path, synthetic
     assert "2 of 2 kinds" in text
 
 
+def test_what_goes_both_ways_at_once_counts_as_a_whole(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """Its two directions, each timed within it, would count the same loss again; and no device is at work by them."""
+    slower = synthetic_fleet.together_only(2.0)
+    made = synthetic_fleet.fleet([synthetic_fleet.member("n0", index, slower) for index in (0, 1)])
+    whole = {"h2d": {"direction": "both"}, "d2h": {"method": "duplex"}}
+    points = [msgspec.structs.replace(point, **whole[point.direction]) for point in made.points]
+    (group,) = survey(
+        [synthetic_fleet.save(msgspec.structs.replace(made, points=points), tmp_path / "both.json")]
+    ).groups
+    assert {(each.kind.method, each.kind.direction) for each in group.contentions} == {("copy", "both")}
+    points = [msgspec.structs.replace(point, method="duplex") for point in made.points]
+    (group,) = survey(
+        [synthetic_fleet.save(msgspec.structs.replace(made, points=points), tmp_path / "ways.json")]
+    ).groups
+    assert group.contentions == []
+
+
 def test_other_experiments_say_nothing_of_links(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
     """As allocation, which is large and pinned, and never crosses the link."""
     slower = synthetic_fleet.together_only(3.0)

@@ -62,6 +62,15 @@ class TestOptions:
         with isthmus.Session("host", pinned_budget=np.int64(1 << 20), threads=np.uint8(1)) as session:
             assert session.pinned_budget_bytes == 1 << 20
 
+    @pytest.mark.parametrize("paths", ["own", "", [], ()])
+    def test_paths_that_are_passed_go_before_the_environment(
+        self, monkeypatch: pytest.MonkeyPatch, paths: str | list[str]
+    ) -> None:
+        monkeypatch.setenv("ISTHMUS_PATHS", "a link to nowhere")
+        isthmus.Session("host", paths=paths).close()
+        with pytest.raises(UsageError, match=r"^ISTHMUS_PATHS: found 'a link to nowhere'"):
+            isthmus.Session("host")
+
     def test_a_name_that_no_backend_has(self) -> None:
         with pytest.raises(UsageError, match=r"^no backend 'cpu'; there are cuda, opencl, host$"):
             isthmus.to_device(b"abc", "cpu")
@@ -188,3 +197,43 @@ def test_a_session_that_copies_loads_nothing_of_what_measures() -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
     assert ran.stdout == "['_native', 'c_interface', 'cache', 'errors', 'files', 'machine', 'record', 'transfer']\n"
+
+
+_FORKED = """
+import os, signal, threading
+import isthmus
+from isthmus.transfer import sessions
+
+# Of both kinds that are kept: of a device, and of the best one; and a thread opens another one just then.
+kept, best = isthmus.to_device(b"abc", "host"), sessions.best_session()
+held, done = threading.Event(), threading.Event()
+
+def hold():
+    with sessions._lock:
+        held.set()
+        done.wait()
+
+threading.Thread(target=hold).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    there = isthmus.to_device(b"def", "host")
+    out = bytearray(3)
+    isthmus.copy(out, there)
+    right = isthmus.to_host(there).tobytes() == out == b"def" and sessions.best_session() is not best
+    os._exit(not right)
+done.set()
+status = os.waitpid(child, 0)[1]
+assert isthmus.to_host(kept).tobytes() == b"abc" and sessions.best_session() is best
+print(status)
+"""
+
+
+def test_sessions_that_are_kept_are_opened_anew_in_a_forked_child() -> None:
+    # Without a GPU the best device is the host, which a child may use, too.
+    alone = {"CUDA_VISIBLE_DEVICES": "", "OCL_ICD_VENDORS": "none"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | alone
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _FORKED]
+    ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "0\n"), ran.stderr

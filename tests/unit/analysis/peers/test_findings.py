@@ -100,6 +100,21 @@ def test_links_that_keep_their_rates_are_a_note(synthetic: ModuleType, synthetic
     assert {each.severity for each in found.values()} == {"note"}
 
 
+def test_one_direction_that_loses_is_attention_though_the_other_keeps_its_rate(
+    synthetic: ModuleType, synthetic_peers: ModuleType
+) -> None:
+    specs = SPECS[:2]
+    cases = []
+    for way, at_once in (("h2d", 55.0), ("d2h", 109.5)):
+        cases += [synthetic_peers.link(way, 55.0, [spec], spec) for spec in specs]
+        cases += [synthetic_peers.link(way, at_once / 2, specs, spec, PORT) for spec in specs]
+        cases.append(synthetic_peers.link(way, at_once, specs, port=PORT))
+    shared = by_topic(synthetic.run(cases))[f"peers_links_{PORT}"]
+    assert shared.severity == "ATTENTION"
+    assert "H2D 55.0 GB/s (50 % of alone)" in shared.sentence
+    assert "spread devices" in shared.fix
+
+
 def test_corrupted_copies_name_their_known_causes(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     wrong = synthetic_peers.copies("copy_read", 394.0, "cuda:0", "cuda:1", verified="no", note="wrong data")
     run = synthetic.run([wrong, *synthetic_peers.whole(3)[1:]])

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from isthmus.analysis.stencil.model import STENCIL_METHODS
+from isthmus.analysis.stencil.scaling import stencil_curves
 from isthmus.analysis.stencil.section import section
 from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid
@@ -66,6 +67,23 @@ def test_tables_of_phases_are_those_of_the_most_ranks(run: Run) -> None:
         "64 x 64 points, halos 1 wide, 4 ranks (2 x 2) on 4 devices",
         "128 x 128 points, halos 1 wide, 4 ranks (2 x 2) on 4 devices",
     ]
+
+
+@pytest.mark.parametrize(("above", "state"), [(1.001, "ok"), (0.999, "wide")])
+def test_figures_known_less_well_than_the_run_meant_are_marked(run: Run, above: float, state: str) -> None:
+    """An efficiency is made of two times, and known within twice what each of them is."""
+    curve, way = stencil_curves(run)[0], ("gpu_pack", "pinned")
+    last = curve.stencils[-1]
+    iteration, efficiency = last.points[way].iteration, curve.efficiency(last, way)
+    assert iteration
+    assert efficiency
+    for group, target in (
+        ("Time of an iteration", iteration.relative_half_width),
+        ("Parallel efficiency (%)", efficiency.relative_half_width / 2),
+    ):
+        settings = msgspec.structs.replace(run.settings, target_relative_half_width=target * above)
+        [grid, *_] = part(msgspec.structs.replace(run, settings=settings)).grids
+        assert cells(grid, group, "GPU packs, pinned")[-1].state == state
 
 
 def test_what_was_wrong_skipped_or_not_measured_is_said(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
