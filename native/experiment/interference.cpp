@@ -8,6 +8,7 @@
 
 #include "backend/launch.hpp"
 #include "base/threads.hpp"
+#include "experiment/amount.hpp"
 #include "experiment/session_copy.hpp"
 #include "transfer/session/session.hpp"
 
@@ -19,8 +20,6 @@ constexpr std::uint64_t compute_launches = 8;
 constexpr std::uint32_t most_rounds = 1U << 30;
 constexpr std::uint64_t thread_rounds = 1000;  // of one unit of a thread's work
 constexpr double least_copies = 4;             // beside the neighbour
-// No neighbour is so slow that its first piece of work takes longer.
-constexpr int most_doublings = 48;
 
 }  // namespace
 
@@ -174,19 +173,8 @@ Status Interference::calibrate() {
     const TimePoint begin = now();
     ISTHMUS_TRY(copy());
     const double wanted = std::max(plan_.seconds, least_copies * seconds_between(begin, now()));
-    std::uint64_t amount = 1;
-    double took = 0;
-    for (int i = 0; i < most_doublings; ++i, amount *= 2) {
-        ISTHMUS_TRY_ASSIGN(seconds, work(amount));
-        took = seconds;
-        // What was enqueued first may have waited for the driver to get ready.
-        if (took >= wanted / 4) {
-            ISTHMUS_TRY_ASSIGN(again, work(amount));
-            took = again;
-            if (took >= wanted / 4) break;
-        }
-    }
-    amount_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(amount) * wanted / took));
+    ISTHMUS_TRY_ASSIGN(amount, amount_for(wanted, [this](std::uint64_t each) { return work(each); }));
+    amount_ = amount;
     return {};
 }
 
