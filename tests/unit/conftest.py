@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
 import os
@@ -27,9 +28,10 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def build_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles C++ sources into a program; what does not compile fails the test."""
+    """Compiles C++ sources into a program, once for all tests that want it; what does not compile fails the test."""
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
 
+    @functools.cache
     def build(*sources: Path, flags: tuple[str, ...] = ()) -> Path:
         if compiler is None:
             pytest.skip("needs a C++ compiler: g++, or the one that CXX names")

@@ -374,8 +374,8 @@ void ends_contexts() {
         }
         cl->clReleaseMemObject(buffer);
     }
-    // The driver's own threads let go of the last commands, and do so soon.
-    for (int turn = 0; turn < 500 && ended < 3; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // The driver's own threads let go of the last commands, at a time of their choosing.
+    for (int turn = 0; turn < 6000 && ended < 3; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     say("ended", ended);
 }
 

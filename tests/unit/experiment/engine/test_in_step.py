@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import threading
@@ -261,16 +262,31 @@ def test_batches_that_are_cut_differently_come_together_again(joined: Join, who:
         assert processes[0].devices[index].visits == processes[1].devices[index].visits
 
 
-def test_waiting_for_others_counts_for_no_case(joined: Join) -> None:
+def test_waiting_for_others_counts_for_no_case(joined: Join, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one comes late to every visit; what a case may take is for its own samples."""
-    paces = [joined(), joined()]
-    leader, follower = Device(paces[0], "a", 0), Device(paces[1], "a", 1, lambda: time.sleep(0.1))
-    began = time.monotonic()
-    run_all([leader, follower])
-    elapsed = time.monotonic() - began
-    assert len(leader.spent) == 2
-    assert paces[0].waited >= 0.15
-    assert leader.spent[-1] + paces[0].waited <= elapsed
+    paces, clock, waits = [joined(), joined()], [0.0], threading.Semaphore(0)
+    meet, meetings = paces[0]._meet, itertools.count()  # type: ignore[attr-defined]
+
+    def wait_for_the_other() -> None:
+        if next(meetings):  # They meet once before the first visit.
+            waits.release()
+        meet()
+
+    def come_late() -> None:
+        # The clock goes on while the leader waits, and only then.
+        assert waits.acquire(timeout=HANGS_SECONDS)
+        clock[0] += 10
+
+    monkeypatch.setattr(paces[0], "_meet", wait_for_the_other)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    leader, follower = Device(paces[0], "a", 0), Device(paces[1], "a", 1, come_late)
+    follower.start()
+    leader.start()
+    for device in (leader, follower):
+        device.join(HANGS_SECONDS)
+        assert not device.is_alive()
+    assert leader.spent == [0, 0]
+    assert paces[0].waited == 20
 
 
 def test_what_is_a_little_faster_needs_no_more_samples_than_the_leader(joined: Join) -> None:
