@@ -4,6 +4,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from importlib import import_module
 from types import ModuleType
 from zlib import crc32
@@ -19,12 +20,19 @@ os.environ.pop("COLUMNS", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--every 3`: a third of the cases of each test that has many."""
+    """`--every 3`: a third of the cases of each test that has many. `--order 7`: tests in an order drawn from 7."""
     parser.addoption("--every", type=int, default=1, metavar="N", help="of tests with many cases, one in N of these")
+    parser.addoption("--order", metavar="SEED", help="modules, and the tests of each, in an order drawn from this seed")
 
 
+# Before pytest, which then brings together what shares a device.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most cases where that is asked for: always the same ones, which follow no parameter."""
+    """Leave out most cases, and shuffle the rest, where that is asked for.
+
+    The cases that are left out are always the same ones, which follow no parameter. The order of two tests depends on
+    the seed and their names alone, so that a failure shows again with a part of the tests.
+    """
     every: int = config.getoption("--every")
     cases = Counter(_test(item) for item in items)
     first = {_test(item): item for item in reversed(items)}
@@ -35,10 +43,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+    if seed := config.getoption("--order"):
+        items.sort(key=lambda item: [_drawn(seed, name) for name in (item.nodeid.partition("::")[0], item.nodeid)])
 
 
 def _test(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
+
+
+def _drawn(seed: str, name: str) -> bytes:
+    return sha256(f"{seed} {name}".encode()).digest()
 
 
 def pytest_collection_finish() -> None:
