@@ -28,20 +28,24 @@ _PRELOADED = "LD_PRELOAD"
 _ASAN_OPTIONS = "ASAN_OPTIONS"
 _ACCELERATE_OPTIONS = "ISTHMUS_ACCELERATE_OPTIONS"
 _PATHS = "ISTHMUS_PATHS"
+_OFF = "off"
 # Where a file system keeps the capabilities of a program (setcap).
 _CAPABILITIES = "security.capability"
-_OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
-_ACCELERATOR = "libisthmus_accelerator.so"
+# Preloaded by the small libraries of native/interpose/preload.cmake.
+_OPENCL_RECORDER = "libisthmus_opencl_tracer"
+_ACCELERATOR = "libisthmus_accelerator"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 # As CPython ignores them, which a program would inherit.
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
 # The code of a signal that the kernel sends, not a process.
 _SI_KERNEL = 0x80
-# ELF: files of 64 bits; where their program headers are, how long and how many; the header that names the linker.
-_ELF64 = 2
+# ELF: files of 64 bits; where their program headers are, how long and how many; the header that names the linker, and
+# where that says where the name is and how long.
+_ELF64 = b"\x7fELF\x02"
 _HEADERS = ((32, 8), (54, 2), (56, 2))
 _INTERPRETER = 3
+_NAME = (8, 32)
 _MOST_HEAD = 1 << 16
 # After which the program is looked at even without a signal, which a thread of somebody else's may have taken.
 _LOOK_SECONDS = 1.0
@@ -123,9 +127,16 @@ def why_not_preloaded(program: str) -> str:
         return ""
     if rights := _rights_of_others(Path(found), status):
         return f"it runs with {rights}, and the linker preloads nothing into such programs"
-    if head[:4] == b"\x7fELF" and head[4] == _ELF64 and _is_static(head):
+    linker = _linker_of(head) if head[:5] == _ELF64 else ""
+    if linker is None:
         return "it is linked statically, without the linker that would load the library"
-    return ""
+    return "it is linked with musl, and the library is of glibc" if "musl" in Path(linker).name else ""
+
+
+def switched_off(environment: Mapping[str, str], command: Literal["ACCELERATE", "TRACE"]) -> str:
+    """The variable that has programs run as without us, and its value; empty where it is not set so."""
+    variable = f"ISTHMUS_{command}"
+    return f"{variable}={_OFF}" if environment.get(variable) == _OFF else ""
 
 
 def has_driver() -> bool:
@@ -146,11 +157,19 @@ def _rights_of_others(program: Path, status: os.stat_result) -> str:
     return ""
 
 
-def _is_static(head: bytes) -> bool:
-    """Whether an ELF file of 64 bits names no linker."""
-    offset, size, count = (int.from_bytes(head[at : at + width], sys.byteorder) for at, width in _HEADERS)
-    kinds = [int.from_bytes(head[at : at + 4], sys.byteorder) for at in range(offset, offset + size * count, size)]
-    return bool(kinds) and _INTERPRETER not in kinds
+def _linker_of(head: bytes) -> str | None:
+    """The dynamic linker that an ELF file of 64 bits names, empty where that is further on; None where it has none."""
+
+    def number(at: int, width: int) -> int:
+        return int.from_bytes(head[at : at + width], sys.byteorder)
+
+    offset, size, count = (number(*place) for place in _HEADERS)
+    headers = [at for at in range(offset, offset + size * count, size) if at < len(head)] if size else []
+    for at in headers:
+        if number(at, 4) == _INTERPRETER:
+            begin, length = number(at + _NAME[0], 8), number(at + _NAME[1], 8)
+            return os.fsdecode(head[begin : begin + length].rstrip(b"\0"))
+    return "" if not headers else None
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -190,10 +209,12 @@ def left_in(folder: Path) -> Left:
 
 
 def _preloading(environment: Mapping[str, str], name: str) -> dict[str, str]:
-    """The environment with a library of ours behind those that are to be preloaded already."""
+    """The environment with a library of ours behind those that are to be preloaded already, for programs of glibc."""
     # Its library would refuse to start behind ours, before which nothing of it is needed.
     sanitizer = ["verify_asan_link_order=0", environment.get(_ASAN_OPTIONS, "")]
-    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_library(name))]
+    # Where the library itself were missing, the linker would say nothing.
+    _library(f"{name}.so")
+    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_library(f"{name}_preload.so"))]
     return {
         **environment,
         _PRELOADED: " ".join(filter(None, preloaded)),

@@ -12,6 +12,8 @@ from isthmus import _native
 from isthmus.ledger import Counts, read_counts
 
 LIBRARY = Path(_native.__file__).parent / "libisthmus_accelerator.so"
+PRELOADED = LIBRARY.with_name("libisthmus_accelerator_preload.so")
+OPENCL_TRACER = LIBRARY.with_name("libisthmus_opencl_tracer_preload.so")
 # A library with a sanitizer leaves dlsym and memcpy to that.
 IS_SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 HANGS_SECONDS = 120

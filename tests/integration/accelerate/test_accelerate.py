@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY, accelerated, accelerating, command_line, ran
+from tests.integration.accelerate.programs import IS_SANITIZED, PRELOADED, accelerated, accelerating, command_line, ran
 
 REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
 ROUNDS = "24"
@@ -120,8 +120,8 @@ def test_a_static_program_is_said_to_run_without_the_library(driver: Path, tmp_p
 def test_the_variables_for_job_scripts_are_printed(driver: Path) -> None:
     done = ran([sys.executable, "-P", "-m", "isthmus", "accelerate", "--print-env", "--min", "1MiB"], driver)
     assert done.returncode == 0
-    assert f":+$LD_PRELOAD:}}{LIBRARY}" in done.stdout
+    assert f":+$LD_PRELOAD:}}{PRELOADED}" in done.stdout
     assert "export ISTHMUS_ACCELERATE_OPTIONS=min=1048576\n" in done.stdout
     script = f"{done.stdout}\nexec sh -c 'echo $LD_PRELOAD'"
     told = ran(["sh", "-c", script], driver, LD_PRELOAD="")
-    assert told.stdout.strip().endswith("libisthmus_accelerator.so")
+    assert told.stdout.strip().endswith(PRELOADED.name)

@@ -176,7 +176,7 @@ def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
     own, recorder = found["LD_PRELOAD"].split()
     assert own == given["LD_PRELOAD"]
     assert Path(recorder).is_absolute()
-    assert Path(recorder).name == "libisthmus_opencl_tracer.so"
+    assert Path(recorder).name == "libisthmus_opencl_tracer_preload.so"
     assert Path(found["ISTHMUS_TRACE_FOLDER"]).parent == tmp_path / "state" / "isthmus" / "traces"
     assert found["ISTHMUS_TRACE_OPTIONS"] == "stacks,contents,no-python"
     assert "libcupti.so.13" in found["ISTHMUS_TRACE_CUPTI"].split(":")
