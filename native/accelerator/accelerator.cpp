@@ -12,6 +12,7 @@
 #include "accelerator/functions.hpp"
 #include "base/clock.hpp"
 #include "base/fork.hpp"
+#include "interpose/environment.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -46,15 +47,20 @@ Accelerator* current() {
     using Mine = interpose::Only<Accelerator>;
     static std::atomic<bool> tried = false;
     static constinit std::mutex mutex;
-    static bool outlasts_forks = false;  // guarded by it, too: memory may run out before it does, and again after
+    // Guarded by it, too: memory may run out before they do, and again after.
+    static bool outlasts_forks = false;
+    static Ledger* ledger = nullptr;
     if (!tried.load(std::memory_order_acquire)) {
         const std::lock_guard lock(mutex);
         if (!tried.load(std::memory_order_relaxed)) {
             if (!outlasts_forks) outlast_forks(mutex);
             outlasts_forks = true;
-            if (Accelerator* started = Accelerator::start(options())) {
-                Mine::set(started);
+            if (ledger == nullptr) ledger = Ledger::open(options().folder);
+            if (ledger != nullptr) {
+                ledger->leave_all(Reason::no_memory);
+                Mine::set(new Accelerator(options(), *ledger));
                 Mine::follow_process();
+                ledger->leave_none();
             }
             tried.store(true, std::memory_order_release);
         }
@@ -63,6 +69,20 @@ Accelerator* current() {
 }
 
 }  // namespace
+
+bool is_switched_off() noexcept {
+    enum class Switch : char { unknown, on, off };
+    static std::atomic<Switch> known = Switch::unknown;
+    Switch now = known.load(std::memory_order_relaxed);
+    if (now != Switch::unknown) return now == Switch::off;
+    now = interpose::is_switched_off("ISTHMUS_ACCELERATE") ? Switch::off : Switch::on;
+    if (known.exchange(now) == Switch::unknown && now == Switch::off) {
+        interpose::guarded([] {
+            if (Ledger* ledger = Ledger::open(options().folder)) ledger->leave_all(Reason::switched_off);
+        });
+    }
+    return now == Switch::off;
+}
 
 std::size_t least_bytes() noexcept {
     static std::atomic<std::size_t> known = 0;
@@ -102,11 +122,6 @@ bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, con
         done = accelerator != nullptr && accelerator->stage(to, from, bytes, plain, site);
     });
     return done;
-}
-
-Accelerator* Accelerator::start(const Options& options) {
-    Ledger* const ledger = Ledger::open(options.folder);
-    return ledger == nullptr ? nullptr : new Accelerator(options, *ledger);
 }
 
 DriverCode Accelerator::left(Reason reason, Request& request) {
@@ -194,6 +209,7 @@ DriverCode Accelerator::copy(Request& request) {
     if (same.ok() && same.value()) return 0;
     if (same.ok()) {
         std::atomic_ref(ledger_.wrong).fetch_add(1);
+        ledger_.leave_all(Reason::differed);
         stopped_ = true;
     }
     return request.by_driver();

@@ -26,8 +26,9 @@ std::size_t least_bytes() noexcept;
 
 class Accelerator {
   public:
-    // Takes no page-locked memory, starts no threads and calls no driver yet. Null without memory.
-    static Accelerator* start(const Options& options);
+    // Takes no page-locked memory, starts no threads and calls no driver yet.
+    Accelerator(const Options& options, Ledger& ledger)
+        : options_(options), ledger_(ledger), learning_(ledger, options.sample_every), staging_(learning_, options) {}
     DriverCode copy(Request& request);
     bool stage(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
         return !stopped_ && staging_.copy(to, from, bytes, plain, site);
@@ -36,9 +37,6 @@ class Accelerator {
     void finish() { stopped_ = true; }
 
   private:
-    Accelerator(const Options& options, Ledger& ledger)
-        : options_(options), ledger_(ledger), learning_(ledger, options.sample_every), staging_(learning_, options) {}
-
     std::optional<Reason> why_not(Request& request);
     // Whether the program has copied so much that what the library costs at first pays.
     bool pays(const Request& request);

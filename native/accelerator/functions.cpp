@@ -73,7 +73,7 @@ bool is_ours(const void* function) {
 
 // One that is not the one that is called already is left to the program: its own library of mocks, say.
 void* taken(Entry& entry, std::size_t variant, void* found) {
-    if (is_ours(found)) return found;
+    if (is_ours(found) || Inside::here()) return found;
     void* known = nullptr;
     entry.originals[variant].compare_exchange_strong(known, found);
     return known == nullptr || known == found ? entry.ours[variant] : found;
@@ -111,7 +111,7 @@ void* next_symbol(const char* symbol) noexcept {
 }
 
 void* instead_of(const char* symbol, void* found) noexcept {
-    if (found == nullptr || symbol == nullptr || Inside::here() || std::strncmp(symbol, "cu", 2) != 0) return found;
+    if (found == nullptr || symbol == nullptr || std::strncmp(symbol, "cu", 2) != 0) return found;
     for (Entry& entry : entries()) {
         for (std::size_t variant = 0; variant < 2; ++variant) {
             if (std::strcmp(symbol, entry.symbols[variant]) == 0) return taken(entry, variant, found);
@@ -121,7 +121,7 @@ void* instead_of(const char* symbol, void* found) noexcept {
 }
 
 void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept {
-    if (found == nullptr || name == nullptr || Inside::here() || std::strncmp(name, "cu", 2) != 0) return found;
+    if (found == nullptr || name == nullptr || std::strncmp(name, "cu", 2) != 0) return found;
     const std::size_t variant = (flags & per_thread_default_stream) != 0 ? 1 : 0;
     for (Entry& entry : entries()) {
         if (version < entry.since || version >= entry.before || std::strcmp(name, entry.name) != 0) continue;

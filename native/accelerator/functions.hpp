@@ -45,14 +45,19 @@ Pointer original(Function function, bool per_thread) noexcept {
     return reinterpret_cast<Pointer>(original(function, per_thread));
 }
 
-// While it lives, the calling thread gets the driver's own functions: its calls are the library's.
+// Whether the process is to be as without the library (ISTHMUS_ACCELERATE=off). The counts say so from the first call
+// on that would have been looked at.
+bool is_switched_off() noexcept;
+
+// While it lives, the calling thread gets the driver's own functions: its calls are the library's. All threads get them
+// where the library is switched off.
 class Inside {
   public:
     Inside() noexcept : before_(is_inside) { is_inside = true; }
     ~Inside() { is_inside = before_; }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    static bool here() noexcept { return is_inside; }
+    static bool here() noexcept { return is_inside || is_switched_off(); }
     // For a tracer in the same process: odd while the calling thread is inside, and higher after each copy that the
     // library made for it.
     static unsigned long mark() noexcept { return 2 * copies + (is_inside ? 1 : 0); }

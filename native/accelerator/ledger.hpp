@@ -8,7 +8,7 @@
 
 namespace isthmus::accelerator {
 
-// Why a copy of a size that is looked at was left to the driver.
+// Why a copy of a size that is looked at was left to the driver. The last three leave all of a process to it.
 enum class Reason : std::uint32_t {
     not_pageable,   // page-locked memory that one link serves, managed memory, within a device, or between devices
     other_context,  // of the program's own making
@@ -23,6 +23,9 @@ enum class Reason : std::uint32_t {
     failed,         // the library's copy failed; the first failure is kept
     off,            // the library cannot work here; why is kept likewise
     links_taken,    // of page-locked memory, while other copies had the links of other devices
+    switched_off,   // ISTHMUS_ACCELERATE=off
+    no_memory,      // the library could not begin without memory; it tries again at each copy
+    differed,       // a copy was compared with the driver's, and was not the same
     count
 };
 
@@ -30,7 +33,7 @@ enum class Reason : std::uint32_t {
 // page-locked memory and out of it.
 enum class Way : std::uint32_t { to_host, to_device, out_of_pinned, into_pinned, pinned_to_host, pinned_to_device };
 
-// The file, of one process. Python reads it (isthmus.launch.counts): numbers as this machine has them.
+// The file, of one process. Python reads it (isthmus.ledger): numbers as this machine has them.
 struct Ledger {
     static constexpr std::size_t most_rows = 512;
     struct Count {
@@ -46,19 +49,23 @@ struct Ledger {
         std::uint64_t samples, sampled_bytes;  // by the driver, to compare
         double sampled_seconds;
     };
-    std::array<char, 8> format;  // ISTHACC2
+    std::array<char, 8> format;  // ISTHACC3
     std::uint64_t process;
     std::uint64_t rows;
     std::uint64_t checked, wrong;  // copies that were compared with the driver's, and those that differed
+    std::uint64_t plain;           // 1 and the reason that leaves all of the process to the driver, if there is one
     Count queued;                  // by several links, without waiting: nobody knows how long they took
     std::array<Count, static_cast<std::size_t>(Reason::count)> left;
     std::array<char, 256> failure;
     std::array<Row, most_rows> row;
 
-    // In the folder, as PROCESS.ledger; where there is none or it cannot be written, in memory that nobody sees. Never
-    // given back: the program may copy to the end.
+    // In the folder, as PROCESS-NUMBER.ledger; where there is no folder or it cannot be written, in memory that nobody
+    // sees. A file without room for the counts stays empty, which says so. Never given back: the program may copy to
+    // the end. Null without memory.
     static Ledger* open(const std::string& folder);
     void leave(Reason reason, std::size_t bytes);
+    void leave_all(Reason reason);
+    void leave_none();
     void queue(std::size_t bytes);
     // Keeps the first.
     void keep(const std::string& why);

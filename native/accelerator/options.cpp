@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -28,12 +26,7 @@ Options Options::from_environment() {
         if (name == "threads") options.threads = number;
         if (name == "sample") options.sample_every = std::max<std::size_t>(number, 2);
     }
-    if (const char* folder = std::getenv("ISTHMUS_ACCELERATE_FOLDER"); folder != nullptr && *folder != 0) {
-        // Wherever the program goes.
-        std::error_code failed;
-        const auto whole = std::filesystem::absolute(folder, failed);
-        options.folder = failed ? folder : whole.string();
-    }
+    options.folder = interpose::folder_in("ISTHMUS_ACCELERATE_FOLDER");
     return options;
 }
 

@@ -1,5 +1,6 @@
 // What the environment asks of the library that accelerates.
 //
+// ISTHMUS_ACCELERATE         off: all is the driver's (Inside::here)
 // ISTHMUS_ACCELERATE_OPTIONS min=BYTES, budget=BYTES, threads=N, sample=N, verify, eager, separated by commas
 // ISTHMUS_ACCELERATE_FOLDER  where each process puts the counts of what it did
 #pragma once

@@ -2,7 +2,9 @@
 #include "interpose/environment.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace isthmus::interpose {
 
@@ -16,6 +18,19 @@ std::vector<std::string> words_of(const char* variable, char separator) {
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     return words;
+}
+
+std::string folder_in(const char* variable) {
+    const char* folder = std::getenv(variable);
+    if (folder == nullptr || *folder == 0) return {};
+    std::error_code failed;
+    const auto whole = std::filesystem::absolute(folder, failed);
+    return failed ? folder : whole.string();
+}
+
+bool is_switched_off(const char* variable) {
+    const char* text = std::getenv(variable);
+    return text != nullptr && std::string_view(text) == "off";
 }
 
 }  // namespace isthmus::interpose

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "interpose/own_file.hpp"
+
 namespace isthmus::trace {
 
 // All numbers are of 64-bit little-endian machines, the only ones that have these accelerators.
@@ -12,7 +14,8 @@ inline constexpr std::uint64_t magic = 0x3143'5254'4854'5349;  // "ISTHTRC1"
 // Raised when records change their meaning; new kinds of records do not raise it.
 inline constexpr std::uint32_t format_version = 1;
 // Blocks begin at multiples of it.
-inline constexpr std::size_t alignment = 4096;
+using interpose::alignment;
+using interpose::Lack;
 
 enum class Kind : std::uint32_t {
     process = 1,
@@ -46,15 +49,6 @@ struct BlockHeader {
 static_assert(sizeof(BlockHeader) == 64);
 
 // Times are nanoseconds of one clock, which all processes of a machine share.
-
-// What a recorder lacked, so that records are missing.
-enum class Lack : std::uint32_t {
-    nothing = 0,
-    disk = 1,       // room on the disk
-    file_size = 2,  // the limit of the process on the size of files
-    path = 3,       // a way to its file: privileges, folder or file are gone
-    memory = 4,     // for a while: memory, address space, a descriptor
-};
 
 // Changed in place: the first block of every file holds the only one.
 struct ProcessRecord {

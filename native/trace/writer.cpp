@@ -40,7 +40,7 @@ std::byte* Writer::reserve(Kind kind, std::size_t record_bytes, std::size_t byte
 
 Result<std::unique_ptr<TraceFile>> TraceFile::create(const std::string& path, const std::string& name,
                                                      std::int32_t rank, std::uint32_t flags, std::uint64_t now_ns) {
-    ISTHMUS_TRY_ASSIGN(file, MappedFile::create(path));
+    ISTHMUS_TRY_ASSIGN(file, interpose::MappedFile::create(path));
     // Processes of one machine differ in their number, those of several in when they started, to the nanosecond.
     const std::uint64_t process = (static_cast<std::uint64_t>(getpid()) << 40U) ^ now_ns;
     std::unique_ptr<TraceFile> made(new TraceFile(std::move(file), process));

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/mapped_file.hpp"
 #include "trace/format.hpp"
-#include "trace/mapped_file.hpp"
 
 namespace isthmus::trace {
 
@@ -69,7 +69,7 @@ class TraceFile {
 
   private:
     friend class Writer;
-    TraceFile(MappedFile file, std::uint64_t process)
+    TraceFile(interpose::MappedFile file, std::uint64_t process)
         : file_(std::move(file)), process_(process), texts_writer_(*this) {}
     BlockHeader* new_block(Kind kind, std::size_t record_bytes, std::size_t bytes);
     // Counts a record that was not written.
@@ -78,7 +78,7 @@ class TraceFile {
     template <typename Change>
     void change(const Change& change);
 
-    MappedFile file_;
+    interpose::MappedFile file_;
     std::uint64_t process_;
     std::mutex process_mutex_;
     ProcessRecord process_record_{};

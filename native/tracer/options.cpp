@@ -4,22 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
-
 #include "interpose/environment.hpp"
-#include "trace/undisturbed.hpp"
+#include "interpose/undisturbed.hpp"
 
 namespace isthmus::tracer {
 
 std::optional<Options> Options::from_environment() {
-    const char* folder = std::getenv("ISTHMUS_TRACE_FOLDER");
-    if (folder == nullptr) return std::nullopt;
-    Options options{.folder = folder};
-    // Wherever the program goes.
-    std::error_code failed;
-    if (const auto whole = std::filesystem::absolute(options.folder, failed); !failed) options.folder = whole.string();
+    if (interpose::is_switched_off("ISTHMUS_TRACE")) return std::nullopt;
+    Options options{.folder = interpose::folder_in("ISTHMUS_TRACE_FOLDER")};
+    if (options.folder.empty()) return std::nullopt;
     for (const std::string& word : interpose::words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
         if (word == "stacks") options.native_stacks = true;
         if (word == "contents") options.contents = true;
@@ -31,7 +24,7 @@ std::optional<Options> Options::from_environment() {
 }
 
 void leave_message(const std::string& folder, const std::string& text) {
-    const trace::Undisturbed undisturbed;
+    const interpose::Undisturbed undisturbed;
     const std::string path = folder + "/" + std::to_string(getpid()) + ".message";
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file < 0) return;

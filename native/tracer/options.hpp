@@ -1,5 +1,6 @@
 // What the environment asks of the libraries that trace.
 //
+// ISTHMUS_TRACE         off: nothing is traced
 // ISTHMUS_TRACE_FOLDER  where each process puts its part of the trace, and a message if it cannot
 // ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, all-times, separated by commas
 #pragma once

@@ -4,14 +4,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
 
-#include "trace/undisturbed.hpp"
+#include "interpose/undisturbed.hpp"
 
 namespace isthmus::tracer {
 namespace {
@@ -37,20 +36,15 @@ std::string process_name() {
 Result<std::unique_ptr<trace::TraceFile>> make_file(const Options& options, std::uint64_t now_ns) {
     const std::uint32_t flags =
         (options.contents ? trace::recorded_contents : 0) | (options.kernels ? 0 : trace::without_kernels);
-    for (int number = 0;; ++number) {
-        const std::string path =
-            options.folder + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + ".part";
-        errno = 0;
-        auto made = trace::TraceFile::create(path, process_name(), rank(), flags, now_ns);
-        constexpr int most = 10'000;
-        if (made.ok() || errno != EEXIST || number == most) return made;
-    }
+    return interpose::make_named(options.folder, ".part", [&](const std::string& path) {
+        return trace::TraceFile::create(path, process_name(), rank(), flags, now_ns);
+    });
 }
 
 }  // namespace
 
 Result<Part> Part::create(const Options& options, std::uint64_t now_ns) {
-    const trace::Undisturbed undisturbed;
+    const interpose::Undisturbed undisturbed;
     ISTHMUS_TRY_ASSIGN(file, make_file(options, now_ns));
     std::string version;
     std::optional<PythonFrames> python;

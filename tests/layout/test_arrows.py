@@ -30,7 +30,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "backend": {"base", "driver", "kernels"},
     "experiment": {"base", "backend", "transfer"},  # What it measures is how the library moves pieces.
     "transfer": {"base", "backend"},
-    "trace": {"base"},
+    "trace": {"base", "interpose"},
     "interpose": {"base", "driver"},
     "tracer": {"base", "driver", "interpose", "trace"},  # Never backend: it leaves devices to their programs.
     "accelerator": {"base", "driver", "interpose", "backend", "transfer"},
@@ -46,7 +46,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cupti": set(),
     "files": {"errors"},
     "launch": {"cupti", "errors", "files"},
-    "ledger": {"files"},
+    "ledger": {"errors", "files"},
     "messages": {"errors"},
     "python": set(),
     "errors": set(),

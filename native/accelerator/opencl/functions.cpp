@@ -43,10 +43,10 @@ void* behind_ours(const char* symbol) noexcept {
 }  // namespace
 
 void* instead_of_opencl(const char* symbol, void* found) noexcept {
-    if (found == nullptr || symbol == nullptr || Inside::here() || std::strncmp(symbol, "cl", 2) != 0) return found;
+    if (found == nullptr || symbol == nullptr || std::strncmp(symbol, "cl", 2) != 0) return found;
     for (Entry& entry : entries()) {
         if (std::strcmp(symbol, entry.symbol) != 0) continue;
-        if (found == entry.ours) return found;
+        if (found == entry.ours || Inside::here()) return found;
         // One that is not the one that is called already is left to the program: another loader, say.
         void* known = nullptr;
         entry.original.compare_exchange_strong(known, found);

@@ -50,7 +50,8 @@ def accelerate(
 ) -> None:
     """Run a program with its copies of pageable memory made by Isthmus; exit as it does.
 
-    Its streams, signals and exit code are its own, and its children are accelerated, too.
+    Its streams, signals and exit code are its own, and its children are accelerated, too. With ISTHMUS_ACCELERATE=off
+    in its environment a program runs as without Isthmus.
     """
     from isthmus.launch import Acceleration
     from isthmus.record import parse_bytes
@@ -87,14 +88,13 @@ def _print(wanted: "Acceleration", *, as_json: bool) -> None:
 
     from isthmus.launch import accelerated_environment
 
-    # A program with a sanitizer is no job of a cluster.
-    changed = {name: value for name, value in accelerated_environment({}, wanted).items() if name != "ASAN_OPTIONS"}
+    changed = accelerated_environment({}, wanted)
     if as_json:
         print(json.dumps(changed, indent=2))
         return
+    # What is set already stays so.
     for name, value in changed.items():
-        # What is preloaded already stays so.
-        before = "${LD_PRELOAD:+$LD_PRELOAD:}" if name == "LD_PRELOAD" else ""
+        before = f"${{{name}:+${name}:}}" if name in ("LD_PRELOAD", "ASAN_OPTIONS") else ""
         print(f"export {name}={before}{shlex.quote(value)}")
 
 
@@ -111,14 +111,14 @@ def _run(
     from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
     from isthmus.commands._trace_files import check_folder
-    from isthmus.launch import accelerated_environment, has_driver, run, why_not_preloaded
+    from isthmus.launch import accelerated_environment, has_driver, run, switched_off, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
     if output is not None:
         check_folder(output)
     # What becomes of the program matters more than what can be said of it.
     with suppress(OSError):
-        if why := why_not_preloaded(command[0]):
+        if why := switched_off(os.environ, "ACCELERATE") or why_not_preloaded(command[0]):
             to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
         elif not has_driver():
             to_stderr("isthmus: no CUDA driver is found (libcuda.so.1); what runs on this machine runs without Isthmus")

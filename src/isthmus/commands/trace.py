@@ -71,7 +71,8 @@ def trace(
 ) -> None:
     """Run a program and record how it moves data; a table goes to standard error when it has ended.
 
-    Standard input and output, signals and the exit code are the program's own.
+    Standard input and output, signals and the exit code are the program's own. With ISTHMUS_TRACE=off in its
+    environment a program runs as without Isthmus, and nothing is recorded.
     """
     from isthmus.language import speaking
 
@@ -189,6 +190,7 @@ def _join(parts: "Sequence[Path]", path: Path) -> None:
 
 def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None:
     from isthmus.language import say
+    from isthmus.launch import switched_off
     from isthmus.report import trace_document, write
     from isthmus.trace import open_trace
 
@@ -200,7 +202,8 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
             if each.is_file():
                 each.unlink()
         if speaks and not left.messages:
-            to_stderr(say("trace_report.no_calls"))
+            off = switched_off(os.environ, "TRACE")
+            to_stderr(f"isthmus: nothing was recorded: {off}" if off else say("trace_report.no_calls"))
         return
     opened = open_trace(path)
     advice = _advice(opened, [*(name for _, name in outputs.exports), *(["terminal"] if speaks else [])])

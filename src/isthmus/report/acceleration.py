@@ -10,6 +10,9 @@ from isthmus.language import say
 from isthmus.ledger import Counts, Moved
 from isthmus.record import decimal_bytes, format_bytes, format_seconds, three_figures
 
+# A program may leave as many files as it likes.
+_MOST_REFUSED = 5
+
 
 def acceleration_document(counts: Counts, program: str) -> Document:
     """What Isthmus did for a program, which is named by its first word."""
@@ -32,7 +35,14 @@ def _blocks(counts: Counts) -> Iterator[Block]:
         yield Table((_table(counts),))
     if any(copies for copies, _ in counts.left.values()):
         yield Table((_left(counts),))
+    for reason, processes in counts.plain.items():
+        yield Prose(say("acceleration.plain", count=processes, why=say(f"acceleration.left_{reason}")))
+    if counts.uncounted:
+        yield Prose(say("acceleration.uncounted", count=counts.uncounted))
     yield from (Prose(say("acceleration.failure", why=why), "small") for why in counts.failures)
+    yield from (Prose(say("acceleration.refused", why=why), "small") for why in counts.refused[:_MOST_REFUSED])
+    if len(counts.refused) > _MOST_REFUSED:
+        yield Prose(say("acceleration.refused_more", count=len(counts.refused) - _MOST_REFUSED), "small")
 
 
 def _verdict(counts: Counts) -> str:
@@ -40,7 +50,7 @@ def _verdict(counts: Counts) -> str:
     if not copies and counts.queued[0]:
         return _queued(counts)
     if not copies:
-        return say("acceleration.none" if counts.processes else "acceleration.not_loaded")
+        return say("acceleration.none" if counts.processes or counts.uncounted else "acceleration.not_loaded")
     moved = {"count": copies, "bytes": decimal_bytes(size), "time": format_seconds(seconds)}
     driver = _driver(counts)
     if driver is None:
@@ -103,6 +113,8 @@ def _data(counts: Counts, program: str) -> Mapping[str, Any]:
     return {
         "program": program,
         "processes": counts.processes,
+        "plain": counts.plain,
+        "uncounted": counts.uncounted,
         "moved": [
             {
                 "way": row.way,
@@ -117,4 +129,5 @@ def _data(counts: Counts, program: str) -> Mapping[str, Any]:
         "checked": counts.checked,
         "wrong": counts.wrong,
         "failures": counts.failures,
+        "refused": counts.refused,
     }

@@ -16,9 +16,9 @@ from isthmus.trace.isthmus.blocks import RECORDS, blocks
 from isthmus.trace.isthmus.file import read_isthmus
 
 HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parents[2] / "native" / "trace"
+NATIVE = HERE.parents[2] / "native"
 
-SOURCES = ("writer.cpp", "mapped_file.cpp", "own_file.cpp")
+SOURCES = ("trace/writer.cpp", "interpose/mapped_file.cpp", "interpose/own_file.cpp")
 THREADS, CALLS = 8, 3000
 
 

@@ -1,5 +1,5 @@
 // A file that grows in memory.
-#include "trace/mapped_file.hpp"
+#include "interpose/mapped_file.hpp"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "trace/undisturbed.hpp"
+#include "interpose/undisturbed.hpp"
 
-namespace isthmus::trace {
+namespace isthmus::interpose {
 namespace {
 
 // The first step; each further one is as large as all before it, up to the largest.
@@ -130,4 +130,4 @@ void MappedFile::finish() {
     file_.cut(file_.bytes() - (window_bytes_ - used_of_window_));
 }
 
-}  // namespace isthmus::trace
+}  // namespace isthmus::interpose

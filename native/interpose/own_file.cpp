@@ -1,5 +1,5 @@
 // The file of a recorder in a foreign program, held by its path and by no descriptor.
-#include "trace/own_file.hpp"
+#include "interpose/own_file.hpp"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace isthmus::trace {
+namespace isthmus::interpose {
 namespace {
 
 constexpr int first_own_descriptor = 3;
@@ -161,4 +161,4 @@ void OwnFile::cut(std::uint64_t kept) const {
     [[maybe_unused]] const int failed = truncate(path_.c_str(), static_cast<off_t>(kept));
 }
 
-}  // namespace isthmus::trace
+}  // namespace isthmus::interpose

@@ -6,15 +6,40 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "base/status.hpp"
-#include "trace/format.hpp"
 
-namespace isthmus::trace {
+namespace isthmus::interpose {
+
+// What such a file grows by is a multiple of it.
+inline constexpr std::size_t alignment = 4096;
+
+// What a recorder lacked, so that records are missing. Traces hold these numbers.
+enum class Lack : std::uint32_t {
+    nothing = 0,
+    disk = 1,       // room on the disk
+    file_size = 2,  // the limit of the process on the size of files
+    path = 3,       // a way to its file: privileges, folder or file are gone
+    memory = 4,     // for a while: memory, address space, a descriptor
+};
+
+// Makes a file by `make(path)` under a name that no other has in the folder: PROCESS-NUMBER and the suffix. A process
+// that executes another program keeps its number, and processes of several containers may have the same.
+template <typename Make>
+auto make_named(const std::string& folder, const char* suffix, const Make& make) {
+    for (int number = 0;; ++number) {
+        errno = 0;
+        auto made = make(folder + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + suffix);
+        constexpr int most = 10'000;
+        if (made.ok() || errno != EEXIST || number == most) return made;
+    }
+}
 
 class OwnFile {
   public:
@@ -54,4 +79,4 @@ class OwnFile {
     std::uint64_t bytes_ = 0;
 };
 
-}  // namespace isthmus::trace
+}  // namespace isthmus::interpose

@@ -8,7 +8,7 @@
 
 #include "base/threads.hpp"
 
-namespace isthmus::trace {
+namespace isthmus::interpose {
 
 // Meanwhile the calling thread takes none of the program's signals (its handlers might call the recorder, or leave it
 // by a jump) and is not cancelled. A signal that a limit on the size of files raised is taken back, whatever the
@@ -47,4 +47,4 @@ class Undisturbed {
     sigset_t mask_{};
 };
 
-}  // namespace isthmus::trace
+}  // namespace isthmus::interpose

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "trace/own_file.hpp"
+#include "interpose/own_file.hpp"
 
-namespace isthmus::trace {
+namespace isthmus::interpose {
 
 class MappedFile {
   public:
@@ -58,4 +58,4 @@ class MappedFile {
     std::size_t window_bytes_ = 0, used_of_window_ = 0;
 };
 
-}  // namespace isthmus::trace
+}  // namespace isthmus::interpose
