@@ -2,23 +2,102 @@
 //
 // What RTLD_NEXT and RTLD_DEFAULT mean depends on who calls, which the C library learns from the address that it
 // returns to. Such calls are passed on by a jump, so that it is the program's.
-#include "accelerator/functions.hpp"
+//
+// A program that looks whether there is a driver is not to take this library's functions for one.
+#include <dlfcn.h>
+#include <sys/auxv.h>
 
+#include <cstddef>
+#include <string_view>
+
+#include "accelerator/functions.hpp"
 #include "accelerator/opencl/functions.hpp"
+#include "driver/opencl_loader.hpp"
+#include "interpose/foreign_process.hpp"
 
 // Sanitizers ask for functions before what is compiled for them can run.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
+namespace isthmus::accelerator {
+namespace {
+
+// As functions of CUDA's driver and of OpenCL are named.
+bool is_of_driver(const char* symbol) {
+    const std::string_view name = symbol != nullptr ? symbol : "";
+    return (name.starts_with("cu") || name.starts_with("cl")) && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+// Where the program or library begins that an address is in.
+const void* object_of(const void* address) {
+    Dl_info info{};
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+const void* this_object() {
+    return object_of(reinterpret_cast<const void*>(&this_object));
+}
+
+const void* program() {
+    return object_of(reinterpret_cast<const void*>(getauxval(AT_PHDR)));  // NOLINT(performance-no-int-to-ptr)
+}
+
+bool is_loaded(const char* symbol) {
+    void* library = nullptr;
+    interpose::guarded([&] {
+        library = symbol[1] == 'l' ? opencl::loaded_loader() : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    });
+    return library != nullptr && dlclose(library) == 0;
+}
+
+// Whether there is a function behind ours which all of the program sees. That of our tracer is none by itself.
+bool has_another(FindSymbol find, const char* symbol) {
+    Dl_info info{};
+    void* const next = find(RTLD_NEXT, symbol);
+    if (next == nullptr || dladdr(next, &info) == 0 || info.dli_fname == nullptr) return next != nullptr;
+    const std::string_view path = info.dli_fname;
+    return !path.substr(path.rfind('/') + 1).starts_with("libisthmus_") || is_loaded(symbol);
+}
+
+// What dlerror says is that there is no such symbol.
+std::nullptr_t answer_none(const char* symbol) {
+    [[maybe_unused]] const void* const none = dlvsym(RTLD_DEFAULT, symbol, "none");
+    return nullptr;
+}
+
+// Whether `caller` finds this library's function where without it there would be none. What it would find by RTLD_NEXT
+// or RTLD_DEFAULT nobody else can ask for: a library that was opened with a driver of its own may see that, and then
+// is taken to.
+bool finds_ours_alone(FindSymbol find, void* handle, const char* symbol, const void* caller) {
+    const void* const ours = this_object();
+    const void* const first = object_of(find(RTLD_DEFAULT, symbol));
+    if (first != ours && (handle == RTLD_DEFAULT || first != object_of(caller))) return false;
+    if (object_of(caller) != program() && is_loaded(symbol)) return false;
+    return !has_another(find, symbol);
+}
+
+}  // namespace
+}  // namespace isthmus::accelerator
+
 extern "C" {
+using namespace isthmus::accelerator;
+
 // NOLINTBEGIN(readability-identifier-naming): seen by the code below alone, by these names.
-__attribute__((used, visibility("hidden"))) isthmus::accelerator::FindSymbol isthmus_next_dlsym() {
-    return isthmus::accelerator::next_dlsym();
+// Null where the answer is that there is no such symbol.
+__attribute__((used, visibility("hidden"))) FindSymbol isthmus_next_dlsym(void* handle, const char* symbol,
+                                                                          const void* caller) {
+    const FindSymbol find = next_dlsym();
+    if (find == nullptr || !is_of_driver(symbol)) return find;
+    return finds_ours_alone(find, handle, symbol, caller) ? answer_none(symbol) : find;
 }
 __attribute__((used, visibility("hidden"))) void* isthmus_dlsym(void* handle, const char* symbol) {
-    const isthmus::accelerator::FindSymbol find = isthmus::accelerator::next_dlsym();
+    const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
-    void* const found = isthmus::accelerator::instead_of(symbol, find(handle, symbol));
-    return isthmus::accelerator::instead_of_opencl(symbol, found);
+    void* const found = find(handle, symbol);
+    // By a handle of the program itself, which sees what is preloaded, too.
+    if (found != nullptr && is_of_driver(symbol) && object_of(found) == this_object() && !has_another(find, symbol)) {
+        return answer_none(symbol);
+    }
+    return instead_of_opencl(symbol, instead_of(symbol, found));
 }
 // NOLINTEND(readability-identifier-naming)
 }
@@ -35,6 +114,7 @@ dlsym:
     pushq %rdi
     pushq %rsi
     subq $8, %rsp
+    movq 24(%rsp), %rdx
     call isthmus_next_dlsym
     addq $8, %rsp
     popq %rsi
@@ -57,6 +137,7 @@ dlsym:
     b isthmus_dlsym
 2:  stp x29, x30, [sp, #-32]!
     stp x0, x1, [sp, #16]
+    mov x2, x30
     bl isthmus_next_dlsym
     mov x2, x0
     ldp x0, x1, [sp, #16]
