@@ -1,15 +1,19 @@
 """Words from files, machines and drivers made fit to be shown, and the one way to standard error."""
 
 import functools
+import re
 import sys
 from unicodedata import category
 
 from isthmus.errors import as_text
 
+# All but the letters of which pages and code consist, which are shown as they are.
+_UNUSUAL = re.compile(r"[^ -~\t\n]")
+
 
 def plain(text: str) -> str:
     """A text of lines in which what would command a terminal or turn the order of letters is escaped, as in code."""
-    return text if text.isprintable() else "".join(map(_shown, as_text(text)))
+    return text if text.isprintable() else _UNUSUAL.sub(lambda found: _shown(found[0]), as_text(text))
 
 
 def printable(text: str) -> str:

@@ -103,7 +103,9 @@ def page_title(document: "Document") -> str:
     """What the HTML page of a document has for its title, and of no other: it names the runs."""
     from markupsafe import escape
 
-    return f"<title>Isthmus: {escape('; '.join(document.title.splitlines()))}</title>"
+    from isthmus.messages import plain
+
+    return plain(f"<title>Isthmus: {escape('; '.join(document.title.splitlines()))}</title>")
 
 
 def page_path(run_path: Path) -> Path:

@@ -18,9 +18,10 @@ import msgspec
 import pytest
 
 from isthmus.document.document import Document
+from isthmus.ledger import REASONS, Counts
 from isthmus.messages import plain, printable, to_stderr
 from isthmus.record import Run
-from isthmus.report import runs_document, write
+from isthmus.report import acceleration_document, formats_for, page_title, runs_document, write
 from isthmus.trace import open_trace
 from tests.synthetic.trace_file import whole
 
@@ -96,6 +97,19 @@ def test_a_trace_commands_nothing(tmp_path: Path, command: str, format_name: str
     )
     text = written(trace_document(named), format_name)
     assert not set(text) & set("".join(COMMANDS)) - set("[2J")
+
+
+@pytest.mark.parametrize("name", [each.name for each in formats_for("acceleration")])
+@pytest.mark.parametrize("command", COMMANDS[:-1], ids=ascii)
+def test_what_a_program_is_called_commands_nothing(command: str, name: str) -> None:
+    """Also where it is the heading, of several lines, and where the program wrote why it failed."""
+    counts = Counts(1, [], dict.fromkeys(REASONS, (0, 0)), [f"{command}failed"], refused=[f"{command}.ledger: odd"])
+    document = acceleration_document(counts, f"a{command}b\nsecond{command}")
+    text = written(document, name)
+    assert not set(text) & set("".join(COMMANDS)) - set("[2J")
+    assert "second" in text
+    if name == "html":
+        assert page_title(document) in text
 
 
 def test_what_a_spreadsheet_would_compute_is_text(run: Run) -> None:

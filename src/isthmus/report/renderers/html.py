@@ -33,19 +33,19 @@ def write(document: Document, out: TextIO) -> None:
         sections[-1].append(block)
         kinds.add(type(block))
     page = _environment().get_template("page.html.j2")
-    out.writelines(
-        page.generate(
-            titles=document.title.splitlines(),
-            sections=sections,
-            # Of a run a page has dozens of screens, of which one answers.
-            folds=document.kind == "runs",
-            embedded=_Embedded(),
-            has_charts=Charts in kinds,
-            has_lanes=Picture in kinds,
-            has_maps=HeatMap in kinds,
-            packed=_packed,
-        )
+    parts = page.generate(
+        titles=document.title.splitlines(),
+        sections=sections,
+        # Of a run a page has dozens of screens, of which one answers.
+        folds=document.kind == "runs",
+        embedded=_Embedded(),
+        has_charts=Charts in kinds,
+        has_lanes=Picture in kinds,
+        has_maps=HeatMap in kinds,
+        packed=_packed,
     )
+    # Here, where no filter or markup of a template goes round it.
+    out.writelines(map(plain, parts))
 
 
 def _environment() -> Environment:
@@ -56,7 +56,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_plain,
     )
     made.globals.update(all_looks=all_looks, say=say, sentences=sentences, spoken=spoken)
     return made
@@ -126,10 +125,8 @@ class _Embedded:
 
 
 def _plain(content: Any) -> Any:
-    """The content with every text as no reader is misled by, but for what is markup already."""
+    """The content with every text as no reader is misled by."""
     match content:
-        case Markup():
-            return content
         case str():
             return plain(content)
         case dict():
