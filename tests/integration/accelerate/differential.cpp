@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "differential/execute.hpp"
-#include "differential/generate.hpp"
-#include "differential/listing.hpp"
-#include "differential/own.hpp"
+#include "random_programs/execute.hpp"
+#include "random_programs/generate.hpp"
+#include "random_programs/listing.hpp"
+#include "random_programs/own.hpp"
 
 namespace {
 

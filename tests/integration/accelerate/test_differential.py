@@ -9,8 +9,17 @@ import pytest
 
 from isthmus.ledger import read_counts
 from tests.integration.accelerate import differential
-from tests.integration.accelerate.differential import PLAIN_RUNS, Facts, Runner, compare_all, compared, shortest
+from tests.integration.accelerate.differential import (
+    PLAIN_RUNS,
+    Comparison,
+    Facts,
+    Runner,
+    compare_all,
+    compared,
+    shortest,
+)
 from tests.integration.accelerate.programs import IS_SANITIZED, LIBRARY
+from tests.integration.accelerate.test_faults import SURROUNDINGS
 
 pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="the programs get at the driver by dlsym")
 
@@ -42,22 +51,33 @@ def plain(programs: Path, driver: Path) -> Runner:
     return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)}, WITHOUT)
 
 
+def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range) -> Comparison:
+    """Run so many programs of both kinds; the library takes part in them."""
+    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, folder, WITHOUT)
+    others = {
+        name: Runner(way.program, {**plain.environment, **way.environment}, WITHOUT) for name, way in ways.items()
+    }
+    result = compare_all(plain, others, seeds, alone, JOBS)
+    print(result.summary())
+    assert result.programs == len(seeds) + len(alone)
+    assert result.differences == []
+    assert result.share_left_out <= MOST_LEFT_OUT
+    return result
+
+
 @pytest.mark.parametrize(
     ("first", "count", "alone"), [(1, 200, 16), pytest.param(10_001, 2_000, 100, marks=pytest.mark.thorough)]
 )
 def test_random_programs_see_no_difference(plain: Runner, tmp_path: Path, first: int, count: int, alone: int) -> None:
-    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, tmp_path, WITHOUT)
-    others = {
-        name: Runner(way.program, {**plain.environment, **way.environment}, WITHOUT) for name, way in ways.items()
-    }
-    seeds = range(first, first + count)
-    result = compare_all(plain, others, seeds, range(first, first + alone), JOBS)
-    print(result.summary())
-    assert result.programs == count + alone
-    assert result.differences == []
-    assert result.share_left_out <= MOST_LEFT_OUT
-    # The library was there.
+    see_no_difference(plain, tmp_path, range(first, first + count), range(first, first + alone))
     assert sum(row.copies for row in read_counts(tmp_path).moved) > count
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_they_see_none_with_other_drivers(plain: Runner, tmp_path: Path, surroundings: str) -> None:
+    other = Runner(plain.program, {**plain.environment, **SURROUNDINGS[surroundings]}, WITHOUT)
+    see_no_difference(other, tmp_path, range(20_001, 20_101), range(20_001, 20_005))
 
 
 def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -> None:

@@ -110,3 +110,11 @@ def test_random_copies_of_page_locked_memory_are_right(
     assert counts.queued[0] > 0
     assert {row.way for row in counts.moved} >= {"pinned_h2d", "pinned_d2h"}
     assert counts.left["failed"] == (0, 0)
+
+
+def test_a_wrong_byte_is_noticed(random_copies: Path, driver: Path) -> None:
+    """The check is one: a driver whose copies lack their last bytes does not pass it."""
+    done = ran([random_copies, "thread", "500"], driver, FAKE_CUDA_SHORT="1")
+    assert done.returncode == 1
+    assert "wrong: 0" not in done.stdout
+    assert "memory is wrong: form" in done.stderr

@@ -36,7 +36,7 @@ class Gates {
         const DevicePointer word = device_ + gate * sizeof(std::uint32_t);
         const Code code = by_host_function && more->cuLaunchHostFunc != nullptr
                               ? more->cuLaunchHostFunc(stream, &Gates::wait, new Ticket(ticket))
-                              : call(driver->cuStreamWaitValue32, stream, word, ticket.number, stream_wait_value_geq);
+                              : call(more->cuStreamWaitValue32, stream, word, ticket.number, stream_wait_value_geq);
         ticket.is_closed = code == success;
         return code;
     }
