@@ -169,13 +169,14 @@ class Watchdog {
     }
 
   private:
-    using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::milliseconds pause{5}, most{10'000};
+    static constexpr std::chrono::milliseconds pause{5};
+    // What is unclear after so long is left out: no program may hang a device.
+    static constexpr int most_pauses = 2000;
 
     void run() {
         unsigned long known = 0;
         Threads threads;
-        auto begun = Clock::now();
+        int pauses = 0;
         while (!is_ended_) {
             std::this_thread::sleep_for(pause);
             std::optional<unsigned long> watched;
@@ -186,15 +187,14 @@ class Watchdog {
             if (!watched) continue;
             if (*watched != known) {
                 known = *watched;
-                begun = Clock::now();
+                pauses = 0;
                 threads.begin();
                 continue;
             }
             const bool waits = threads.are_stuck();
-            if (!waits && Clock::now() - begun < most) continue;
+            if (!waits && ++pauses < most_pauses) continue;
             const std::lock_guard lock(mutex_);
             if (!is_watching_ || call_ != known) continue;
-            // No program may hang a device: what is unclear after so long is left out.
             result_ = waits ? Return::waited : Return::doubtful;
             is_watching_ = false;
             gates_.open();
