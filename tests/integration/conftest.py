@@ -17,6 +17,7 @@ import pytest
 
 from isthmus.record import Run
 from isthmus.report import runs_document, write
+from tests.compiling import compile_object
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
@@ -39,16 +40,11 @@ Ended = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A fake library under its real name, without the functions that are named; each source is compiled once."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++ to build the fake drivers")
 
     @functools.cache
     def compiled_object(source: str) -> Path:
-        found = tmp_path_factory.mktemp("fake") / "fake.o"
-        options = ["-std=c++20", "-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
-        subprocess.run([compiler, *options, "-c", _HERE / "fakes" / source, "-o", found], check=True)
-        return found
+        options = ["-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
+        return compile_object(_HERE / "fakes" / source, tmp_path_factory.mktemp("fake") / "fake.o", options)
 
     @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
@@ -58,7 +54,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             hidden = library.with_suffix(".map")
             hidden.write_text("{ global: *; local: " + " ".join(f"{name};" for name in omitted) + " };\n")
             options.append(f"-Wl,--version-script={hidden}")
-        subprocess.run([compiler, *options, compiled_object(source), "-o", library], check=True)
+        subprocess.run(["g++", *options, compiled_object(source), "-o", library], check=True)
         return library
 
     return compiled

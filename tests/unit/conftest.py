@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import io
-import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import Run
+from tests.compiling import compile_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -29,18 +28,11 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def build_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Compiles C++ sources into a program, once for all tests that want it; what does not compile fails the test."""
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
 
     @functools.cache
     def build(*sources: Path, flags: tuple[str, ...] = ()) -> Path:
-        if compiler is None:
-            pytest.skip("needs a C++ compiler: g++, or the one that CXX names")
-        program = tmp_path_factory.mktemp("cpp") / "program"
-        command = [*compiler.split(), "-std=c++20", "-Wall", "-Wextra", f"-I{REPOSITORY / 'native'}", *flags]
-        command += ["-o", str(program), *map(str, sources)]
-        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert compiled.returncode == 0, compiled.stderr
-        return program
+        options = ["-Wall", "-Wextra", f"-I{REPOSITORY / 'native'}", *flags]
+        return compile_program(tmp_path_factory.mktemp("cpp") / "program", sources, options)
 
     return build
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.compiling import compile_program
 from tests.integration.accelerate.programs import IS_SANITIZED
 
 HERE = Path(__file__).resolve().parent
@@ -24,11 +24,11 @@ def build(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
 
     def build(source: str, *flags: str, linked: bool = False) -> Path:
         built = tmp_path_factory.mktemp("accelerated") / Path(source).stem
-        words = ["g++", "-std=c++20", "-O1", f"-I{HERE.parents[2] / 'native'}", *flags, str(HERE / source), "-pthread"]
+        links = [flag for flag in flags if flag.startswith("-Wl,") or ".so" in Path(flag).name]
+        options = ["-O1", f"-I{HERE.parents[2] / 'native'}", "-pthread", *(flag for flag in flags if flag not in links)]
         if linked:
-            words += ["-DLINKED", str(driver), f"-Wl,-rpath,{driver.parent}"]
-        subprocess.run([*words, "-o", built], check=True)
-        return built
+            options, links = [*options, "-DLINKED"], [*links, str(driver), f"-Wl,-rpath,{driver.parent}"]
+        return compile_program(built, [HERE / source], options, links)
 
     return build
 

@@ -21,7 +21,7 @@ Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run | None]]
 @pytest.fixture
 def isthmus(tmp_path: Path) -> Isthmus:
     """Runs a quick measurement with these words; gives how it ended, and the run if there is one."""
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
     def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run | None]:
         done = subprocess.run(

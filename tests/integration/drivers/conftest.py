@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import isthmus
+from tests.compiling import compile_program
 
 _HERE = Path(__file__).resolve().parent
 
@@ -19,25 +20,13 @@ _HERE = Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A program made of one source of this folder, linked with libisthmus."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++")
 
     def linked(source: str) -> Path:
         program = tmp_path_factory.mktemp("linked") / Path(source).stem
         library = isthmus.get_library_dir()
-        options = ["-std=c++20", "-O1", "-pthread", f"-I{_HERE.parents[2] / 'include'}"]
-        links = [
-            f"-L{library}",
-            "-listhmus",
-            "-Wl,--allow-shlib-undefined",
-            "-Xlinker",
-            "-rpath",
-            "-Xlinker",
-            str(library),
-        ]
-        subprocess.run([compiler, *options, _HERE / source, "-o", program, *links], check=True)
-        return program
+        options = ["-O1", "-pthread", f"-I{_HERE.parents[2] / 'include'}"]
+        links = ["-listhmus", "-Wl,--allow-shlib-undefined", "-Xlinker", "-rpath", "-Xlinker", str(library)]
+        return compile_program(program, [_HERE / source], options, [f"-L{library}", *links])
 
     return linked
 
