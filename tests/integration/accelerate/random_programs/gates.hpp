@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "api.hpp"
+#include "mate.hpp"
 
 // What streams wait for: a word of page-locked memory, which the device reads, and a host function as well.
 class Gates {
@@ -174,6 +175,7 @@ class Watchdog {
     static constexpr int most_pauses = 2000;
 
     void run() {
+        leave_timers_to_main();
         unsigned long known = 0;
         Threads threads;
         int pauses = 0;
