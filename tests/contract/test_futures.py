@@ -237,8 +237,8 @@ class TestAwaiting:
         self, session: isthmus.Session, stream: _native.Stream, held: _native.Latch
     ) -> None:
         async def main() -> None:
-            def threads() -> int:
-                return len(list(Path("/proc/self/task").iterdir()))
+            def threads() -> set[Path]:
+                return set(Path("/proc/self/task").iterdir())
 
             there = session.empty((100, 4000), "u1")
             futures = [session.copy_async(there[i], drawn(4000), stream=stream.handle) for i in range(100)]
@@ -247,7 +247,8 @@ class TestAwaiting:
             before = threads()
             tasks += [asyncio.ensure_future(_awaited(future)) for future in futures[1:]]
             await asyncio.sleep(0.01)
-            assert threads() == before
+            # The session, and those of tests before, may start and end a few of their own meanwhile.
+            assert len(threads() - before) < len(futures) // 2
             held.open()
             await asyncio.gather(*tasks)
 
