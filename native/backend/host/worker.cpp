@@ -29,12 +29,13 @@ struct Worker::State {
 };
 
 std::shared_ptr<Worker> Worker::start() {
-    std::shared_ptr<Worker> worker(new Worker);
-    worker->state_ = std::make_unique<State>();
+    std::shared_ptr<Worker> worker(new Worker(std::make_unique<State>()));
     State& state = *worker->state_;
     state.thread = start_thread("isthmus-stream", [at = &state](const std::stop_token& stop) { at->run(stop); });
     return state.thread ? worker : nullptr;
 }
+
+Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Worker::~Worker() {
     if (generation_ != fork_generation()) {

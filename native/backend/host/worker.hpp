@@ -34,8 +34,8 @@ class Worker {
     void forgive();
 
   private:
-    Worker() = default;
     struct State;
+    explicit Worker(std::unique_ptr<State> state);
     const unsigned generation_ = fork_generation();
     // In the child of a fork it is never freed: to destroy what a thread waits for waits for that thread.
     std::unique_ptr<State> state_;

@@ -13,11 +13,14 @@ def sweep(linked: Callable[[str], Path]) -> Path:
     return linked("allocation_sweep.cpp")
 
 
-# What opening a session allocates is mostly the names of files: few points are enough. Of all others every seventh
-# fails, and under the address sanitizer every 28th; ``allocation_sweep DEVICE copies once 1`` takes them all.
+# What opening the first session allocates is mostly the names of files: few points are enough. Opening another takes so
+# few that each of them fails. Of all others every seventh fails, and under the address sanitizer every 28th;
+# ``allocation_sweep DEVICE copies once 1`` takes them all.
 @pytest.mark.thorough
 @pytest.mark.parametrize("lasting", ["once", "sticky"])
-@pytest.mark.parametrize(("phase", "least", "stride"), [("open", 500, 41), ("copies", 300, 7)])
+@pytest.mark.parametrize(
+    ("phase", "least", "stride"), [("open", 500, 41), ("reopen", 40, 1), ("copies", 300, 7), ("others", 300, 7)]
+)
 @pytest.mark.parametrize("device", ["host", "cuda:0"])
 def test_none_costs_a_process_or_a_byte(
     sweep: Path,
