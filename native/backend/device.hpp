@@ -31,7 +31,8 @@ struct KnownMemory {
     // pageable where the driver knows nothing; pinned for all that is page-locked; managed; device.
     MemoryKind kind = MemoryKind::pageable;
     int device = -1;  // its index, of device memory and of managed memory
-    // All addresses from begin to before end are of one allocation; empty where the driver cannot say.
+    // All addresses from begin to before end are of one allocation, or of none where nothing is known; empty where the
+    // driver cannot say.
     std::uintptr_t begin = 0, end = 0;
     std::uintptr_t kernel_address = 0;  // where kernels find what was asked about; 0 where the driver does not say
     std::uintptr_t context = 0;         // what it belongs to, as context_handle(); 0 where every context has it
@@ -109,6 +110,10 @@ class Device {
     virtual void leave(Before before) noexcept { static_cast<void>(before); }
     // What memory and streams of callers must belong to: CUcontext, cl_context; 0 where there is no such thing.
     virtual std::uintptr_t context_handle() const { return 0; }
+
+    // Whether the device's own copies refuse what reaches beyond an allocation, as drivers do; if not, it is looked for
+    // before every copy.
+    virtual bool refuses_overruns() const { return true; }
 
     // What lies at an address of the process: of memory that this library did not allocate, too. Costs a call of the
     // driver. Where the device's memory has no addresses (OpenCL), all but SVM is pageable.

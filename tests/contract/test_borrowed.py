@@ -118,7 +118,7 @@ def test_what_the_driver_does_not_know_is_pageable_and_leaves_no_error_behind(
 ) -> None:
     array = np.zeros(SIZE, np.uint8)
     for address in (address_of(array), 4096, 2**64 - 1):
-        assert device.identify(address) == ("pageable", -1, 0, 0)
+        assert device.identify(address)[:2] == ("pageable", -1)
     memory, on_device = allocate("pinned", SIZE), allocate("device", SIZE)
     memory.fill_pattern(0, SIZE, 1)
     stream.copy(on_device, 0, memory, 0, SIZE)
@@ -138,7 +138,7 @@ def test_memory_that_was_given_back_is_not_known_any_more(
     assert device.identify(address)[0] == kind
     del buffer
     gc.collect()
-    assert device.identify(address) == ("pageable", -1, 0, 0)
+    assert device.identify(address)[:2] == ("pageable", -1)
 
 
 def test_what_cannot_be_borrowed_is_a_usage_error(device: _native.Device, allocate: Allocate) -> None:

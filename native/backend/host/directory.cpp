@@ -35,9 +35,9 @@ void Directory::remove(std::uintptr_t begin) {
 KnownMemory Directory::find(std::uintptr_t address) const {
     const std::lock_guard lock(mutex_);
     const auto after = memory_.upper_bound(address);
-    if (after == memory_.begin()) return {};
-    const KnownMemory& known = std::prev(after)->second;
-    return address < known.end ? known : KnownMemory{};
+    const KnownMemory before = after == memory_.begin() ? KnownMemory{} : std::prev(after)->second;
+    if (address < before.end) return before;
+    return {MemoryKind::pageable, -1, before.end, after == memory_.end() ? UINTPTR_MAX : after->first};
 }
 
 void Directory::add(const std::shared_ptr<Worker>& worker) {

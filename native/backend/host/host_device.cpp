@@ -88,6 +88,7 @@ class HostDevice final : public Device {
     }
     Status bind_thread() override { return {}; }
 
+    bool refuses_overruns() const override { return false; }
     Result<KnownMemory> identify(std::uintptr_t address) override {
         if (const auto fault = core_->meet("identify"); fails(fault)) return injected(*fault, "identify", 0);
         return Directory::get().find(address);

@@ -48,14 +48,17 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
     // Not every piece of pageable memory need be looked at.
     for (std::size_t i = 0; i < bytes.size(); i += kind == MemoryKind::pageable ? stride : 1) {
         const std::uintptr_t address = side.address(i);
-        if (address >= known.begin && address < known.end && bytes[i] <= known.end - address) continue;
+        const bool is_known = address >= known.begin && address < known.end && bytes[i] <= known.end - address;
+        if (is_known && known.kind != MemoryKind::pageable) continue;
         ISTHMUS_TRY_ASSIGN(found, device.identify(address));
         known = found;
         ++allocations;
         any_pinned = any_pinned || found.kind == MemoryKind::pinned;
         const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
         const std::string name = std::string(side_name) + " of piece " + std::to_string(i);
-        if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
+        const bool is_reached = said == Side::device && !on_device &&
+                                (found.kind == MemoryKind::pinned || device.kernels_reach(found.kind));
+        if (kind == MemoryKind::device && !is_reached && (!on_device || found.device != device.info().index) &&
             found.kind != MemoryKind::managed) {
             return invalid(
                 "the " + name + " is " +
@@ -67,8 +70,8 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
                            " is on the device, and others are host memory; all pieces of a batch go one way");
         }
         const End end{address, said, bytes[i]};
-        if (on_device) ISTHMUS_TRY(check_span(device, found, end, name));
-        if (!said && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        if (on_device || is_reached) ISTHMUS_TRY(check_span(device, found, end, name));
+        if (said != Side::host && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
         // One that reaches beyond what holds its beginning counts as two.
         if (found.begin < found.end && bytes[i] > found.end - address) ++allocations;
     }

@@ -31,20 +31,28 @@ struct Found {
 
 // Memory of the host: pageable, or page-locked if it is one block that holds all of it.
 Result<Found> found_on_host(Device& device, const KnownMemory& known, const End& end, const char* name) {
-    const bool is_pinned = known.kind == MemoryKind::pinned;
+    const auto reaches_into_device = [&] {
+        return invalid_end(name, end,
+                           "is host memory, and " + std::to_string(end.bytes) +
+                               " bytes from there reach into memory of the device; copy no more than there is");
+    };
+    bool is_pinned = known.kind == MemoryKind::pinned;
     if (known.begin < known.end && end.address >= known.begin) {
-        const bool holds = end.bytes <= known.end - end.address;
-        return holds ? Found{known.kind, false, known.kernel_address} : Found{MemoryKind::pageable, is_pinned};
+        if (end.bytes <= known.end - end.address) return Found{known.kind, false, known.kernel_address};
+        KnownMemory next = known;
+        while (next.begin < next.end && end.bytes > next.end - end.address) {
+            ISTHMUS_TRY_ASSIGN(following, device.identify(next.end));
+            if (following.kind == MemoryKind::device) return reaches_into_device();
+            is_pinned = is_pinned || following.kind == MemoryKind::pinned;
+            next = following;
+        }
+        return Found{MemoryKind::pageable, is_pinned};
     }
     const std::uintptr_t last_byte = end.address + (end.bytes - 1);
     if (end.address / least_page == last_byte / least_page) return Found{known.kind, false, known.kernel_address};
     // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
     ISTHMUS_TRY_ASSIGN(last, device.identify(last_byte));
-    if (last.kind == MemoryKind::device) {
-        return invalid_end(name, end,
-                           "is host memory, and " + std::to_string(end.bytes) +
-                               " bytes from there reach into memory of the device; copy no more than there is");
-    }
+    if (last.kind == MemoryKind::device) return reaches_into_device();
     if (last.kind == known.kind) return Found{known.kind, false, known.kernel_address};
     return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
 }
@@ -94,6 +102,8 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds,
                            "was said to be on " + name_of(device) +
                                ", but the driver knows no memory there: it was freed, or is the host's");
     }
+    ISTHMUS_TRY(check_span(device, known, end, name));
+    if (is_pageable(known.kind)) ISTHMUS_TRY(check_readable(end, name));
     return Found{MemoryKind::device, false};
 }
 
@@ -123,6 +133,13 @@ Status check_span(Device& device, const KnownMemory& known, const End& end, cons
     while (end.bytes > reached - end.address) {
         ISTHMUS_TRY_ASSIGN(next, device.identify(reached));
         if (next.kind != known.kind || next.device != known.device || next.begin != reached || next.end <= reached) {
+            const bool is_before = known.kind == MemoryKind::pageable;
+            if (is_before) {
+                return invalid_end(name, end,
+                                   "begins " + std::to_string(reached - end.address) +
+                                       " bytes before the allocation at " + hex(reached) +
+                                       " that it reaches into; its first byte is to be within it");
+            }
             return invalid_end(name, end,
                                "is within memory that begins at " + hex(known.begin) + " and ends at " + hex(reached) +
                                    ", of which " + std::to_string(reached - end.address) + " bytes are left, not " +

@@ -162,11 +162,12 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
     }
     bool one_by_one = false;
     if (has_addresses_) {
-        if (ends.destination != MemoryKind::device || sides.destination != Side::device) {
+        const bool believed = device_->refuses_overruns();
+        if (!believed || ends.destination != MemoryKind::device || sides.destination != Side::device) {
             ISTHMUS_TRY(check_side(*device_, batch.destinations, batch.bytes, "destination", sides.destination,
                                    ends.destination, ends.partly_locked));
         }
-        if (ends.source != MemoryKind::device || sides.source != Side::device) {
+        if (!believed || ends.source != MemoryKind::device || sides.source != Side::device) {
             ISTHMUS_TRY(check_side(*device_, batch.sources, batch.bytes, "source", sides.source, ends.source,
                                    ends.partly_locked));
         }

@@ -212,7 +212,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
                                 : sides.destination == Side::device ? to_device
                                                                     : from_device;
     // Where small ones go by the driver anyway, it need not be asked about a side that is known.
-    const bool kinds = piece.bytes >= unasked;
+    const bool kinds = piece.bytes >= unasked || !device_->refuses_overruns();
     const bool is_known = sides.destination && sides.source && sides.destination != sides.source;
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
