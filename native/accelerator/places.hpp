@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "accelerator/options.hpp"
@@ -19,19 +18,26 @@ class Places {
     // That of the calling thread's current context. Null for a context that is not its device's primary one, which is
     // left to the program, and without any. Fails where no session can be opened, from then on each time.
     Result<std::shared_ptr<Session>> current();
-    // Whether the context went with all that was in it (cudaDeviceReset); its session is then given up.
+    // Lets go of a session whose context went with all that was in it (cudaDeviceReset). It ends, its threads too, with
+    // the last copy that has it, and calls no driver for that: a context that is there by now is another one.
     void forget(const std::shared_ptr<Session>& session);
+    // Likewise of all whose device has no primary context any more.
+    void forget_lost();
 
   private:
     struct Place {
         cuda::Context context = nullptr;
         unsigned long long number = 0;  // no other context of the process has it
+        int device = -1;                // whose primary context it is
         std::shared_ptr<Session> session;
         Status failure;
     };
     Place made(cuda::Context context, unsigned long long number) const;
-    // The device whose primary context this is.
-    std::optional<int> device_of(cuda::Context context) const;
+    // The device whose primary context this is; -1 for another context.
+    int device_of(cuda::Context context) const;
+    bool has_primary_context(int device) const;
+    template <typename Condition>
+    void forget_if(const Condition& condition);
 
     const cuda::Api& api_;
     const Options& options_;

@@ -114,6 +114,8 @@ Status HostBlock::acquire() {
 }
 
 void HostBlock::leave() {
+    // The addresses stay taken; what no device has goes back to the system.
+    if (pages_) (void)madvise(pages_->data(), pages_->bytes(), MADV_DONTNEED);
     static_cast<void>(new std::optional<PageMemory>(std::move(pages_)));
     pages_.reset();
     recycled_ = nullptr;

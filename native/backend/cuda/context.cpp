@@ -1,6 +1,8 @@
 // The driver, and a device's primary context, which every handle of the CUDA backend keeps alive.
 #include "backend/cuda/context.hpp"
 
+#include <utility>
+
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -49,7 +51,11 @@ PrimaryContext::~PrimaryContext() {
         if (module_ != nullptr) (void)cu.call(cu.cuModuleUnload, module_);
     }
     // The one that was lost has no references any more: this one would be another's.
-    if (!is_lost_) (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
+    if (!is_lost_) (void)give_reference_back();
+}
+
+Status PrimaryContext::give_reference_back() {
+    return std::exchange(has_reference_, false) ? api().call(api().cuDevicePrimaryCtxRelease, device_) : Status();
 }
 
 // A context that was destroyed has its handle again when the device is used anew, but another id.

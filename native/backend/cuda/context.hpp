@@ -34,6 +34,9 @@ class PrimaryContext {
     PrimaryContext(const PrimaryContext&) = delete;
     PrimaryContext& operator=(const PrimaryContext&) = delete;
 
+    // From now on the context lives as long as others have it.
+    Status give_reference_back();
+
     const Api& api() const { return driver_.api; }
     Context get() const { return context_; }
     // As Device::bind_thread.
@@ -80,6 +83,7 @@ class PrimaryContext {
     Context context_;
     std::optional<unsigned long long> id_;  // no other context of the process has it; none before CUDA 12.0
     mutable std::atomic<bool> is_lost_ = false;
+    bool has_reference_ = true;
     // Precondition: the context is current, as far as its handle says.
     Status check_alive() const;
     Status failed(const char* function, ReturnCode code) const;

@@ -389,12 +389,13 @@ BackendListing list_devices() {
     return listing;
 }
 
-Result<std::shared_ptr<isthmus::Device>> open_device(int index) {
+Result<std::shared_ptr<isthmus::Device>> open_device(int index, ContextLife life) {
     ISTHMUS_TRY_ASSIGN(driver, Driver::get());
     ISTHMUS_TRY_ASSIGN(info, describe(*driver, index));
     ISTHMUS_TRY_ASSIGN(ordinal, device_at(*driver, index));
     ISTHMUS_TRY_ASSIGN(context, PrimaryContext::retain(*driver, ordinal));
     ISTHMUS_TRY_ASSIGN(features, read_features(*context));
+    if (life == ContextLife::of_program) ISTHMUS_TRY(context->give_reference_back());
     return std::shared_ptr<isthmus::Device>(std::make_shared<CudaDevice>(*driver, context, info, features, ordinal));
 }
 

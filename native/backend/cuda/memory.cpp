@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/cuda/borrowed.hpp"
 #include "backend/lockable_pages.hpp"
 #include "base/pages.hpp"
 #include "base/threads.hpp"
@@ -87,7 +88,14 @@ class RegisteredMemory final : public CudaAllocation {
         : CudaAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages), is_callers_(pages != nullptr) {}
     ~RegisteredMemory() override { let_go(*this, *context_); }
     bool held() const { return host() != nullptr; }
-    void leave() { pages_.leave(); }
+    // In a context that is gone, whose driver has let go of them, or in the child of a fork.
+    void leave() {
+        if (is_unknown(host()) && is_unknown(host() + (bytes() - 1))) {
+            forget();
+        } else {
+            pages_.leave();
+        }
+    }
 
     Status prepare() override { return pages_.prepare(); }
     Status acquire() override {
@@ -121,6 +129,10 @@ class RegisteredMemory final : public CudaAllocation {
         if (!status.ok()) (void)cu().call(cu().cuMemHostUnregister, memory);
         set_address(address);
         return status;
+    }
+    bool is_unknown(const std::byte* byte) const {
+        auto known = identify(*context_, reinterpret_cast<std::uintptr_t>(byte));
+        return known.ok() && known.value().kind == MemoryKind::pageable;
     }
     void forget() {
         set_host(nullptr);
