@@ -106,6 +106,14 @@ DriverCode accelerated(Request& request) noexcept {
     return code ? *code : request.by_driver();
 }
 
+void count_left(Reason reason, std::size_t bytes) noexcept {
+    const Inside inside;
+    const NotCancelled not_cancelled;
+    interpose::guarded([&] {
+        if (Accelerator* const accelerator = current()) accelerator->count_left(reason, bytes);
+    });
+}
+
 void begin() noexcept {
     const Inside inside;
     const NotCancelled not_cancelled;
@@ -125,8 +133,10 @@ bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, con
 }
 
 DriverCode Accelerator::left(Reason reason, Request& request) {
-    ledger_.leave(reason, request.bytes());
-    return request.by_driver();
+    const DriverCode code = request.by_driver();
+    // What the driver refuses is no copy.
+    if (code == 0) ledger_.leave(reason, request.bytes());
+    return code;
 }
 
 bool Accelerator::pays(const Request& request) {
@@ -181,10 +191,6 @@ DriverCode Accelerator::copy(Request& request) {
     Learning::Part driver;
     Learning::Part mine;
     if (turn == Learning::Turn::sample) {
-        if (const Status whole = request.check_whole(); !whole.ok()) {
-            ledger_.keep(whole.message());
-            return left(Reason::failed, request);
-        }
         driver.bytes = request.in_one_piece() ? sampled_bytes(request) : request.bytes();
         const TimePoint begun = now();
         if (const DriverCode code = request.by_driver(0, driver.bytes); code != 0) return code;

@@ -16,6 +16,9 @@ namespace isthmus::accelerator {
 // failure of the library's is answered by the driver's own copy.
 DriverCode accelerated(Request& request) noexcept;
 
+// A copy that was the driver's from the beginning.
+void count_left(Reason reason, std::size_t bytes) noexcept;
+
 // A large memcpy of the program's; false where it is to be made as it was asked for.
 bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept;
 // Has the library begin, where page-locked memory is got: a program may stage from then on.
@@ -30,6 +33,7 @@ class Accelerator {
     Accelerator(const Options& options, Ledger& ledger)
         : options_(options), ledger_(ledger), learning_(ledger, options.sample_every), staging_(learning_, options) {}
     DriverCode copy(Request& request);
+    void count_left(Reason reason, std::size_t bytes) { ledger_.leave(reason, bytes); }
     bool stage(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
         return !stopped_ && staging_.copy(to, from, bytes, plain, site);
     }

@@ -48,12 +48,31 @@ struct Copy {
     std::size_t span_bytes(bool host_is_source) const;
 };
 
-// Rows of a 2-D or 3-D copy. Nothing for textures' arrays and pitches that are no distances, which are the driver's.
+// What follows is all that decides which calls the library takes: those whose every parameter is known to be valid, as
+// far as that can be seen without the driver. All others, wrong or only unusual, are the driver's, and so is its
+// answer.
+bool is_valid_piece(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes);
+
+// Rows of a 2-D or 3-D copy.
 struct Rows {
     ArrayView destination, source;
     std::optional<bool> to_device;
 };
 std::optional<Rows> rows_of(const cuda::Copy2d& copy);
 std::optional<Rows> rows_of(const cuda::Copy3d& copy);
+// From the first byte to the last.
+std::size_t span_bytes(const ArrayView& view);
+
+// A batch as the driver is given it.
+struct BatchCall {
+    const cuda::DevicePointer *to, *from;
+    const std::size_t* bytes;
+    std::size_t count;
+    const cuda::CopyAttributes* attributes;
+    const std::size_t* attribute_begins;  // the first piece that each of them is for
+    std::size_t attribute_count;
+};
+// How much it copies.
+std::optional<std::size_t> bytes_of(const BatchCall& call);
 
 }  // namespace isthmus::accelerator

@@ -2,17 +2,20 @@
 #include "accelerator/cuda_request.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "accelerator/accelerator.hpp"
+#include "accelerator/functions.hpp"
 #include "accelerator/places.hpp"
 #include "accelerator/staging.hpp"
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/pages.hpp"
+#include "interpose/foreign_process.hpp"
 #include "transfer/session/ends.hpp"
 
 namespace isthmus::accelerator {
@@ -28,7 +31,7 @@ class Cuda {
   public:
     // Never destroyed: the program may copy to the end.
     static Cuda& of_process(const Options& options) {
-        static Cuda& one = *new Cuda(options);
+        static Cuda& one = *(known_ = new Cuda(options));
         return one;
     }
     const cuda::Api& api() const { return api_; }
@@ -38,6 +41,9 @@ class Cuda {
         return places_.current();
     }
     void forget(const std::shared_ptr<Session>& session) { places_.forget(session); }
+    void forget_lost() { places_.forget_lost(); }
+    // Null until a copy was looked at.
+    static Cuda* known() { return known_; }
 
   private:
     explicit Cuda(const Options& options) : places_(api_, options) {
@@ -49,6 +55,7 @@ class Cuda {
         }
     }
 
+    static inline std::atomic<Cuda*> known_ = nullptr;
     cuda::Api api_;
     Places places_;
     Status failure_;
@@ -63,7 +70,6 @@ class CudaRequest final : public Request {
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
-    Status check_whole() override;
     Outcome by_library(std::size_t begin) override;
     void failed() override;
     bool is_queued() const override { return is_pinned() && copy_.is_asynchronous; }
@@ -83,6 +89,13 @@ class CudaRequest final : public Request {
     // Of memory of the host that is page-locked where it begins: whether other devices may copy it, too, and the other
     // side is the device's own.
     bool is_reached_by_all(const KnownMemory& first) const;
+    // What the driver would refuse, or may: asked before anything is waited for, so that its answer comes when it
+    // would.
+    std::optional<Reason> why_invalid() const;
+    bool is_on_stream_of_context() const;
+    bool has_pitches() const;
+    // Whether all of these bytes are the device's, of `known` or of what is then put there.
+    bool holds(KnownMemory& known, std::uintptr_t address, std::size_t bytes) const;
     BatchPiece piece(std::size_t begin) const;
     Sides sides() const;
 
@@ -135,9 +148,65 @@ bool CudaRequest::is_reached_by_all(const KnownMemory& first) const {
     Device& device = session_->device();
     auto last = device.identify(host + (copy_.bytes - 1));
     if (!last.ok() || last.value().kind != MemoryKind::pinned) return false;
-    auto there = device.identify(*copy_.to_device ? copy_.destination : copy_.source);
-    return there.ok() && there.value().kind == MemoryKind::device && there.value().device == device.info().index &&
-           !PinnedMemory::of_process().is_of_one_context(host);
+    KnownMemory there;
+    return holds(there, *copy_.to_device ? copy_.destination : copy_.source, copy_.bytes) &&
+           there.kind == MemoryKind::device && !PinnedMemory::of_process().is_of_one_context(host);
+}
+
+bool CudaRequest::is_on_stream_of_context() const {
+    constexpr std::uintptr_t last_special = 2;  // default streams, of whichever context is current
+    if (copy_.stream <= last_special) return true;
+    cuda::Context owner = nullptr;
+    auto* const handle = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
+    return api().cuStreamGetCtx && api().cuStreamGetCtx(handle, &owner) == cuda::success &&
+           reinterpret_cast<std::uintptr_t>(owner) == session_->device().context_handle();
+}
+
+bool CudaRequest::has_pitches() const {
+    if (copy_.rows_to == nullptr) return true;
+    cuda::Device handle = 0;
+    int most = 0;
+    if (!api().call(api().cuDeviceGet, &handle, session_->device().info().index).ok()) return false;
+    if (!api().call(api().cuDeviceGetAttribute, &most, cuda::attribute_max_pitch, handle).ok()) return false;
+    return std::max(copy_.rows_to->strides_bytes[1], copy_.rows_from->strides_bytes[1]) <= most;
+}
+
+bool CudaRequest::holds(KnownMemory& known, std::uintptr_t address, std::size_t bytes) const {
+    Device& device = session_->device();
+    if (address < known.begin || address >= known.end) {
+        auto found = device.identify(address);
+        if (!found.ok()) return false;
+        known = found.value();
+    }
+    const bool is_own =
+        known.kind == MemoryKind::managed || (known.kind == MemoryKind::device && known.device == device.info().index &&
+                                              (known.context == 0 || known.context == device.context_handle()));
+    if (!is_own) return false;
+    // The driver's 2-D copies refuse several allocations, also if each begins where another ends.
+    if (copy_.rows_to != nullptr) return known.begin < known.end && bytes <= known.end - address;
+    return check_span(device, known, {address, Side::device, bytes}, "device's side").ok();
+}
+
+std::optional<Reason> CudaRequest::why_invalid() const {
+    const bool to_device = *copy_.to_device;
+    const PinnedMemory& pinned = PinnedMemory::of_process();
+    KnownMemory there;
+    if (!is_on_stream_of_context()) return Reason::other_context;
+    if (!has_pitches()) return Reason::form;
+    if (copy_.batch == nullptr) {
+        const ArrayView* const rows = to_device ? copy_.rows_to : copy_.rows_from;
+        const std::size_t bytes = rows == nullptr ? copy_.bytes : span_bytes(*rows);
+        const std::uintptr_t on_host = to_device ? copy_.source : copy_.destination;
+        if (pinned.meets(on_host, copy_.span_bytes(to_device))) return Reason::not_pageable;
+        if (!holds(there, to_device ? copy_.destination : copy_.source, bytes)) return Reason::form;
+        return std::nullopt;
+    }
+    for (std::size_t i = 0; i < copy_.batch->pieces(); ++i) {
+        const BatchPiece piece = copy_.batch->piece(i);
+        if (pinned.meets(to_device ? piece.source : piece.destination, piece.bytes)) return Reason::not_pageable;
+        if (!holds(there, to_device ? piece.destination : piece.source, piece.bytes)) return Reason::form;
+    }
+    return std::nullopt;
 }
 
 std::optional<Reason> CudaRequest::why_not(const Options& options) {
@@ -166,6 +235,7 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     }
     if (!options.eager && is_small()) return Reason::small;
     if (!is_mapped(host, span)) return Reason::unmapped;
+    if (const auto reason = why_invalid()) return reason;
     const bool is_taken = copy_.is_asynchronous && *copy_.to_device && copy_.bytes <= most_taken_bytes;
     if (is_taken && is_busy()) return Reason::busy;
     return std::nullopt;
@@ -195,13 +265,6 @@ BatchPiece CudaRequest::piece(std::size_t begin) const {
 
 Sides CudaRequest::sides() const {
     return *copy_.to_device ? Sides{Side::device, Side::host} : Sides{Side::host, Side::device};
-}
-
-Status CudaRequest::check_whole() {
-    if (!copy_.in_one_piece()) return {};
-    const End end{*copy_.to_device ? copy_.destination : copy_.source, Side::device, copy_.bytes};
-    ISTHMUS_TRY_ASSIGN(known, session_->device().identify(end.address));
-    return check_span(session_->device(), known, end, "the device's side");
 }
 
 Status CudaRequest::wait() {
@@ -258,6 +321,24 @@ Result<bool> CudaRequest::same_by_driver() {
 }
 
 }  // namespace
+
+void forget_lost_contexts() noexcept {
+    const Inside inside;
+    interpose::guarded([] {
+        Cuda* const cuda = Cuda::known();
+        if (cuda == nullptr) return;
+        cuda->forget_lost();
+        // The driver is asked without the mutex: it may copy large blocks with a lock of its own.
+        for (const std::uintptr_t begin : PinnedMemory::of_process().begins()) {
+            unsigned type = 0;
+            int attribute = cuda::pointer_attribute_memory_type;
+            void* value = &type;
+            const Status asked = cuda->api().call(cuda->api().cuPointerGetAttributes, 1U, &attribute, &value,
+                                                  cuda::DevicePointer{begin});
+            if (asked.ok() && type == 0) PinnedMemory::of_process().remove(begin);
+        }
+    });
+}
 
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept {
     CudaRequest request(copy, plain);

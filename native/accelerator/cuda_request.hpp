@@ -9,4 +9,7 @@ namespace isthmus::accelerator {
 // What programs get in place of each copy that is large enough to be looked at, as accelerated(Request&).
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept;
 
+// After a call with which a context may have gone: gives back what the library has in contexts that are there no more.
+void forget_lost_contexts() noexcept;
+
 }  // namespace isthmus::accelerator

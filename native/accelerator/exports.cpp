@@ -4,6 +4,8 @@
 // program apart.
 #include "accelerator/exports.hpp"
 
+#include <numeric>
+
 #include "accelerator/accelerator.hpp"
 #include "accelerator/cuda_request.hpp"
 #include "accelerator/functions.hpp"
@@ -53,6 +55,31 @@ Copy copy_of(std::optional<bool> to_device, std::uintptr_t destination, std::uin
     return copy;
 }
 
+// What the driver did, counted if it was a copy of a size that is looked at. The program's memory is read again only
+// after the driver has read it.
+template <typename Bytes>
+ReturnCode counted(ReturnCode code, const Bytes& bytes) noexcept {
+    if (code != cuda::success || Inside::here()) return code;
+    if (const std::size_t copied = bytes(); copied >= least_bytes()) count_left(Reason::form, copied);
+    return code;
+}
+
+// A call that the library never takes.
+template <typename Bytes, typename... Parameters>
+ReturnCode left(Function function, bool per_thread, const Bytes& bytes, Parameters... parameters) noexcept {
+    const auto driver = original<ReturnCode (*)(Parameters...)>(function, per_thread);
+    return driver == nullptr ? cuda::error_not_initialized : counted(driver(parameters...), bytes);
+}
+// Bytes where both sides are pointers, elements where one is a texture's array.
+std::size_t size_of(const Copy3dOperation* operations, std::size_t count) {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += operations[i].width * operations[i].height * operations[i].depth;
+    return sum;
+}
+std::size_t size_of(const Copy3d* copy) {
+    return copy->width_bytes * copy->height * copy->depth;
+}
+
 // A copy in one piece. `streams` is the stream, or nothing where the function takes none.
 template <typename To, typename From, typename... Streams>
 ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_device, const void* site,
@@ -60,6 +87,7 @@ ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_dev
     const auto driver = original<ReturnCode (*)(To, From, std::size_t, Streams...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     if (bytes < least_bytes() || Inside::here()) return driver(to, from, bytes, streams...);
+    if (!is_valid_piece(address(to), address(from), bytes)) return driver(to, from, bytes, streams...);
     const Copy copy = copy_of(to_device, address(to), address(from), bytes, stream, sizeof...(streams) != 0, site);
     return accelerated(copy, [=](std::size_t begin, std::size_t length) {
         return driver(on(to, begin), on(from, begin), length, streams...);
@@ -75,12 +103,8 @@ ReturnCode copied_structure(Function function, bool per_thread, const void* site
     const auto plain = [=](std::size_t, std::size_t) { return driver(given, streams...); };
     if (given == nullptr || bytes < least_bytes() || Inside::here()) return plain(0, 0);
     std::optional<Rows> rows;
-    try {
-        rows = rows_of(*given);
-    } catch (...) {  // without memory
-        return plain(0, 0);
-    }
-    if (!rows) return plain(0, 0);
+    interpose::guarded([&] { rows = rows_of(*given); });  // none without memory
+    if (!rows) return counted(plain(0, 0), [=] { return bytes; });
     Copy copy = copy_of(rows->to_device, rows->destination.address, rows->source.address, bytes, stream,
                         sizeof...(streams) != 0, site);
     copy.rows_to = &rows->destination;
@@ -102,21 +126,20 @@ ReturnCode copied_rows(Function function, bool per_thread, const void* site, std
 }
 
 // Many pieces. The driver knows no such copies on its legacy stream, and says so.
-ReturnCode copied_batch(const void* site, std::uintptr_t stream, const DevicePointer* to, const DevicePointer* from,
-                        const std::size_t* bytes, std::size_t count, const Plain& plain) noexcept {
-    if (stream <= 1 || count == 0 || to == nullptr || from == nullptr || bytes == nullptr || Inside::here()) {
-        return plain(0, 0);
-    }
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < count; ++i) sum += bytes[i];
-    if (sum < least_bytes()) return plain(0, 0);
+ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall& call, const Plain& plain) noexcept {
+    if (stream <= 1 || Inside::here()) return plain(0, 0);
+    const std::optional<std::size_t> bytes = bytes_of(call);
+    if (!bytes)
+        return counted(plain(0, 0),
+                       [&] { return std::accumulate(call.bytes, call.bytes + call.count, std::size_t{0}); });
+    if (*bytes < least_bytes()) return plain(0, 0);
     // Addresses of either side are pointers to this process.
     static_assert(sizeof(DevicePointer) == sizeof(void*));
-    const auto list = [count](const DevicePointer* addresses) {
-        return std::span(reinterpret_cast<const void* const*>(addresses), count);
+    const auto list = [&call](const DevicePointer* addresses) {
+        return std::span(reinterpret_cast<const void* const*>(addresses), call.count);
     };
-    const Batch batch{{list(to), {}}, {list(from), {}}, std::span(bytes, count)};
-    Copy copy = copy_of({}, to[0], from[0], sum, stream, true, site);
+    const Batch batch{{list(call.to), {}}, {list(call.from), {}}, std::span(call.bytes, call.count)};
+    Copy copy = copy_of({}, call.to[0], call.from[0], *bytes, stream, true, site);
     copy.batch = &batch;
     return accelerated(copy, plain);
 }
@@ -140,6 +163,16 @@ ReturnCode gave(Function function, void* memory) noexcept {
     interpose::guarded([=] { PinnedMemory::of_process().remove(address(memory)); });
     const auto driver = original<ReturnCode (*)(void*)>(function, false);
     return driver == nullptr ? cuda::error_not_initialized : driver(memory);
+}
+
+// A call with which a context may go: what the library had there goes with it.
+template <typename What>
+ReturnCode ended(Function function, What what) noexcept {
+    const auto driver = original<ReturnCode (*)(What)>(function, false);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const ReturnCode code = driver(what);
+    if (code == cuda::success && !Inside::here()) forget_lost_contexts();
+    return code;
 }
 
 template <typename... More>
@@ -206,7 +239,7 @@ ISTHMUS_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const Copy3d* copy, Stream stream),
 ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, std::size_t* failed, Stream stream),
-             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), {to, from, bytes, count, given, places, kinds},
                           [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver = original<decltype(&cuMemcpyBatchAsync)>(Function::batch, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
@@ -215,13 +248,52 @@ ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
 ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, Stream stream),
-             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, count,
+             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), {to, from, bytes, count, given, places, kinds},
                           [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver =
                                   original<decltype(&cuMemcpyBatchAsync_v2)>(Function::batch_2, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
                               return driver(to, from, bytes, count, given, places, kinds, stream);
                           }))
+ISTHMUS_PAIR(cuMemcpyWithAttributesAsync, _ptsz,
+             (DevicePointer to, DevicePointer from, std::size_t bytes, CopyAttributes* given, Stream stream),
+             left(
+                 Function::with_attributes, per_thread, [=] { return bytes; }, to, from, bytes, given, stream))
+ISTHMUS_PAIR(cuMemcpy3DWithAttributesAsync, _ptsz,
+             (Copy3dOperation * operation, unsigned long long flags, Stream stream),
+             left(
+                 Function::copy_3d_with_attributes, per_thread, [=] { return size_of(operation, 1); }, operation, flags,
+                 stream))
+ISTHMUS_PAIR(cuMemcpy3DBatchAsync, _ptsz,
+             (std::size_t count, Copy3dOperation* operations, std::size_t* failed, unsigned long long flags,
+              Stream stream),
+             left(
+                 Function::batch_3d, per_thread, [=] { return size_of(operations, count); }, count, operations, failed,
+                 flags, stream))
+ISTHMUS_PAIR(cuMemcpy3DBatchAsync_v2, _ptsz,
+             (std::size_t count, Copy3dOperation* operations, unsigned long long flags, Stream stream),
+             left(
+                 Function::batch_3d_2, per_thread, [=] { return size_of(operations, count); }, count, operations, flags,
+                 stream))
+ISTHMUS_PAIR(cuMemcpy3DPeer, _ptds, (const Copy3d* copy),
+             left(
+                 Function::copy_3d_peer, per_thread, [=] { return size_of(copy); }, copy))
+ISTHMUS_PAIR(cuMemcpy3DPeerAsync, _ptsz, (const Copy3d* copy, Stream stream),
+             left(
+                 Function::copy_3d_peer_async, per_thread, [=] { return size_of(copy); }, copy, stream))
+ISTHMUS_PAIR(cuMemcpyHtoA_v2, _ptds, (Array to, std::size_t offset, const void* from, std::size_t bytes),
+             left(
+                 Function::to_array, per_thread, [=] { return bytes; }, to, offset, from, bytes))
+ISTHMUS_PAIR(cuMemcpyHtoAAsync_v2, _ptsz,
+             (Array to, std::size_t offset, const void* from, std::size_t bytes, Stream stream),
+             left(
+                 Function::to_array_async, per_thread, [=] { return bytes; }, to, offset, from, bytes, stream))
+ISTHMUS_PAIR(cuMemcpyAtoH_v2, _ptds, (void* to, Array from, std::size_t offset, std::size_t bytes),
+             left(
+                 Function::from_array, per_thread, [=] { return bytes; }, to, from, offset, bytes))
+ISTHMUS_PAIR(cuMemcpyAtoHAsync_v2, _ptsz, (void* to, Array from, std::size_t offset, std::size_t bytes, Stream stream),
+             left(
+                 Function::from_array_async, per_thread, [=] { return bytes; }, to, from, offset, bytes, stream))
 ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
     return got(Function::pinned, memory, bytes, flags);
 }
@@ -239,6 +311,15 @@ ReturnCode cuMemFreeHost(void* memory) {
 }
 ReturnCode cuMemHostUnregister(void* memory) {
     return gave(Function::unregistered, memory);
+}
+ReturnCode cuDevicePrimaryCtxReset_v2(int device) {
+    return ended(Function::reset, device);
+}
+ReturnCode cuDevicePrimaryCtxRelease_v2(int device) {
+    return ended(Function::released, device);
+}
+ReturnCode cuCtxDestroy_v2(isthmus::cuda::Context context) {
+    return ended(Function::destroyed, context);
 }
 ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags),
              looked_up(Function::address, per_thread, name, function, version, flags))

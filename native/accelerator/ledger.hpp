@@ -26,6 +26,7 @@ enum class Reason : std::uint32_t {
     switched_off,   // ISTHMUS_ACCELERATE=off
     no_memory,      // the library could not begin without memory; it tries again at each copy
     differed,       // a copy was compared with the driver's, and was not the same
+    form,           // a call, or a side of it, that the library cannot prove valid: the driver says what it is
     count
 };
 

@@ -34,8 +34,6 @@ class Request {
     virtual bool to_device() const = 0;
     // Returns when what the copy comes behind has ended.
     virtual Status wait() = 0;
-    // Whether the device's memory holds all of a copy that is to be made in two parts, either of which it may hold.
-    virtual Status check_whole() { return {}; }
     // By the library: from a byte on, the rest.
     virtual Outcome by_library(std::size_t begin) = 0;
     // That failed.

@@ -44,6 +44,13 @@ void PinnedMemory::remove(std::uintptr_t begin) {
     blocks_ = known_.size();
 }
 
+std::vector<std::uintptr_t> PinnedMemory::begins() const {
+    std::vector<std::uintptr_t> all;
+    const std::shared_lock lock(mutex_);
+    for (const auto& block : known_) all.push_back(block.first);
+    return all;
+}
+
 const std::pair<const std::uintptr_t, PinnedMemory::Block>* PinnedMemory::find(std::uintptr_t address) const {
     const auto after = known_.upper_bound(address);
     if (after == known_.begin()) return nullptr;
@@ -55,6 +62,14 @@ bool PinnedMemory::holds(std::uintptr_t begin, std::size_t bytes) const {
     const std::shared_lock lock(mutex_);
     const auto* block = find(begin);
     return block != nullptr && bytes <= block->second.bytes - (begin - block->first);
+}
+
+bool PinnedMemory::meets(std::uintptr_t begin, std::size_t bytes) const {
+    if (is_empty()) return false;
+    const std::shared_lock lock(mutex_);
+    if (find(begin) != nullptr) return true;
+    const auto next = known_.upper_bound(begin);
+    return next != known_.end() && next->first - begin < bytes;
 }
 
 bool PinnedMemory::is_of_one_context(std::uintptr_t address) const {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "accelerator/learning.hpp"
 #include "accelerator/options.hpp"
@@ -28,8 +29,12 @@ class PinnedMemory {
     // Page-locked memory is every context's, unless a program has some of its own be only of the one that locks it.
     void add(std::uintptr_t begin, std::size_t bytes, bool of_one_context = false);
     void remove(std::uintptr_t begin);
+    // Where its blocks begin.
+    std::vector<std::uintptr_t> begins() const;
     // Whether all of it is.
     bool holds(std::uintptr_t begin, std::size_t bytes) const;
+    // Whether any of it is.
+    bool meets(std::uintptr_t begin, std::size_t bytes) const;
     bool is_of_one_context(std::uintptr_t address) const;
     bool is_empty() const { return blocks_ == 0; }
 

@@ -86,6 +86,18 @@ struct Copy3d {
     std::size_t width_bytes, height, depth;
 };
 
+// CUDA_MEMCPY3D_BATCH_OP, of which the sides are not looked at: a kind each, and 32 bytes of which that decides.
+struct Copy3dOperand {
+    int type;
+    std::uint64_t place[4];
+};
+struct Copy3dOperation {
+    Copy3dOperand source, destination;
+    std::size_t width, height, depth;
+    int source_access_order;
+    unsigned flags;
+};
+
 // CUmemcpyAttributes
 struct CopyAttributes {
     int source_access_order;
@@ -127,7 +139,9 @@ inline constexpr int advise_set_accessed_by = 5;
 inline constexpr int advise_unset_accessed_by = 6;
 inline constexpr int array_format_float = 0x20;
 inline constexpr int allocation_type_pinned = 1;
+inline constexpr int location_type_invalid = 0;
 inline constexpr int location_type_device = 1;
+inline constexpr int location_type_host = 2;
 inline constexpr int memory_type_host = 1;
 inline constexpr int memory_type_device = 2;
 inline constexpr int pointer_attribute_context = 1;
@@ -138,6 +152,8 @@ inline constexpr int pointer_attribute_device_ordinal = 9;
 inline constexpr int pointer_attribute_range_start_addr = 11;
 inline constexpr int pointer_attribute_range_size = 12;
 inline constexpr int source_access_order_stream = 1;
+inline constexpr int source_access_order_any = 3;
+inline constexpr unsigned copy_flag_prefer_overlap_with_compute = 1;
 inline constexpr int stream_capture_mode_global = 0;
 inline constexpr int stream_capture_mode_thread_local = 1;
 inline constexpr int stream_capture_mode_relaxed = 2;

@@ -27,6 +27,7 @@ Reason = Literal[
     "switched_off",
     "no_memory",
     "differed",
+    "form",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 # Copies of the driver's, those of page-locked memory by themselves, and the program's own into such memory and out of

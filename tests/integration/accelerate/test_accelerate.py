@@ -19,8 +19,6 @@ REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versi
 ROUNDS = "24"
 # A program alone that ends well needs no sanitizer.
 ALONE = {"LD_PRELOAD": ""}
-# Copies beyond their block, which the driver refuses as the library does.
-REFUSED = 10
 
 
 # Other copies by each reach.
@@ -35,9 +33,9 @@ def test_copies_are_as_the_driver_makes_them(
     assert plain.returncode == 0, plain.stdout + plain.stderr
     told, counts = accelerated(command, driver, tmp_path)
     assert told == plain.stdout
-    # The library was there, both ways, and what it refused was what the driver refuses, too.
+    # The library was there, both ways, and tried nothing that the driver refuses.
     assert {row.way for row in counts.moved if row.copies} >= {"h2d", "d2h"}
-    assert counts.left["failed"][0] == REFUSED
+    assert counts.left["failed"] == (0, 0)
     assert counts.left["off"] == (0, 0)
     assert counts.left["capturing"][0] == 1
 
@@ -61,7 +59,7 @@ def test_copies_are_compared_with_the_driver_s(program: Path, driver: Path, tmp_
 @pytest.mark.parametrize("budget", ["budget=0", "budget=2097152,threads=1"])
 def test_a_small_budget_is_no_failure(program: Path, driver: Path, budget: str, tmp_path: Path) -> None:
     _, counts = accelerated([program, REACHES[-1], ROUNDS], driver, tmp_path, f"eager,{budget}")
-    assert counts.left["failed"][0] == REFUSED
+    assert counts.left["failed"] == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,15 @@ int cuCtxCreate_v2(void** context, unsigned, int device) {
     ENTER();
     return *context = current = fake::create_context(device), success;
 }
+int cuCtxDestroy_v2(void* context) {
+    ENTER();
+    auto& gone = *static_cast<fake::Context*>(context);
+    if (!gone.is_alive || gone.is_primary) return invalid_context;
+    fake::streams.forget(&gone);
+    fake::memory.forget(&gone);
+    if (current == &gone) current = nullptr;
+    return gone.is_alive = false, success;
+}
 int cuCtxGetId(void* context, unsigned long long* id) {
     ENTER();
     const auto* asked = context != nullptr ? static_cast<fake::Context*>(context) : current;

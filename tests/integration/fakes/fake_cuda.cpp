@@ -146,6 +146,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
         if (!current->is_alive) return fake::context_is_destroyed;
+        if (bytes != 0 && (to == nullptr || from == nullptr)) return invalid_value;
         if (bytes != 0 && std::getenv("FAKE_CUDA_SHORT") != nullptr) --bytes;
         if (bytes != 0 && is_corrupted(function, to)) --bytes;
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
@@ -168,6 +169,13 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
     }
     if (waits) fake::wait_until([&] { return done; });
     return success;
+}
+
+// Whether a copy may name it as the device's memory.
+bool is_nameable(Address address, std::size_t bytes) {
+    const std::lock_guard lock(world);
+    if (bytes == 0 || current == nullptr || !current->is_alive) return true;
+    return !fake::memory.is_pageable(reinterpret_cast<void*>(address));
 }
 
 // Of the legacy stream, until all that it holds has ended. Unsafe while graphs are recorded, as waiting is.
@@ -312,15 +320,19 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
 }
 // By the legacy stream.
 int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
+    if (!is_nameable(to, bytes)) return invalid_value;
     return copy_and_wait(__func__, reinterpret_cast<void*>(to), from, bytes);
 }
 int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+    if (!is_nameable(from, bytes)) return invalid_value;
     return copy_and_wait(__func__, to, reinterpret_cast<void*>(from), bytes);
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void* stream) {
+    if (!is_nameable(to, bytes)) return invalid_value;
     return copy(__func__, reinterpret_cast<void*>(to), from, bytes, stream);
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream) {
+    if (!is_nameable(from, bytes)) return invalid_value;
     return copy(__func__, to, reinterpret_cast<void*>(from), bytes, stream);
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {

@@ -44,6 +44,7 @@ CUDA = Library(
         "allocation_type_": "CU_MEM_ALLOCATION_TYPE_",
         "array_format_": "CU_AD_FORMAT_",
         "attribute_": "CU_DEVICE_ATTRIBUTE_",
+        "copy_flag_": "CU_MEMCPY_FLAG_",
         "device_": "CU_DEVICE_",
         "error_": "CUDA_ERROR_",
         "event_": "CU_EVENT_",
@@ -119,6 +120,19 @@ CUDA = Library(
                 "width_bytes": "WidthInBytes",
                 "height": "Height",
                 "depth": "Depth",
+            },
+        ),
+        "Copy3dOperand": ("CUmemcpy3DOperand", {"type": "type", "place": "op"}),
+        "Copy3dOperation": (
+            "CUDA_MEMCPY3D_BATCH_OP",
+            {
+                "source": "src",
+                "destination": "dst",
+                "width": "extent.width",
+                "height": "extent.height",
+                "depth": "extent.depth",
+                "source_access_order": "srcAccessOrder",
+                "flags": "flags",
             },
         ),
         "CopyAttributes": (

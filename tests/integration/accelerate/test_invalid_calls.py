@@ -1,0 +1,28 @@
+"""What the driver refuses, or takes although it is unusual: its own answer, at once, and the same in memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.accelerate.programs import IS_SANITIZED, accelerated, ran
+
+# Every form once with each change, and a few with two.
+LEAST_CALLS, LEAST_REFUSED = 1000, 500
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+@pytest.mark.parametrize(("reach", "seed"), [("dlsym", "1"), ("address", "2")])
+def test_calls_with_parameters_that_are_wrong_end_as_the_driver_ends_them(
+    reach: str, seed: str, build: Callable[..., Path], driver: Path, tmp_path: Path
+) -> None:
+    words: list[str | Path] = [build("invalid_calls.cpp"), reach, seed]
+    plain = ran(words, driver)
+    assert plain.returncode == 0, plain.stdout + plain.stderr
+    lines = plain.stdout.splitlines()
+    assert len(lines) >= LEAST_CALLS
+    assert sum(" gated " in line for line in lines) >= LEAST_REFUSED
+    told, counts = accelerated(words, driver, tmp_path, "eager,min=4096")
+    assert [pair for pair in zip(lines, told.splitlines(), strict=True) if pair[0] != pair[1]] == []
+    # Those that are right are the library's.
+    assert sum(row.copies for row in counts.moved) > LEAST_REFUSED
