@@ -167,6 +167,23 @@ std::size_t Accelerator::sampled_bytes(const Request& request) {
     return std::min(share / part_alignment * part_alignment, most);
 }
 
+bool Accelerator::may_sample_whole(Request& request) const {
+    double seconds_per_byte = learning_.driver_seconds_per_byte(way_of(request));
+    if (seconds_per_byte == 0) seconds_per_byte = request.probe();
+    return static_cast<double>(request.bytes()) * seconds_per_byte <= most_whole_seconds;
+}
+
+DriverCode Accelerator::sample(Request& request, SampleParts& parts) {
+    while (const std::size_t bytes = request.in_one_piece() ? parts.next() : request.bytes() - parts.bytes()) {
+        const TimePoint begun = now();
+        if (const DriverCode code = request.by_driver(parts.bytes(), bytes); code != 0) return code;
+        // What comes next finds the failure.
+        if (!request.wait().ok()) return 0;
+        parts.add(bytes, seconds_between(begun, now()));
+    }
+    return 0;
+}
+
 DriverCode Accelerator::queue(Request& request) {
     auto queued = request.queue();
     if (!queued.ok()) {
@@ -188,15 +205,12 @@ DriverCode Accelerator::copy(Request& request) {
     if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request);
     // What the stream holds is nobody's time.
     if (!request.wait().ok()) return request.by_driver();
-    Learning::Part driver;
-    Learning::Part mine;
-    if (turn == Learning::Turn::sample) {
-        driver.bytes = request.in_one_piece() ? sampled_bytes(request) : request.bytes();
-        const TimePoint begun = now();
-        if (const DriverCode code = request.by_driver(0, driver.bytes); code != 0) return code;
-        if (!request.in_one_piece() && !request.wait().ok()) return 0;
-        driver.seconds = seconds_between(begun, now());
+    SampleParts sampled(request.in_one_piece() ? sampled_bytes(request) : request.bytes());
+    if (turn == Learning::Turn::sample && (request.in_one_piece() || may_sample_whole(request))) {
+        if (const DriverCode code = sample(request, sampled); code != 0) return code;
     }
+    const Learning::Part driver{sampled.bytes(), sampled.seconds()};
+    Learning::Part mine;
     if (driver.bytes < request.bytes()) {
         const TimePoint begun = now();
         const Outcome outcome = request.by_library(driver.bytes);
@@ -207,7 +221,7 @@ DriverCode Accelerator::copy(Request& request) {
         }
         mine = {request.bytes() - driver.bytes, seconds_between(begun, now())};
     }
-    learning_.saw(row, mine, driver);
+    learning_.saw(row, mine, driver, sampled.seconds_per_byte());
     if (mine.bytes != 0) Inside::copied();
     if (!options_.verify) return 0;
     auto same = request.same_by_driver();

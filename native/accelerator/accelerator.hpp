@@ -48,8 +48,12 @@ class Accelerator {
     // Of page-locked memory, without waiting.
     DriverCode queue(Request& request);
     static Way way_of(const Request& request);
-    // How much of a copy in one piece the driver makes to compare.
+    // How much of a copy in one piece the driver makes to compare, at most.
     static std::size_t sampled_bytes(const Request& request);
+    // Whether a copy that the driver makes all of or nothing ends soon if the driver makes it, as far as is known.
+    bool may_sample_whole(Request& request) const;
+    // Has the driver make what is to be compared; its first failure.
+    static DriverCode sample(Request& request, SampleParts& parts);
 
     const Options options_;
     Ledger& ledger_;

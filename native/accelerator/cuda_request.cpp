@@ -14,6 +14,7 @@
 #include "accelerator/staging.hpp"
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "base/clock.hpp"
 #include "base/pages.hpp"
 #include "interpose/foreign_process.hpp"
 #include "transfer/session/ends.hpp"
@@ -70,6 +71,7 @@ class CudaRequest final : public Request {
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
+    double probe() override;
     Outcome by_library(std::size_t begin) override;
     void failed() override;
     bool is_queued() const override { return is_pinned() && copy_.is_asynchronous; }
@@ -239,6 +241,24 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     const bool is_taken = copy_.is_asynchronous && *copy_.to_device && copy_.bytes <= most_taken_bytes;
     if (is_taken && is_busy()) return Reason::busy;
     return std::nullopt;
+}
+
+double CudaRequest::probe() {
+    // What any call costs is not the memory's.
+    constexpr double call_seconds = 100e-6;
+    constexpr std::size_t most_probed_bytes = std::size_t{64} << 10;
+    const std::size_t first = copy_.batch != nullptr ? copy_.batch->bytes[0] : copy_.rows_to->shape[2];
+    const std::size_t bytes = std::min(first, most_probed_bytes);
+    auto* const stream = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
+    const TimePoint begun = now();
+    // NOLINTBEGIN(performance-no-int-to-ptr)
+    Status status = to_device() ? api().call(api().cuMemcpyHtoDAsync, cuda::DevicePointer{copy_.destination},
+                                             reinterpret_cast<const void*>(copy_.source), bytes, stream)
+                                : api().call(api().cuMemcpyDtoHAsync, reinterpret_cast<void*>(copy_.destination),
+                                             cuda::DevicePointer{copy_.source}, bytes, stream);
+    // NOLINTEND(performance-no-int-to-ptr)
+    if (status.ok()) status = wait();
+    return std::max(seconds_between(begun, now()) - call_seconds, 0.0) / static_cast<double>(bytes);
 }
 
 Outcome CudaRequest::by_library(std::size_t begin) {

@@ -12,8 +12,27 @@ constexpr std::size_t first_samples = 3;
 // Between these the one that was faster before stays so: they differ by less than copies vary.
 constexpr double driver_from = 0.97, ours_from = 1.03;
 constexpr std::size_t most_apart = 1024;
+// A driver that takes so many times as long is looked at ever more seldom: it will not be faster soon.
+constexpr double hopeless_from = 16;
+// The first part of a sample, and how many times as large the next one may be.
+constexpr std::size_t first_part_bytes = std::size_t{64} << 10, growth = 8;
 
 }  // namespace
+
+std::size_t SampleParts::next() const {
+    const std::size_t left = most_bytes_ - bytes_;
+    if (last_bytes_ == 0) return std::min(first_part_bytes, left);
+    // What is left after this one is too short to say anything.
+    const std::size_t bytes = left <= 2 * growth * last_bytes_ ? left : growth * last_bytes_;
+    return seconds_ + static_cast<double>(bytes) * seconds_per_byte_ <= most_seconds ? bytes : 0;
+}
+
+void SampleParts::add(std::size_t bytes, double seconds) {
+    last_bytes_ = bytes;
+    bytes_ += bytes;
+    seconds_ += seconds;
+    seconds_per_byte_ = seconds / static_cast<double>(bytes);
+}
 
 std::size_t Learning::row_of(const Copy& copy) {
     const auto site = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(copy.site));
@@ -43,7 +62,12 @@ Learning::Choice Learning::next(const Copy& copy) {
     return {row, state.driver_is_faster ? Turn::driver : Turn::ours};
 }
 
-void Learning::saw(std::size_t row, const Part& ours, const Part& driver) {
+double Learning::driver_seconds_per_byte(Way way) const {
+    const std::lock_guard lock(mutex_);
+    return driver_seconds_per_byte_[static_cast<std::size_t>(way)];
+}
+
+void Learning::saw(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte) {
     const std::lock_guard lock(mutex_);
     Ledger::Row& counts = ledger_.row[row];
     State& state = states_[row];
@@ -57,9 +81,9 @@ void Learning::saw(std::size_t row, const Part& ours, const Part& driver) {
     ++counts.samples;
     counts.sampled_bytes += driver.bytes;
     counts.sampled_seconds += driver.seconds;
-    if (state.our_seconds_per_byte > 0) {
-        learn(state, driver.seconds / static_cast<double>(driver.bytes) / state.our_seconds_per_byte);
-    }
+    if (driver_seconds_per_byte == 0) driver_seconds_per_byte = driver.seconds / static_cast<double>(driver.bytes);
+    driver_seconds_per_byte_[static_cast<std::size_t>(counts.way)] = driver_seconds_per_byte;
+    if (state.our_seconds_per_byte > 0) learn(state, driver_seconds_per_byte / state.our_seconds_per_byte);
 }
 
 void Learning::learn(State& state, double ratio) const {
@@ -72,7 +96,8 @@ void Learning::learn(State& state, double ratio) const {
     if (middle < driver_from) state.driver_is_faster = true;
     if (middle > ours_from) state.driver_is_faster = false;
     // Where nothing is gained, looking again costs something each time.
-    state.apart = state.driver_is_faster ? std::min(std::max(2 * state.apart, sample_every_), most_apart) : 0;
+    const bool is_rare = state.driver_is_faster || middle > hopeless_from;
+    state.apart = is_rare ? std::min(std::max(2 * state.apart, sample_every_), most_apart) : 0;
     state.next_sample = state.copies + std::max(state.apart, sample_every_);
 }
 

@@ -32,7 +32,15 @@ enum class Reason : std::uint32_t {
 
 // What was moved: by the driver's copies, those of page-locked memory by themselves, or by the program itself into
 // page-locked memory and out of it.
-enum class Way : std::uint32_t { to_host, to_device, out_of_pinned, into_pinned, pinned_to_host, pinned_to_device };
+enum class Way : std::uint32_t {
+    to_host,
+    to_device,
+    out_of_pinned,
+    into_pinned,
+    pinned_to_host,
+    pinned_to_device,
+    count
+};
 
 // The file, of one process. Python reads it (isthmus.ledger): numbers as this machine has them.
 struct Ledger {

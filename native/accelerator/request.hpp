@@ -34,6 +34,9 @@ class Request {
     virtual bool to_device() const = 0;
     // Returns when what the copy comes behind has ended.
     virtual Status wait() = 0;
+    // Of a copy that the driver makes all of or nothing: how long a byte takes it, by a short part that is copied once
+    // more then.
+    virtual double probe() { return 0; }
     // By the library: from a byte on, the rest.
     virtual Outcome by_library(std::size_t begin) = 0;
     // That failed.

@@ -1,4 +1,5 @@
 // Where the library gains it stays; where it does not it leaves copies alone, and looks again ever more seldom.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -41,6 +42,34 @@ struct Program {
     }
 };
 
+// How long the samples of so many copies take, and the longest, where the driver copies so many bytes a second.
+struct Sampled {
+    double seconds = 0, longest = 0;
+    std::size_t samples = 0;
+};
+Sampled sampled(std::size_t copies, std::size_t bytes, double driver_rate) {
+    constexpr double our_rate = 30e9, call_seconds = 5e-6;
+    auto ledger = std::make_unique<Ledger>();
+    Learning learning(*ledger, 32);
+    Sampled all;
+    for (std::size_t i = 0; i < copies; ++i) {
+        const auto [row, turn] = learning.next({nullptr, Way::to_device, bytes});
+        SampleParts parts(std::min(bytes / 2, most_sampled_bytes));
+        while (turn == Learning::Turn::sample) {
+            const std::size_t part = parts.next();
+            if (part == 0) break;
+            parts.add(part, call_seconds + static_cast<double>(part) / driver_rate);
+        }
+        all.samples += parts.bytes() != 0 ? 1 : 0;
+        all.seconds += parts.seconds();
+        all.longest = std::max(all.longest, parts.seconds());
+        const std::size_t rest = bytes - parts.bytes();
+        learning.saw(row, {rest, static_cast<double>(rest) / our_rate}, {parts.bytes(), parts.seconds()},
+                     parts.seconds_per_byte());
+    }
+    return all;
+}
+
 }  // namespace
 
 int main() {
@@ -74,5 +103,20 @@ int main() {
     Program many;
     for (std::size_t i = 0; i < 2000; ++i) many.copy(1, 1, 1, reinterpret_cast<const void*>(i));
     expect(many.ledger->rows == Ledger::most_rows, "there is an end of them");
+    // 200 GB in copies of 64 MiB: at a usual rate, and where the driver crawls.
+    constexpr std::size_t copies = 3000, bytes = std::size_t{64} << 20;
+    const Sampled usual = sampled(copies, bytes, 4e9);
+    expect(usual.samples > copies / 40, "a driver of a usual rate is looked at again and again");
+    expect(usual.longest < SampleParts::most_seconds, "within the time for it");
+    const Sampled crawls = sampled(copies, bytes, 20e6);
+    expect(crawls.longest < 2 * SampleParts::most_seconds, "a sample is bounded where the driver crawls");
+    expect(crawls.samples > 3 && crawls.samples < 20, "and ever more seldom");
+    expect(crawls.seconds < 0.2, "so that all of them take no time worth mentioning");
+    const Sampled stands = sampled(copies, bytes, 1e6);
+    expect(stands.longest < 0.1, "also where it nearly stands still");
+
+    SampleParts parts(most_sampled_bytes);
+    while (const std::size_t part = parts.next()) parts.add(part, 1e-9 * static_cast<double>(part));
+    expect(parts.bytes() == most_sampled_bytes, "all that was wanted is sampled where that is quick");
     std::puts("as described");
 }
