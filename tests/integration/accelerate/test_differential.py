@@ -27,11 +27,8 @@ pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="the programs get at the dr
 # its mend.
 LEFT_OUT = (
     "thread_variants",  # the fake knows two functions for the thread's own default stream
-    "positions",  # the fake copies from where a row's address points to, wherever in the row it is to begin
     "gates",  # batches wait for work that the driver's do not wait for
     "captures",  # copies succeed that the driver refuses while another stream is captured
-    "mistakes",  # a batch with an empty piece succeeds
-    "partly_locked",  # a part that is copied by the driver to see how fast it is fails, where the whole would not
     "jumps",  # out of a memcpy that several threads make
     "cancellation",  # in the midst of one
 )
