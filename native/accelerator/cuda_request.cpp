@@ -5,13 +5,19 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "accelerator/accelerator.hpp"
+#include "accelerator/captures.hpp"
+#include "accelerator/driver_waits.hpp"
 #include "accelerator/functions.hpp"
 #include "accelerator/places.hpp"
 #include "accelerator/staging.hpp"
+#include "backend/cuda/program.hpp"
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/clock.hpp"
@@ -22,10 +28,10 @@
 namespace isthmus::accelerator {
 namespace {
 
-// Up to so much of pageable memory the driver takes for a copy to the device without waiting for the stream.
-constexpr std::size_t most_taken_bytes = std::size_t{2} << 20;
 // Smaller copies of page-locked memory take one link no longer than the driver takes to be told of several.
 constexpr std::size_t least_divided_bytes = std::size_t{16} << 20;
+// What was to be a sample is none where the driver has not ended it by then: the stream may have been given more.
+constexpr double sample_seconds = 0.05;
 
 // The driver that the program uses, and the sessions in its contexts.
 class Cuda {
@@ -35,31 +41,31 @@ class Cuda {
         static Cuda& one = *(known_ = new Cuda(options));
         return one;
     }
-    const cuda::Api& api() const { return api_; }
-    // As Places::current.
-    Result<std::shared_ptr<Session>> session() {
-        if (!failure_.ok()) return failure_.copy();
-        return places_.current();
+    // Null where there is no driver; why says `failure`.
+    const cuda::Program* program() const { return opened_.ok() ? &opened_.value() : nullptr; }
+    const std::string& failure() const { return failure_; }
+    // As Places::current. Precondition: there is a driver.
+    Result<std::shared_ptr<Session>> session() { return places_->current(); }
+    void forget(const std::shared_ptr<Session>& session) { places_->forget(session); }
+    void forget_lost() {
+        if (places_) places_->forget_lost();
     }
-    void forget(const std::shared_ptr<Session>& session) { places_.forget(session); }
-    void forget_lost() { places_.forget_lost(); }
     // Null until a copy was looked at.
     static Cuda* known() { return known_; }
 
   private:
-    explicit Cuda(const Options& options) : places_(api_, options) {
-        auto opened = cuda::Api::open();
-        if (opened.ok()) {
-            api_ = opened.value();
+    explicit Cuda(const Options& options) : opened_(cuda::Program::open()) {
+        if (opened_.ok()) {
+            places_.emplace(opened_.value(), options);
         } else {
-            failure_ = opened.take_status();
+            failure_ = opened_.take_status().message();
         }
     }
 
     static inline std::atomic<Cuda*> known_ = nullptr;
-    cuda::Api api_;
-    Places places_;
-    Status failure_;
+    Result<cuda::Program> opened_;
+    std::optional<Places> places_;
+    std::string failure_;
 };
 
 class CudaRequest final : public Request {
@@ -67,10 +73,16 @@ class CudaRequest final : public Request {
     CudaRequest(const Copy& copy, const Plain& plain)
         : Request(copy.site, copy.bytes, copy.in_one_piece()), copy_(copy), plain_(plain) {}
 
-    cuda::ReturnCode by_driver(std::size_t begin, std::size_t bytes) override { return plain_(begin, bytes); }
+    // The thread is outside then, where the program is.
+    cuda::ReturnCode by_driver(std::size_t begin, std::size_t bytes) override {
+        if (!door_) return plain_(begin, bytes);
+        const cuda::Door::Outside outside(cuda_->program()->api());
+        return plain_(begin, bytes);
+    }
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
+    bool has_ended_soon() override;
     double probe() override;
     Outcome by_library(std::size_t begin) override;
     void failed() override;
@@ -80,13 +92,10 @@ class CudaRequest final : public Request {
     Result<bool> same_by_driver() override;
 
   private:
-    const cuda::Api& api() const { return cuda_->api(); }
     // Finds out the direction.
     std::optional<Reason> why_not(const Options& options);
     // Whether the driver's own copy is fastest for the size, in whatever direction it may be.
     bool is_small() const;
-    bool is_capturing() const;
-    bool is_busy() const;
     bool may_divide() const;
     // Of memory of the host that is page-locked where it begins: whether other devices may copy it, too, and the other
     // side is the device's own.
@@ -105,23 +114,19 @@ class CudaRequest final : public Request {
     const Plain& plain_;
     Cuda* cuda_ = nullptr;
     std::shared_ptr<Session> session_;
+    cuda::Program::StreamState state_ = cuda::Program::StreamState::busy;  // when it was asked
+    std::optional<cuda::Door> door_;  // last, so that all that ends here ends inside
 };
 
-bool CudaRequest::is_capturing() const {
-    if (!api().cuStreamIsCapturing) return false;
-    int state = cuda::stream_capture_status_none;
-    // Of the default stream it fails where another stream that waits for it is recorded.
-    auto* const handle = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
-    return api().cuStreamIsCapturing(handle, &state) != cuda::success || state != cuda::stream_capture_status_none;
-}
-
-bool CudaRequest::is_busy() const {
-    auto* const handle = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
-    return api().cuStreamQuery && api().cuStreamQuery(handle) == cuda::error_not_ready;
-}
-
 std::optional<Reason> CudaRequest::why_not(const Options& options, Ledger& ledger) {
+    // What the driver refuses meanwhile, and what becomes of the graph, is between the program and the driver.
+    if (Captures::any()) return Reason::capturing;
     cuda_ = &Cuda::of_process(options);
+    if (cuda_->program() == nullptr) {
+        ledger.keep(cuda_->failure());
+        return Reason::off;
+    }
+    door_.emplace(cuda_->program()->api());
     auto found = cuda_->session();
     if (!found.ok()) {
         ledger.keep(found.take_status().message());
@@ -158,18 +163,13 @@ bool CudaRequest::is_reached_by_all(const KnownMemory& first) const {
 bool CudaRequest::is_on_stream_of_context() const {
     constexpr std::uintptr_t last_special = 2;  // default streams, of whichever context is current
     if (copy_.stream <= last_special) return true;
-    cuda::Context owner = nullptr;
-    auto* const handle = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
-    return api().cuStreamGetCtx && api().cuStreamGetCtx(handle, &owner) == cuda::success &&
-           reinterpret_cast<std::uintptr_t>(owner) == session_->device().context_handle();
+    const std::optional<std::uintptr_t> owner = cuda_->program()->context_of(copy_.stream);
+    return owner == session_->device().context_handle();
 }
 
 bool CudaRequest::has_pitches() const {
     if (copy_.rows_to == nullptr) return true;
-    cuda::Device handle = 0;
-    int most = 0;
-    if (!api().call(api().cuDeviceGet, &handle, session_->device().info().index).ok()) return false;
-    if (!api().call(api().cuDeviceGetAttribute, &most, cuda::attribute_max_pitch, handle).ok()) return false;
+    const int most = cuda_->program()->most_pitch_bytes(session_->device().info().index);
     return std::max(copy_.rows_to->strides_bytes[1], copy_.rows_from->strides_bytes[1]) <= most;
 }
 
@@ -215,7 +215,8 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     // First what needs no call of the driver's, and that once more when the direction is known.
     const bool is_left = !options.eager && !may_divide();
     if (is_left && is_small()) return Reason::small;
-    if (is_capturing()) return Reason::capturing;
+    state_ = cuda_->program()->state_of(copy_.stream);
+    if (state_ == cuda::Program::StreamState::captured) return Reason::capturing;
     Device& device = session_->device();
     if (!copy_.to_device) {
         auto to = device.identify(copy_.destination);
@@ -238,9 +239,8 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     if (!options.eager && is_small()) return Reason::small;
     if (!is_mapped(host, span)) return Reason::unmapped;
     if (const auto reason = why_invalid()) return reason;
-    const bool is_taken = copy_.is_asynchronous && *copy_.to_device && copy_.bytes <= most_taken_bytes;
-    if (is_taken && is_busy()) return Reason::busy;
-    return std::nullopt;
+    const bool is_idle = state_ == cuda::Program::StreamState::idle;
+    return is_idle || driver_waits(copy_) ? std::nullopt : std::optional(Reason::busy);
 }
 
 double CudaRequest::probe() {
@@ -249,26 +249,21 @@ double CudaRequest::probe() {
     constexpr std::size_t most_probed_bytes = std::size_t{64} << 10;
     const std::size_t first = copy_.batch != nullptr ? copy_.batch->bytes[0] : copy_.rows_to->shape[2];
     const std::size_t bytes = std::min(first, most_probed_bytes);
-    auto* const stream = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
     const TimePoint begun = now();
-    // NOLINTBEGIN(performance-no-int-to-ptr)
-    Status status = to_device() ? api().call(api().cuMemcpyHtoDAsync, cuda::DevicePointer{copy_.destination},
-                                             reinterpret_cast<const void*>(copy_.source), bytes, stream)
-                                : api().call(api().cuMemcpyDtoHAsync, reinterpret_cast<void*>(copy_.destination),
-                                             cuda::DevicePointer{copy_.source}, bytes, stream);
-    // NOLINTEND(performance-no-int-to-ptr)
-    if (status.ok()) status = wait();
+    const Status status = cuda_->program()->copy(to_device(), copy_.destination, copy_.source, bytes, copy_.stream);
+    if (status.ok()) (void)has_ended_soon();
     return std::max(seconds_between(begun, now()) - call_seconds, 0.0) / static_cast<double>(bytes);
 }
 
 Outcome CudaRequest::by_library(std::size_t begin) {
-    if (copy_.batch != nullptr) return session_->copy_batch(*copy_.batch, {}, copy_.stream);
+    // Without a stream: what it comes behind has ended, and what others have put there since is not waited for.
+    if (copy_.batch != nullptr) return session_->copy_batch(*copy_.batch, {}, std::nullopt);
     if (copy_.rows_to != nullptr) {
         copy_.rows_to->side = sides().destination;
         copy_.rows_from->side = sides().source;
-        return session_->copy(*copy_.rows_to, *copy_.rows_from, copy_.stream);
+        return session_->copy(*copy_.rows_to, *copy_.rows_from, std::nullopt);
     }
-    return session_->copy_bytes(piece(begin), sides(), copy_.stream);
+    return session_->copy_bytes(piece(begin), sides(), std::nullopt);
 }
 
 Result<bool> CudaRequest::queue() {
@@ -288,10 +283,17 @@ Sides CudaRequest::sides() const {
 }
 
 Status CudaRequest::wait() {
-    Binding binding(session_->device());
-    ISTHMUS_TRY(binding.status());
-    auto* const stream = reinterpret_cast<cuda::Stream>(copy_.stream);  // NOLINT(performance-no-int-to-ptr)
-    return api().call(api().cuStreamSynchronize, stream);
+    if (state_ == cuda::Program::StreamState::idle) return {};
+    return cuda_->program()->wait_behind(copy_.stream);
+}
+
+bool CudaRequest::has_ended_soon() {
+    const TimePoint begun = now();
+    while (cuda_->program()->state_of(copy_.stream) != cuda::Program::StreamState::idle) {
+        if (seconds_between(begun, now()) > sample_seconds) return false;
+        std::this_thread::yield();
+    }
+    return true;
 }
 
 void CudaRequest::failed() {
@@ -300,8 +302,6 @@ void CudaRequest::failed() {
 }
 
 Result<bool> CudaRequest::same_by_driver() {
-    Binding binding(session_->device());
-    ISTHMUS_TRY(binding.status());
     std::vector<std::byte> back;
     const auto is_same = [&](std::uintptr_t destination, std::uintptr_t source, std::size_t bytes) -> Result<bool> {
         const std::uintptr_t on_device = *copy_.to_device ? destination : source;
@@ -309,8 +309,7 @@ Result<bool> CudaRequest::same_by_driver() {
         for (std::size_t at = 0; at < bytes; at += checked_bytes) {
             const std::size_t length = std::min(checked_bytes, bytes - at);
             back.resize(length);
-            ISTHMUS_TRY(api().call(api().cuMemcpyDtoH, static_cast<void*>(back.data()),
-                                   cuda::DevicePointer{on_device + at}, length));
+            ISTHMUS_TRY(cuda_->program()->read(back.data(), on_device + at, length));
             // NOLINTNEXTLINE(performance-no-int-to-ptr)
             if (std::memcmp(back.data(), reinterpret_cast<const void*>(on_host + at), length) != 0) return false;
         }
@@ -346,16 +345,11 @@ void forget_lost_contexts() noexcept {
     const Inside inside;
     interpose::guarded([] {
         Cuda* const cuda = Cuda::known();
-        if (cuda == nullptr) return;
+        if (cuda == nullptr || cuda->program() == nullptr) return;
         cuda->forget_lost();
         // The driver is asked without the mutex: it may copy large blocks with a lock of its own.
         for (const std::uintptr_t begin : PinnedMemory::of_process().begins()) {
-            unsigned type = 0;
-            int attribute = cuda::pointer_attribute_memory_type;
-            void* value = &type;
-            const Status asked = cuda->api().call(cuda->api().cuPointerGetAttributes, 1U, &attribute, &value,
-                                                  cuda::DevicePointer{begin});
-            if (asked.ok() && type == 0) PinnedMemory::of_process().remove(begin);
+            if (!cuda->program()->knows(begin)) PinnedMemory::of_process().remove(begin);
         }
     });
 }

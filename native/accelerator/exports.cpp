@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "accelerator/accelerator.hpp"
+#include "accelerator/captures.hpp"
 #include "accelerator/cuda_request.hpp"
 #include "accelerator/functions.hpp"
 #include "interpose/foreign_process.hpp"
@@ -125,7 +126,7 @@ ReturnCode copied_rows(Function function, bool per_thread, const void* site, std
     return copied_structure(function, per_thread, site, stream, given, bytes, streams...);
 }
 
-// Many pieces. The driver knows no such copies on its legacy stream, and says so.
+// Many pieces. The driver knows no such copies on a null stream, of the thread as little, and says so.
 ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall& call, const Plain& plain) noexcept {
     if (stream <= 1 || Inside::here()) return plain(0, 0);
     const std::optional<std::size_t> bytes = bytes_of(call);
@@ -172,6 +173,26 @@ ReturnCode ended(Function function, What what) noexcept {
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(what);
     if (code == cuda::success && !Inside::here()) forget_lost_contexts();
+    return code;
+}
+
+// Counted before the driver begins, so that no copy of another thread is taken in between.
+template <typename... Parameters>
+ReturnCode began_capture(Function function, bool per_thread, Parameters... parameters) noexcept {
+    const auto driver = original<ReturnCode (*)(Parameters...)>(function, per_thread);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    Captures::begin();
+    const ReturnCode code = driver(parameters...);
+    if (code != cuda::success) Captures::end();
+    return code;
+}
+// One that was lost, or whose streams were not joined, has ended, too; other failures leave it under way.
+ReturnCode ended_capture(bool per_thread, Stream stream, Graph* graph) noexcept {
+    const auto driver = original<ReturnCode (*)(Stream, Graph*)>(Function::end_capture, per_thread);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const ReturnCode code = driver(stream, graph);
+    const bool is_lost = code == cuda::error_stream_capture_invalidated || code == cuda::error_stream_capture_unjoined;
+    if (code == cuda::success || is_lost) Captures::end();
     return code;
 }
 
@@ -239,8 +260,8 @@ ISTHMUS_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const Copy3d* copy, Stream stream),
 ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, std::size_t* failed, Stream stream),
-             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), {to, from, bytes, count, given, places, kinds},
-                          [=](std::size_t, std::size_t) -> ReturnCode {
+             copied_batch(ISTHMUS_SITE, reinterpret_cast<std::uintptr_t>(stream),
+                          {to, from, bytes, count, given, places, kinds}, [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver = original<decltype(&cuMemcpyBatchAsync)>(Function::batch, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
                               return driver(to, from, bytes, count, given, places, kinds, failed, stream);
@@ -248,8 +269,8 @@ ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
 ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, Stream stream),
-             copied_batch(ISTHMUS_SITE, handle_of<per_thread>(stream), {to, from, bytes, count, given, places, kinds},
-                          [=](std::size_t, std::size_t) -> ReturnCode {
+             copied_batch(ISTHMUS_SITE, reinterpret_cast<std::uintptr_t>(stream),
+                          {to, from, bytes, count, given, places, kinds}, [=](std::size_t, std::size_t) -> ReturnCode {
                               const auto driver =
                                   original<decltype(&cuMemcpyBatchAsync_v2)>(Function::batch_2, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
@@ -321,6 +342,13 @@ ReturnCode cuDevicePrimaryCtxRelease_v2(int device) {
 ReturnCode cuCtxDestroy_v2(isthmus::cuda::Context context) {
     return ended(Function::destroyed, context);
 }
+ISTHMUS_PAIR(cuStreamBeginCapture, _ptsz, (Stream stream), began_capture(Function::begin_capture, per_thread, stream))
+ISTHMUS_PAIR(cuStreamBeginCapture_v2, _ptsz, (Stream stream, int mode),
+             began_capture(Function::begin_capture_2, per_thread, stream, mode))
+ISTHMUS_PAIR(cuStreamBeginCaptureToGraph, _ptsz,
+             (Stream stream, Graph graph, const void* nodes, const void* edges, std::size_t count, int mode),
+             began_capture(Function::begin_capture_to_graph, per_thread, stream, graph, nodes, edges, count, mode))
+ISTHMUS_PAIR(cuStreamEndCapture, _ptsz, (Stream stream, Graph* graph), ended_capture(per_thread, stream, graph))
 ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags),
              looked_up(Function::address, per_thread, name, function, version, flags))
 ISTHMUS_PAIR(cuGetProcAddress_v2, _ptsz,

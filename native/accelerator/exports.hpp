@@ -15,6 +15,7 @@ using cuda::Copy3d;
 using cuda::Copy3dOperation;
 using cuda::CopyAttributes;
 using cuda::DevicePointer;
+using cuda::Graph;
 using cuda::ReturnCode;
 using cuda::Stream;
 
@@ -62,6 +63,11 @@ using cuda::Stream;
     X(cuDevicePrimaryCtxReset_v2, , (int device))                                                                      \
     X(cuDevicePrimaryCtxRelease_v2, , (int device))                                                                    \
     X(cuCtxDestroy_v2, , (isthmus::cuda::Context context))                                                             \
+    X(cuStreamBeginCapture, _ptsz, (Stream stream))                                                                    \
+    X(cuStreamBeginCapture_v2, _ptsz, (Stream stream, int mode))                                                       \
+    X(cuStreamBeginCaptureToGraph, _ptsz,                                                                              \
+      (Stream stream, Graph graph, const void* nodes, const void* edges, std::size_t count, int mode))                 \
+    X(cuStreamEndCapture, _ptsz, (Stream stream, Graph * graph))                                                       \
     X(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags))                  \
     X(cuGetProcAddress_v2, _ptsz, (const char* name, void** function, int version, std::uint64_t flags, int* found))
 

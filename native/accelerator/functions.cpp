@@ -67,6 +67,10 @@ Entries& entries() {
         ISTHMUS_ENTRY("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, , 11000, INT_MAX),
         ISTHMUS_ENTRY("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease_v2, , 11000, INT_MAX),
         ISTHMUS_ENTRY("cuCtxDestroy", cuCtxDestroy_v2, , 4000, INT_MAX),
+        ISTHMUS_ENTRY("cuStreamBeginCapture", cuStreamBeginCapture, _ptsz, 10000, 10010),
+        ISTHMUS_ENTRY("cuStreamBeginCapture", cuStreamBeginCapture_v2, _ptsz, 10010, INT_MAX),
+        ISTHMUS_ENTRY("cuStreamBeginCaptureToGraph", cuStreamBeginCaptureToGraph, _ptsz, 12030, INT_MAX),
+        ISTHMUS_ENTRY("cuStreamEndCapture", cuStreamEndCapture, _ptsz, 10000, INT_MAX),
         ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress, _ptsz, 11030, 12000),
         ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress_v2, _ptsz, 12000, INT_MAX),
     };

@@ -39,6 +39,10 @@ enum class Function : std::size_t {
     reset,
     released,
     destroyed,
+    begin_capture,
+    begin_capture_2,
+    begin_capture_to_graph,
+    end_capture,
     address,
     address_2,
     count

@@ -16,11 +16,9 @@ constexpr std::size_t most_others = 16;
 }  // namespace
 
 Result<std::shared_ptr<Session>> Places::current() {
-    cuda::Context context = nullptr;
-    ISTHMUS_TRY(api_.call(api_.cuCtxGetCurrent, &context));
-    if (context == nullptr) return std::shared_ptr<Session>();
-    unsigned long long number = 0;
-    if (api_.cuCtxGetId && api_.cuCtxGetId(context, &number) != cuda::success) return std::shared_ptr<Session>();
+    ISTHMUS_TRY_ASSIGN(current, program_.current_context());
+    if (!current) return std::shared_ptr<Session>();
+    const auto [context, number] = *current;
     std::vector<Place> gone;  // ends without the mutex
     const std::lock_guard lock(mutex_);
     for (const Place& place : places_) {
@@ -46,13 +44,14 @@ Result<std::shared_ptr<Session>> Places::current() {
 }
 
 Places::Place Places::made(cuda::Context context, unsigned long long number) const {
-    Place place{context, number, device_of(context), nullptr, {}};
+    Place place{context, number, program_.device_of(context).value_or(-1), nullptr, {}};
     if (place.device < 0) return place;
     const auto open = [&]() -> Result<std::shared_ptr<Session>> {
         ISTHMUS_TRY_ASSIGN(device, cuda::open_device(place.device, cuda::ContextLife::of_program));
         SessionOptions wanted;
         wanted.pinned_budget_bytes = options_.pinned_budget_bytes;
         wanted.threads = options_.threads;
+        wanted.follows_default_stream = false;
         return Session::open(device, std::move(wanted));
     };
     auto opened = open();
@@ -62,28 +61,6 @@ Places::Place Places::made(cuda::Context context, unsigned long long number) con
         place.failure = opened.take_status();
     }
     return place;
-}
-
-bool Places::has_primary_context(int device) const {
-    cuda::Device handle = 0;
-    unsigned flags = 0;
-    int is_active = 0;
-    return api_.call(api_.cuDeviceGet, &handle, device).ok() &&
-           api_.call(api_.cuDevicePrimaryCtxGetState, handle, &flags, &is_active).ok() && is_active != 0;
-}
-
-int Places::device_of(cuda::Context context) const {
-    int devices = 0;
-    if (!api_.call(api_.cuDeviceGetCount, &devices).ok()) return -1;
-    for (int index = 0; index < devices; ++index) {
-        cuda::Device device = 0;
-        if (!has_primary_context(index) || !api_.call(api_.cuDeviceGet, &device, index).ok()) continue;
-        cuda::Context primary = nullptr;
-        if (!api_.call(api_.cuDevicePrimaryCtxRetain, &primary, device).ok()) continue;
-        (void)api_.call(api_.cuDevicePrimaryCtxRelease, device);
-        if (primary == context) return index;
-    }
-    return -1;
 }
 
 template <typename Condition>
@@ -103,7 +80,8 @@ void Places::forget(const std::shared_ptr<Session>& session) {
 }
 
 void Places::forget_lost() {
-    forget_if([&](const Place& place) { return place.session != nullptr && !has_primary_context(place.device); });
+    forget_if(
+        [&](const Place& place) { return place.session != nullptr && !program_.has_primary_context(place.device); });
 }
 
 }  // namespace isthmus::accelerator

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "accelerator/options.hpp"
-#include "driver/cuda_api.hpp"
+#include "backend/cuda/program.hpp"
 #include "transfer/session/session.hpp"
 
 namespace isthmus::accelerator {
 
 class Places {
   public:
-    Places(const cuda::Api& api, const Options& options) : api_(api), options_(options) {}
+    Places(const cuda::Program& program, const Options& options) : program_(program), options_(options) {}
 
     // That of the calling thread's current context. Null for a context that is not its device's primary one, which is
     // left to the program, and without any. Fails where no session can be opened, from then on each time.
@@ -33,13 +33,10 @@ class Places {
         Status failure;
     };
     Place made(cuda::Context context, unsigned long long number) const;
-    // The device whose primary context this is; -1 for another context.
-    int device_of(cuda::Context context) const;
-    bool has_primary_context(int device) const;
     template <typename Condition>
     void forget_if(const Condition& condition);
 
-    const cuda::Api& api_;
+    const cuda::Program& program_;
     const Options& options_;
     std::mutex mutex_;  // guards what follows
     std::vector<Place> places_;

@@ -34,6 +34,8 @@ class Request {
     virtual bool to_device() const = 0;
     // Returns when what the copy comes behind has ended.
     virtual Status wait() = 0;
+    // Returns when what the driver was asked for here has ended; false where that is not soon.
+    virtual bool has_ended_soon() { return true; }
     // Of a copy that the driver makes all of or nothing: how long a byte takes it, by a short part that is copied once
     // more then.
     virtual double probe() { return 0; }

@@ -50,7 +50,6 @@ class PreparedCopies {
 // What a thread had before it entered a device: see Device::enter.
 struct Before {
     void* context = nullptr;
-    int capture_mode = 0;
 };
 
 // A device with one context. All functions may be called from several threads at once unless they say otherwise, each

@@ -111,6 +111,8 @@ inline constexpr ReturnCode error_not_initialized = 3;
 inline constexpr ReturnCode error_no_device = 100;
 inline constexpr ReturnCode error_invalid_context = 201;
 inline constexpr ReturnCode error_not_ready = 600;
+inline constexpr ReturnCode error_stream_capture_invalidated = 901;
+inline constexpr ReturnCode error_stream_capture_unjoined = 904;
 inline constexpr ReturnCode error_peer_access_already_enabled = 704;
 inline constexpr ReturnCode error_context_is_destroyed = 709;
 inline constexpr ReturnCode error_not_supported = 801;
@@ -238,6 +240,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
     X(cuStreamQuery, "cuStreamQuery", "CUDA 2.0", (Stream))                                                            \
+    X(cuStreamGetFlags, "cuStreamGetFlags", "CUDA 7.0", (Stream, unsigned*))                                           \
     X(cuStreamGetCtx, "cuStreamGetCtx", "CUDA 9.2", (Stream, Context*))                                                \
     X(cuStreamGetId, "cuStreamGetId", "CUDA 12.0", (Stream, unsigned long long*))                                      \
     X(cuStreamWaitEvent, "cuStreamWaitEvent", "CUDA 3.2", (Stream, Event, unsigned))                                   \
@@ -256,6 +259,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuEventDestroy, "cuEventDestroy_v2", "CUDA 4.0", (Event))                                                        \
     X(cuEventRecord, "cuEventRecord", "CUDA 2.0", (Event, Stream))                                                     \
     X(cuEventQuery, "cuEventQuery", "CUDA 2.0", (Event))                                                               \
+    X(cuEventSynchronize, "cuEventSynchronize", "CUDA 2.0", (Event))                                                   \
     X(cuEventElapsedTime, "cuEventElapsedTime", "CUDA 2.0", (float*, Event, Event))                                    \
     X(cuModuleLoadData, "cuModuleLoadData", "CUDA 2.0", (Module*, const void*))                                        \
     X(cuModuleUnload, "cuModuleUnload", "CUDA 2.0", (Module))                                                          \

@@ -102,7 +102,8 @@ Result<Before> PrimaryContext::enter() const {
     ISTHMUS_TRY(api().usable());
     if (is_lost_) return lost();
     if (unsigned long long id = 0; id_ && was_inside && api().cuCtxGetId(nullptr, &id) == success && id == id_) {
-        return Before{context_, exchange_capture_mode(stream_capture_mode_relaxed)};
+        Door::enter(api());
+        return Before{context_};
     }
     Context previous = nullptr;
     ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
@@ -111,20 +112,14 @@ Result<Before> PrimaryContext::enter() const {
         if (!was_inside) (void)api().call(api().cuCtxSetCurrent, previous);
         return status;
     }
-    return Before{previous, exchange_capture_mode(stream_capture_mode_relaxed)};
+    Door::enter(api());
+    return Before{previous};
 }
 
 void PrimaryContext::leave(Before before) const noexcept {
-    (void)exchange_capture_mode(before.capture_mode);
+    Door::leave(api());
     was_inside = before.context == context_;
     if (!was_inside) (void)api().call(api().cuCtxSetCurrent, static_cast<Context>(before.context));
-}
-
-// While a program records a graph, on whichever thread, the driver refuses others' calls that might have been meant for
-// it (memory, events, waiting), and what was recorded is lost. None of ours is meant for it.
-int PrimaryContext::exchange_capture_mode(int mode) const noexcept {
-    const auto& exchange = api().cuThreadExchangeStreamCaptureMode;
-    return exchange && api().usable().ok() && exchange(&mode) == success ? mode : stream_capture_mode_global;
 }
 
 Result<int> PrimaryContext::attribute(int attribute) const {

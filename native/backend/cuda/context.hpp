@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/device.hpp"
-#include "driver/cuda_api.hpp"
+#include "driver/cuda_door.hpp"
 #include "driver/nvml_api.hpp"
 
 namespace isthmus::cuda {
@@ -41,9 +41,9 @@ class PrimaryContext {
     Context get() const { return context_; }
     // As Device::bind_thread.
     Status make_current() const;
-    // As Device::enter and leave: the one gate to the driver. Fails in the child of a fork, and when the context that
-    // all handles belong to is not the device's any more (cudaDeviceReset); from then on each time, so that what was
-    // made in it is neither used nor given back.
+    // As Device::enter and leave, through the door into the driver. Fails in the child of a fork, and when the context
+    // that all handles belong to is not the device's any more (cudaDeviceReset); from then on each time, so that what
+    // was made in it is neither used nor given back.
     Result<Before> enter() const;
     void leave(Before before) const noexcept;
     // Whether both are the primary context of one device.
@@ -88,7 +88,6 @@ class PrimaryContext {
     Status check_alive() const;
     Status failed(const char* function, ReturnCode code) const;
     Status lost() const;
-    int exchange_capture_mode(int mode) const noexcept;
     Result<Pool> create_pool(bool keeps);
     struct Kernels {
         std::vector<Kernel> rows;  // by KernelId

@@ -391,6 +391,7 @@ BackendListing list_devices() {
 
 Result<std::shared_ptr<isthmus::Device>> open_device(int index, ContextLife life) {
     ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    const Door door(driver->api);
     ISTHMUS_TRY_ASSIGN(info, describe(*driver, index));
     ISTHMUS_TRY_ASSIGN(ordinal, device_at(*driver, index));
     ISTHMUS_TRY_ASSIGN(context, PrimaryContext::retain(*driver, ordinal));

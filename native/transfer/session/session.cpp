@@ -123,6 +123,7 @@ Status SessionImpl::prepare() {
     failed_.reserve(most_failed);
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
+    if (!options_.follows_default_stream) return {};
     auto stream = device_->borrow_stream(0);
     if (stream.ok()) default_stream_ = std::move(stream.value());
     return {};

@@ -29,7 +29,10 @@ struct SessionOptions {
     std::size_t threads = 0;          // the most that pack; 0 for as many as the table says and the process may use
     std::uint32_t kernel_blocks = 0;  // the most of a kernel that copies; 0 for as many as the table says
     // By which other devices copies may go, too: large ones are divided between those ways and the own link.
-    std::string paths;                   // as Paths::parse
+    std::string paths;  // as Paths::parse
+    // Whether a copy without a stream comes behind what the default stream holds; else it begins at once, for callers
+    // who have waited for what it has to come behind.
+    bool follows_default_stream = true;
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
 };
 
@@ -92,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual ~Session() = default;
 
     // Begins after what `stream` holds, and returns when all has arrived. Without a stream: after what the default
-    // stream holds, as the driver's own synchronous copy does (CUDA), or at once.
+    // stream holds, as the driver's own synchronous copy does (CUDA), or at once (SessionOptions).
     virtual Outcome copy(const ArrayView& destination, const ArrayView& source,
                          std::optional<std::uintptr_t> stream) = 0;
     // The same of one piece that is contiguous on both sides, with the least that it can cost: what small copies call.

@@ -114,14 +114,6 @@ _DRIVER = """
     [
         (
             """
-    stream = made("cuStreamCreate", 0)
-    driver.cuStreamBeginCapture_v2(stream, 2)
-    driver.cuStreamSynchronize(None)
-    """,
-            "cuStreamSynchronize was called for the default stream while",
-        ),
-        (
-            """
     made("cuCtxCreate_v2", 0, 0)
     memory = made("cuMemAlloc_v2", ctypes.c_size_t(64), kind=ctypes.c_uint64)
     driver.cuCtxSetCurrent(primary)
@@ -137,7 +129,7 @@ _DRIVER = """
             "cuDevicePrimaryCtxRelease_v2 was called more often",
         ),
     ],
-    ids=["the default stream", "another context", "one release too many"],
+    ids=["another context", "one release too many"],
 )
 def test_the_fake_driver_ends_programs_that_would_harm_a_real_one(
     compiled: Callable[..., Path], program: str, said: str

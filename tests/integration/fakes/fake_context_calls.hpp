@@ -18,6 +18,7 @@ int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
 int cuDevicePrimaryCtxReset_v2(int device) {
     ENTER();
     fake::Context& context = fake::primary(device);
+    fake::captures.forget(&context);
     fake::streams.forget(&context);
     fake::memory.forget(&context);
     return context.is_alive = false, context.references = 0, success;

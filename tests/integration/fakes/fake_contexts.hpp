@@ -17,7 +17,6 @@ struct Context {
     bool is_primary = false;
     bool is_alive = false;
     unsigned references = 0;
-    unsigned legacy_forbidden = 0;  // streams that wait for the default one and record a graph
 };
 
 inline unsigned long long last_id = 0;

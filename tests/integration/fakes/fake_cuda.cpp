@@ -10,8 +10,9 @@
 // FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream
 // is the null stream, with FAKE_CUDA_SHORT copies lack their last byte, with FAKE_CUDA_CORRUPT_PEERS those between
 // devices; FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would hang or harm a real
-// one, a call in the child of a fork, on the default stream while a stream that waits for it records a graph, or of a
-// kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT calls and copies keep each other
+// one, a call in the child of a fork, or of a kernel with memory of another context, ends the process. When copies
+// return, what is refused while a graph is captured, and which calls are not valid is as a real one was recorded
+// (../drivers/facts), which a test compares. With FAKE_CUDA_STRICT calls and copies keep each other
 // waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
 // driver that is too old for a function is linked without it (conftest.py).
 #include <dlfcn.h>
@@ -74,11 +75,6 @@ thread_local fake::Context* current = nullptr;
     ENTER_CONTEXT();       \
     if (fake::captures.forbid()) return fake::capture_unsupported
 
-// A real driver breaks what is being recorded.
-void check_legacy(const char* function, void* handle) {
-    if (reinterpret_cast<std::uintptr_t>(handle) > 1 || current->legacy_forbidden == 0) return;
-    fake::violation(function, "for the default stream while a stream that waits for it records a graph");
-}
 // Which contexts were given access to which others' memory. With `world` held.
 std::set<std::pair<const void*, const void*>> peers;
 
@@ -97,7 +93,8 @@ int enqueue_made(void* handle, Make make) {
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
-    check_legacy("a function that enqueues", handle);
+    if (fake::is_legacy(handle) && fake::captures.forbid_legacy(current)) return fake::capture_implicit;
+    if (fake::captures.is_broken(*stream)) return fake::capture_invalidated;
     if (stream->recorded != nullptr) return stream->recorded->push_back(make()), success;
     while (stream->queue.size() >= fake::most_queued) {
         world.unlock();
@@ -126,72 +123,7 @@ int enqueue_copy(void* handle, const char* function, Work work) {
     });
 }
 
-// Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
-constexpr std::size_t taken_bytes = 65536;
-
-// Copies between devices whose last byte is lost on the way: those to the device FAKE_CUDA_CORRUPT_PEERS, or all.
-bool is_corrupted(std::string_view function, void* to) {
-    const char* text = std::getenv("FAKE_CUDA_CORRUPT_PEERS");
-    if (text == nullptr || function != "cuMemcpyPeerAsync") return false;
-    const auto* owner = static_cast<const fake::Context*>(fake::memory.owner(reinterpret_cast<Address>(to)));
-    return *text == '\0' || (owner != nullptr && owner->device == std::atoi(text));
-}
-
-int copy(const char* function, void* to, const void* from, std::size_t bytes, void* handle) {
-    bool done = false;
-    bool waits = false;
-    fake::enter_driver(function);
-    {
-        const std::lock_guard lock(world);
-        if (const int code = refusal(function); code != success) return code;
-        if (current == nullptr) return invalid_context;
-        if (!current->is_alive) return fake::context_is_destroyed;
-        if (bytes != 0 && (to == nullptr || from == nullptr)) return invalid_value;
-        if (bytes != 0 && std::getenv("FAKE_CUDA_SHORT") != nullptr) --bytes;
-        if (bytes != 0 && is_corrupted(function, to)) --bytes;
-        if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
-        if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
-        int code = success;
-        const auto is_pageable = [](const void* one) { return fake::memory.is_pageable_in(current, one); };
-        if (is_pageable(from) && bytes <= taken_bytes) {
-            const auto* first = static_cast<const std::byte*>(from);
-            code = enqueue_copy(handle, function, [to, taken = std::vector<std::byte>(first, first + bytes)] {
-                if (!taken.empty()) std::memcpy(to, taken.data(), taken.size());
-            });
-        } else {
-            waits = is_pageable(from) || is_pageable(to);
-            code = enqueue_copy(handle, function, [=, &done] {
-                std::memcpy(to, from, bytes);
-                if (waits) done = true;
-            });
-        }
-        if (code != success) return code;
-    }
-    if (waits) fake::wait_until([&] { return done; });
-    return success;
-}
-
-// Whether a copy may name it as the device's memory.
-bool is_nameable(Address address, std::size_t bytes) {
-    const std::lock_guard lock(world);
-    if (bytes == 0 || current == nullptr || !current->is_alive) return true;
-    return !fake::memory.is_pageable(reinterpret_cast<void*>(address));
-}
-
-// Of the legacy stream, until all that it holds has ended. Unsafe while graphs are recorded, as waiting is.
-int copy_and_wait(const char* function, void* to, const void* from, std::size_t bytes) {
-    fake::Stream* stream = nullptr;
-    fake::enter_driver(function);
-    {
-        const std::lock_guard lock(world);
-        if (current == nullptr) return invalid_context;
-        if (fake::captures.forbid()) return fake::capture_unsupported;
-        stream = fake::streams.find(nullptr, current);
-    }
-    if (const int code = copy(function, to, from, bytes, nullptr); code != success) return code;
-    fake::wait_until([stream] { return stream->queue.empty(); });
-    return success;
-}
+#include "fake_copies.hpp"
 
 int create_stream(void** stream, unsigned flags) {
     fake::start_device();
@@ -214,6 +146,12 @@ int take(Address* address, std::size_t bytes, Kind kind, bool is_of_all = false)
 }
 int give(void* block) {
     return fake::memory.give(block, false) ? success : invalid_value;
+}
+
+// Of what is recorded, which no event tells.
+int refusal_of_event(const void* event) {
+    const fake::Stream* const stream = static_cast<const fake::Event*>(event)->captured_by;
+    return stream != nullptr && fake::captures.forbid(*stream) ? fake::captured_event : success;
 }
 
 }  // namespace
@@ -318,36 +256,8 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
     }
     return success;
 }
-// By the legacy stream.
-int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
-    if (!is_nameable(to, bytes)) return invalid_value;
-    return copy_and_wait(__func__, reinterpret_cast<void*>(to), from, bytes);
-}
-int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
-    if (!is_nameable(from, bytes)) return invalid_value;
-    return copy_and_wait(__func__, to, reinterpret_cast<void*>(from), bytes);
-}
-int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void* stream) {
-    if (!is_nameable(to, bytes)) return invalid_value;
-    return copy(__func__, reinterpret_cast<void*>(to), from, bytes, stream);
-}
-int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream) {
-    if (!is_nameable(from, bytes)) return invalid_value;
-    return copy(__func__, to, reinterpret_cast<void*>(from), bytes, stream);
-}
-int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {
-    return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
-}
-// Refuses what a real one needs no function for, and contexts that the memory is not of.
-int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
-    fake::refuse_forked(__func__);
-    if (to_context == from_context) return invalid_value;
-    {
-        const std::lock_guard lock(world);
-        if (fake::memory.owner(to) != to_context || fake::memory.owner(from) != from_context) return invalid_value;
-    }
-    return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
-}
+#include "fake_linear_copies.hpp"
+
 int cuDeviceCanAccessPeer(int* can, int, int) {
     fake::refuse_forked(__func__);
     return *can = std::getenv("FAKE_CUDA_NO_PEERS") == nullptr ? 1 : 0, success;
@@ -390,12 +300,20 @@ int cuStreamDestroy_v2(void* handle) {
 }
 int cuStreamGetCtx(void* handle, void** context) {
     ENTER_CONTEXT();
+    if (fake::is_legacy(handle) && fake::captures.forbid_legacy(current)) return fake::capture_implicit;
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     return *context = stream->context, success;
 }
+int cuStreamGetFlags(void* handle, unsigned* flags) {
+    ENTER_CONTEXT();
+    const fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    return *flags = stream->is_blocking || stream->is_default ? 0 : 1, success;
+}
 int cuStreamGetId(void* handle, unsigned long long* id) {
     ENTER_CONTEXT();
+    if (const int code = fake::refusal_of_asking(handle, current); code != success) return code;
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     return *id = stream->id, success;
@@ -403,17 +321,31 @@ int cuStreamGetId(void* handle, unsigned long long* id) {
 int cuStreamSynchronize(void* handle) {
     fake::Stream* stream = nullptr;
     {
-        ENTER_UNCAPTURED();
+        ENTER_CONTEXT();
+        if (const int code = fake::refusal_of_asking(handle, current); code != success) return code;
+        if (fake::captures.forbid()) return fake::capture_unsupported;
         stream = fake::streams.find(handle, current);
         if (stream == nullptr) return invalid_handle;
-        check_legacy(__func__, handle);
     }
-    fake::wait_until([stream] { return stream->queue.empty(); });
+    fake::wait_until([stream] { return fake::streams.is_idle(*stream); });
+    return success;
+}
+int cuCtxSynchronize() {
+    {
+        ENTER_CONTEXT();
+        if (fake::captures.forbid_all(current)) return fake::capture_unsupported;
+    }
+    fake::wait_until([context = current] { return fake::streams.is_idle(context); });
     return success;
 }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     ENTER_CONTEXT();
-    return enqueue(stream, [moment = static_cast<fake::Event*>(event)->moment] { return moment->passed; });
+    const auto& awaited = *static_cast<fake::Event*>(event);
+    const fake::Stream* const waits = fake::streams.find(stream, current);
+    if (waits != nullptr && waits->recorded != nullptr && awaited.captured_by != waits) {
+        return fake::captures.forbid(*waits), fake::capture_isolation;
+    }
+    return enqueue(stream, [moment = awaited.moment] { return moment->passed; });
 }
 int cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, unsigned flags) {
     ENTER_CONTEXT();
@@ -443,6 +375,9 @@ int cuEventRecord(void* event, void* stream) {
     auto moment = std::make_shared<fake::Moment>();
     moment->passed = false;
     static_cast<fake::Event*>(event)->moment = moment;
+    const fake::Stream* const records = fake::streams.find(stream, current);
+    static_cast<fake::Event*>(event)->captured_by =
+        records != nullptr && records->recorded != nullptr ? records : nullptr;
     return enqueue_work(stream, [moment] {
         moment->passed = true;
         moment->time = std::chrono::steady_clock::now();
@@ -450,9 +385,19 @@ int cuEventRecord(void* event, void* stream) {
 }
 int cuEventQuery(void* event) {
     ENTER();
+    if (const int code = refusal_of_event(event); code != success) return code;
     if (fake::captures.forbid()) return fake::capture_unsupported;
     fake::streams.advance();
     return static_cast<fake::Event*>(event)->moment->passed ? success : not_ready;
+}
+int cuEventSynchronize(void* event) {
+    {
+        ENTER();
+        if (const int code = refusal_of_event(event); code != success) return code;
+        if (fake::captures.forbid()) return fake::capture_unsupported;
+    }
+    fake::wait_until([moment = static_cast<fake::Event*>(event)->moment] { return moment->passed; });
+    return success;
 }
 int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
     ENTER();

@@ -5,29 +5,29 @@ int cuStreamBeginCapture_v2(void* handle, int mode) {
     ENTER_CONTEXT();
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr || stream->recorded != nullptr) return invalid_value;
+    if (fake::is_legacy(handle)) return fake::capture_unsupported;
     stream->recorded = new fake::Recorded;
-    stream->captured_everywhere = mode == fake::global;
-    fake::captures.global_ones += stream->captured_everywhere ? 1 : 0;
-    current->legacy_forbidden += stream->is_blocking ? 1 : 0;
+    fake::captures.begin(*stream, mode);
     return success;
 }
 int cuStreamEndCapture(void* handle, void** graph) {
     ENTER_CONTEXT();
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr || stream->recorded == nullptr) return invalid_value;
+    fake::Recorded* const recorded = std::exchange(stream->recorded, nullptr);
+    if (!fake::captures.end(*stream)) {
+        delete recorded;
+        return *graph = nullptr, fake::capture_invalidated;
+    }
     fake::ledger.add();
-    *graph = std::exchange(stream->recorded, nullptr);
-    current->legacy_forbidden -= stream->is_blocking ? 1 : 0;
-    if (!stream->captured_everywhere) return success;
-    --fake::captures.global_ones;
-    return std::exchange(fake::captures.broken, false) ? fake::capture_invalidated : success;
+    return *graph = recorded, success;
 }
 int cuStreamIsCapturing(void* handle, int* status) {
     ENTER_CONTEXT();
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
-    if (reinterpret_cast<std::uintptr_t>(handle) <= 1 && current->legacy_forbidden != 0) return fake::capture_implicit;
-    return *status = stream->recorded != nullptr, success;
+    if (fake::is_legacy(handle) && fake::captures.would_forbid_legacy(current)) return fake::capture_implicit;
+    return *status = stream->recorded == nullptr ? 0 : fake::captures.is_broken(*stream) ? 2 : 1, success;
 }
 int cuThreadExchangeStreamCaptureMode(int* mode) {
     ENTER();

@@ -97,7 +97,12 @@ class Memory {
         return found == nullptr ||
                (found->second.kind == Kind::registered && !found->second.is_of_all && found->second.context != context);
     }
-    // Whether a block ends within so many bytes, or one that is locked begins, which the driver's copies then refuse.
+    // Whether the block that they begin in, if any, ends within so many bytes, which the driver's copies then refuse.
+    bool is_cut(Address address, std::size_t bytes) const {
+        const auto* block = find(address);
+        return block != nullptr && bytes > block->first + block->second.bytes - address;
+    }
+    // Whether a block ends within so many bytes, or one that is locked begins, which is then not locked.
     bool is_split(const void* memory, std::size_t bytes) const {
         const auto address = reinterpret_cast<Address>(memory);
         const auto* first = find(address);

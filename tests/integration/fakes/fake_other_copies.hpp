@@ -1,41 +1,30 @@
-// The ways to the fake CUDA driver's copies that the library does not take, and programs do: generic copies, copies of
-// sections that wait, each function for the thread's own default stream, and cuGetProcAddress. A part of fake_cuda.cpp.
+// The ways to the fake CUDA driver's copies that the library does not take, and programs do: copies of sections that
+// wait, each function for the thread's own default stream, and cuGetProcAddress. A part of fake_cuda.cpp.
 #pragma once
 
-// Whoever is asked: 0 and 1 are the legacy default stream, 2 the thread's own.
-static void* of_thread(void* stream) {
-    return stream == nullptr ? reinterpret_cast<void*>(2) : stream;
+int cuMemcpy2D_v2(const fake::Copy2d* given) {
+    return section_and_wait("cuMemcpy2DAsync_v2", given, legacy);
 }
-// The kind of the copy decides in which queue it waits.
-static int copy_any(Address to, Address from, std::size_t bytes, void* stream, bool waits) {
-    bool to_device = false;
-    {
-        const std::lock_guard lock(world);
-        to_device = fake::memory.is_pageable(reinterpret_cast<void*>(from));
-    }
-    auto* const target = reinterpret_cast<void*>(to);
-    auto* const source = reinterpret_cast<void*>(from);
-    const char* const function = to_device ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyDtoHAsync_v2";
-    if (const int code = copy(function, target, source, bytes, stream); code != success) return code;
-    return waits ? cuStreamSynchronize(stream) : success;
+int cuMemcpy2D_v2_ptds(const fake::Copy2d* given) {
+    return section_and_wait("cuMemcpy2DAsync_v2", given, of_thread(legacy));
 }
-
-int cuMemcpy(Address to, Address from, std::size_t bytes) {
-    return copy_any(to, from, bytes, nullptr, true);
+int cuMemcpy2DUnaligned_v2(const fake::Copy2d* given) {
+    return cuMemcpy2D_v2(given);
 }
-int cuMemcpyAsync(Address to, Address from, std::size_t bytes, void* stream) {
-    return copy_any(to, from, bytes, stream, false);
+int cuMemcpy2DUnaligned_v2_ptds(const fake::Copy2d* given) {
+    return cuMemcpy2D_v2_ptds(given);
 }
-int cuMemcpy2D_v2(const fake::Copy2d* copy) {
-    const int code = cuMemcpy2DAsync_v2(copy, nullptr);
-    return code == success ? cuStreamSynchronize(nullptr) : code;
+int cuMemcpy2DAsync_v2_ptsz(const fake::Copy2d* given, void* stream) {
+    return cuMemcpy2DAsync_v2(given, of_thread(stream));
 }
-int cuMemcpy2DUnaligned_v2(const fake::Copy2d* copy) {
-    return cuMemcpy2D_v2(copy);
+int cuMemcpy3D_v2(const fake::Copy3d* given) {
+    return section_and_wait("cuMemcpy3DAsync_v2", given, legacy);
 }
-int cuMemcpy3D_v2(const fake::Copy3d* copy) {
-    const int code = cuMemcpy3DAsync_v2(copy, nullptr);
-    return code == success ? cuStreamSynchronize(nullptr) : code;
+int cuMemcpy3D_v2_ptds(const fake::Copy3d* given) {
+    return section_and_wait("cuMemcpy3DAsync_v2", given, of_thread(legacy));
+}
+int cuMemcpy3DAsync_v2_ptsz(const fake::Copy3d* given, void* stream) {
+    return cuMemcpy3DAsync_v2(given, of_thread(stream));
 }
 // Calls that `isthmus accelerate` leaves to the driver, as far as they can copy memory of the host here. An operation
 // is a side of 40 bytes each (kind, address, length of rows, rows of layers, hint), extents, order and flags.
@@ -70,13 +59,13 @@ static int copy_operations(Operation* operations, std::size_t count, void* strea
     }
     return success;
 }
-int cuMemcpyWithAttributesAsync(Address to, Address from, std::size_t bytes, fake::CopyAttributes* attributes,
+int cuMemcpyWithAttributesAsync(Address to, Address from, std::size_t bytes, BatchAttributes* attributes,
                                 void* stream) {
     const std::size_t first = 0;
-    if (!fake::are_valid(attributes, &first, 1, 1)) return invalid_value;
-    return copy_any(to, from, bytes, stream, false);
+    if (!are_attributes(attributes, &first, 1, 1)) return invalid_value;
+    return copy_any(to, from, bytes, stream);
 }
-int cuMemcpyWithAttributesAsync_ptsz(Address to, Address from, std::size_t bytes, fake::CopyAttributes* attributes,
+int cuMemcpyWithAttributesAsync_ptsz(Address to, Address from, std::size_t bytes, BatchAttributes* attributes,
                                      void* stream) {
     return cuMemcpyWithAttributesAsync(to, from, bytes, attributes, of_thread(stream));
 }
@@ -116,38 +105,41 @@ int cuMemcpyHtoA_v2(void* array, std::size_t offset, const void* from, std::size
 int cuMemcpyAtoH_v2(void* to, void* array, std::size_t offset, std::size_t bytes) {
     return cuMemcpyDtoH_v2(to, reinterpret_cast<Address>(array) + offset, bytes);
 }
-int cuMemcpyHtoD_v2_ptds(Address to, const void* from, std::size_t bytes) {
-    const int code = cuMemcpyHtoDAsync_v2(to, from, bytes, of_thread(nullptr));
-    return code == success ? cuStreamSynchronize(of_thread(nullptr)) : code;
+// These know no null stream, also of the thread.
+int cuMemcpyBatchAsync_ptsz(Address* to, Address* from, std::size_t* sizes, std::size_t count, void* attributes,
+                            std::size_t* places, std::size_t kinds, std::size_t* failed, void* stream) {
+    return cuMemcpyBatchAsync(to, from, sizes, count, attributes, places, kinds, failed, stream);
 }
-int cuMemcpyHtoDAsync_v2_ptsz(Address to, const void* from, std::size_t bytes, void* stream) {
-    return cuMemcpyHtoDAsync_v2(to, from, bytes, of_thread(stream));
-}
-int cuMemcpyDtoHAsync_v2_ptsz(void* to, Address from, std::size_t bytes, void* stream) {
-    return cuMemcpyDtoHAsync_v2(to, from, bytes, of_thread(stream));
+int cuMemcpyBatchAsync_v2_ptsz(Address* to, Address* from, std::size_t* sizes, std::size_t count, void* attributes,
+                               std::size_t* places, std::size_t kinds, void* stream) {
+    return cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, places, kinds, stream);
 }
 int cuStreamQuery(void* handle) {
     ENTER_CONTEXT();
+    if (const int code = fake::refusal_of_asking(handle, current); code != success) return code;
+    if (fake::captures.forbid()) return fake::capture_unsupported;
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     fake::streams.advance();
-    return stream->queue.empty() ? success : not_ready;
+    return fake::streams.is_idle(*stream) ? success : not_ready;
 }
 // As programs of 12.0 and later ask: names without suffixes. What may be stood before does not come from dlsym, as of a
 // real one.
 int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t flags, int* found) {
     const auto any = [](auto* pointer) { return reinterpret_cast<void*>(pointer); };
     static const std::map<std::string_view, std::array<void*, 2>> copies{
-        {"cuMemcpy", {any(&cuMemcpy), any(&cuMemcpy)}},
-        {"cuMemcpyAsync", {any(&cuMemcpyAsync), any(&cuMemcpyAsync)}},
+        {"cuStreamBeginCapture", {any(&cuStreamBeginCapture_v2), any(&cuStreamBeginCapture_v2)}},
+        {"cuStreamEndCapture", {any(&cuStreamEndCapture), any(&cuStreamEndCapture)}},
+        {"cuMemcpy", {any(&cuMemcpy), any(&cuMemcpy_ptds)}},
+        {"cuMemcpyAsync", {any(&cuMemcpyAsync), any(&cuMemcpyAsync_ptsz)}},
         {"cuMemcpyHtoD", {any(&cuMemcpyHtoD_v2), any(&cuMemcpyHtoD_v2_ptds)}},
         {"cuMemcpyHtoDAsync", {any(&cuMemcpyHtoDAsync_v2), any(&cuMemcpyHtoDAsync_v2_ptsz)}},
-        {"cuMemcpyDtoH", {any(&cuMemcpyDtoH_v2), any(&cuMemcpyDtoH_v2)}},
+        {"cuMemcpyDtoH", {any(&cuMemcpyDtoH_v2), any(&cuMemcpyDtoH_v2_ptds)}},
         {"cuMemcpyDtoHAsync", {any(&cuMemcpyDtoHAsync_v2), any(&cuMemcpyDtoHAsync_v2_ptsz)}},
-        {"cuMemcpy2D", {any(&cuMemcpy2D_v2), any(&cuMemcpy2D_v2)}},
-        {"cuMemcpy2DAsync", {any(&cuMemcpy2DAsync_v2), any(&cuMemcpy2DAsync_v2)}},
-        {"cuMemcpy3D", {any(&cuMemcpy3D_v2), any(&cuMemcpy3D_v2)}},
-        {"cuMemcpy3DAsync", {any(&cuMemcpy3DAsync_v2), any(&cuMemcpy3DAsync_v2)}},
+        {"cuMemcpy2D", {any(&cuMemcpy2D_v2), any(&cuMemcpy2D_v2_ptds)}},
+        {"cuMemcpy2DAsync", {any(&cuMemcpy2DAsync_v2), any(&cuMemcpy2DAsync_v2_ptsz)}},
+        {"cuMemcpy3D", {any(&cuMemcpy3D_v2), any(&cuMemcpy3D_v2_ptds)}},
+        {"cuMemcpy3DAsync", {any(&cuMemcpy3DAsync_v2), any(&cuMemcpy3DAsync_v2_ptsz)}},
         {"cuMemcpyWithAttributesAsync", {any(&cuMemcpyWithAttributesAsync), any(&cuMemcpyWithAttributesAsync_ptsz)}},
         {"cuMemcpy3DWithAttributesAsync",
          {any(&cuMemcpy3DWithAttributesAsync), any(&cuMemcpy3DWithAttributesAsync_ptsz)}},

@@ -1,10 +1,11 @@
-// 2-D and 3-D copies of the fake CUDA driver.
+// 2-D and 3-D copies of the fake CUDA driver: what their structures name, and which of them are refused.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
+#include <vector>
 
 #include "fake_memory.hpp"
 
@@ -39,113 +40,83 @@ struct Copy3d {
 inline std::size_t most_pitch() {
     return std::min<std::size_t>(limit("FAKE_CUDA_PITCH"), INT32_MAX);
 }
-// One side of either, as a real driver looks at it: a 2-D copy has one layer, of as many rows as are copied.
-struct Section {
+
+// A row, or a piece, or all of a copy in one piece.
+struct Row {
+    Address to, from;
+    std::size_t bytes;
+};
+using Rows = std::vector<Row>;
+
+constexpr int host_type = 1, device_type = 2, unified_type = 4;
+
+// One side of a copy of rows, as its structure says.
+struct SideOfRows {
     int type;
     Address begin;
-    std::size_t x, y, z, pitch, height;
+    std::size_t x, y, z, pitch, slice_height;
 
-    bool is_valid(std::size_t width, std::size_t rows, std::size_t layers) const {
-        constexpr int host = 1, device = 2, unified = 4;
-        if ((type != host && type != device && type != unified) || begin == 0 || pitch > most_pitch()) return false;
-        if (width > pitch || x > pitch - width || rows > height || y > height - rows) return false;
+    // Where its first byte is; nothing for what is refused.
+    std::optional<Address> first(std::size_t width, std::size_t height, std::size_t depth) {
+        if (type != host_type && type != device_type && type != unified_type) return std::nullopt;
+        if (begin == 0 || (type == device_type && memory.find(begin) == nullptr)) return std::nullopt;
+        if (pitch == 0) pitch = x + width;
+        if (slice_height == 0) slice_height = y + height;
+        if (pitch < width || pitch - width < x || slice_height < height || slice_height - height < y) {
+            return std::nullopt;
+        }
+        if (height * depth > 1 && pitch > most_pitch()) return std::nullopt;
         // What ends beyond all addresses is nowhere.
         std::size_t end = 0;
-        return !__builtin_add_overflow(z, layers, &end) && !__builtin_mul_overflow(end, height, &end) &&
-               !__builtin_mul_overflow(end, pitch, &end) && end <= PTRDIFF_MAX;
-    }
-    std::size_t offset(std::size_t layer, std::size_t row) const {
-        return ((z + layer) * height + y + row) * pitch + x;
-    }
-    std::byte* at(std::size_t layer, std::size_t row) const {
-        return reinterpret_cast<std::byte*>(begin + offset(layer, row));
+        if (__builtin_add_overflow(z, depth, &end) || __builtin_mul_overflow(end, slice_height, &end) ||
+            __builtin_mul_overflow(end, pitch, &end) || end > PTRDIFF_MAX) {
+            return std::nullopt;
+        }
+        const Address at = begin + (z * slice_height + y) * pitch + x;
+        // What it begins in has to hold all of it, where the driver knows that.
+        const auto* block = memory.find(at);
+        const std::size_t span = ((depth - 1) * slice_height + height - 1) * pitch + width;
+        if (block != nullptr && span > block->first + block->second.bytes - at) return std::nullopt;
+        return at;
     }
 };
-inline Address address_of(int type, const std::byte* host, Address device) {
-    return type == 1 ? reinterpret_cast<Address>(host) : device;
-}
-inline Section source_of(const Copy2d& copy) {
-    return {copy.source_type,
-            address_of(copy.source_type, copy.source_host, copy.source_device),
-            copy.source_x,
-            copy.source_y,
-            0,
-            copy.source_pitch,
-            copy.source_y + copy.height};
-}
-inline Section destination_of(const Copy2d& copy) {
-    return {copy.type,           address_of(copy.type, copy.host, copy.device), copy.x, copy.y, 0, copy.pitch,
-            copy.y + copy.height};
-}
-inline Section source_of(const Copy3d& copy) {
-    return {copy.source_type,  address_of(copy.source_type, copy.source_host, copy.source_device),
-            copy.source_x,     copy.source_y,
-            copy.source_z,     copy.source_pitch,
-            copy.source_height};
-}
-inline Section destination_of(const Copy3d& copy) {
-    return {copy.type,
-            address_of(copy.type, copy.host, copy.device),
-            copy.x,
-            copy.y,
-            copy.z,
-            copy.pitch,
-            copy.height_of_slices};
-}
-inline std::size_t layers(const Copy2d&) {
-    return 1;
-}
-inline std::size_t layers(const Copy3d& copy) {
-    return copy.depth;
-}
-inline bool has_unknown(const Copy2d&) {
-    return false;
-}
-inline bool has_unknown(const Copy3d& copy) {
-    return copy.source_level != 0 || copy.level != 0 || copy.source_reserved != nullptr || copy.reserved != nullptr;
-}
 
-// Whether the driver takes it. What a side begins in has to hold all of its rows, where the driver knows it (seen on an
-// H100, driver 580), and what is named as the device's has to be known.
-template <typename Copy>
-bool is_valid(const Memory& memory, const Copy& copy) {
-    if (has_unknown(copy)) return false;
-    for (const Section& side : {source_of(copy), destination_of(copy)}) {
-        if (!side.is_valid(copy.width, copy.height, layers(copy))) return false;
-        if (copy.width == 0 || copy.height == 0 || layers(copy) == 0) continue;
-        const Address first = side.begin + side.offset(0, 0);
-        const std::size_t bytes = side.offset(layers(copy) - 1, copy.height - 1) - side.offset(0, 0) + copy.width;
-        const auto* block = memory.find(first);
-        if (block == nullptr && side.type == 2) return false;
-        if (block != nullptr && bytes > block->first + block->second.bytes - first) return false;
-    }
-    return true;
-}
-template <typename Copy>
-void copy_rows(const Copy& copy) {
-    const Section from = source_of(copy);
-    const Section to = destination_of(copy);
-    for (std::size_t layer = 0; layer < layers(copy); ++layer) {
-        for (std::size_t row = 0; row < copy.height; ++row) {
-            std::memcpy(to.at(layer, row), from.at(layer, row), copy.width);
+inline std::optional<Rows> rows_of(SideOfRows to, SideOfRows from, std::size_t width, std::size_t height,
+                                   std::size_t depth) {
+    if (width == 0 || height == 0 || depth == 0) return Rows();
+    const auto first_to = to.first(width, height, depth);
+    const auto first_from = from.first(width, height, depth);
+    if (!first_to || !first_from) return std::nullopt;
+    Rows rows;
+    for (std::size_t z = 0; z < depth; ++z) {
+        for (std::size_t y = 0; y < height; ++y) {
+            rows.push_back({*first_to + (z * to.slice_height + y) * to.pitch,
+                            *first_from + (z * from.slice_height + y) * from.pitch, width});
         }
     }
+    return rows;
 }
-
-// Batches.
-struct CopyAttributes {
-    int order;
-    int hints[4];
-    unsigned flags;
-};
-inline bool are_valid(const CopyAttributes* attributes, const std::size_t* begins, std::size_t kinds,
-                      std::size_t count) {
-    if (attributes == nullptr || begins == nullptr || kinds == 0 || kinds > count || begins[0] != 0) return false;
-    for (std::size_t i = 0; i < kinds; ++i) {
-        if (attributes[i].order < 1 || attributes[i].order > 3 || attributes[i].flags > 1) return false;
-        if (i > 0 && (begins[i] <= begins[i - 1] || begins[i] >= count)) return false;
-    }
-    return true;
+// Both: with `world` held. Nothing for what is refused.
+inline std::optional<Rows> rows_of(const Copy2d* copy) {
+    if (copy == nullptr) return std::nullopt;
+    const auto address = [](int type, const void* host, Address device) {
+        return type == host_type ? reinterpret_cast<Address>(host) : device;
+    };
+    return rows_of({copy->type, address(copy->type, copy->host, copy->device), copy->x, copy->y, 0, copy->pitch, 0},
+                   {copy->source_type, address(copy->source_type, copy->source_host, copy->source_device),
+                    copy->source_x, copy->source_y, 0, copy->source_pitch, 0},
+                   copy->width, copy->height, 1);
+}
+inline std::optional<Rows> rows_of(const Copy3d* copy) {
+    if (copy == nullptr) return std::nullopt;
+    const auto address = [](int type, const void* host, Address device) {
+        return type == host_type ? reinterpret_cast<Address>(host) : device;
+    };
+    return rows_of({copy->type, address(copy->type, copy->host, copy->device), copy->x, copy->y, copy->z, copy->pitch,
+                    copy->height_of_slices},
+                   {copy->source_type, address(copy->source_type, copy->source_host, copy->source_device),
+                    copy->source_x, copy->source_y, copy->source_z, copy->source_pitch, copy->source_height},
+                   copy->width, copy->height, copy->depth);
 }
 
 }  // namespace fake

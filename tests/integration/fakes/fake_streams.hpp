@@ -27,8 +27,10 @@ struct Moment {
     bool passed = true;
     std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
 };
+struct Stream;
 struct Event {
     std::shared_ptr<Moment> moment = std::make_shared<Moment>();
+    const Stream* captured_by = nullptr;  // where it was recorded last, if that was into a graph
 };
 
 // Returns whether it could run; asked again until it could.
@@ -43,21 +45,28 @@ using Recorded = std::vector<Command>;
 // What the queue of a stream takes, as on an H200 with driver 580.
 constexpr std::size_t most_queued = 1020;
 
+// How many commands a stream was given, and how many of them have run: it may end before those that wait for it.
+struct Progress {
+    std::uint64_t given = 0, done = 0;
+};
+
 struct Stream {
     void* context = nullptr;
     bool is_blocking = false;  // waits for the default stream, and that for it
     bool destroyed = false;
     std::deque<Command> queue = {};
     Recorded* recorded = nullptr;  // null while it records nothing
-    bool captured_everywhere = false;
+    bool is_default = false;       // the legacy one, which waits for all that wait for it
     void* handle = nullptr;
     unsigned long long id = 0;
+    std::shared_ptr<Progress> progress = std::make_shared<Progress>();
 
     // Whether anything ran.
     bool advance() {
         bool ran = false;
         while (!queue.empty() && queue.front()()) {
             queue.pop_front();
+            ++progress->done;
             ran = true;
         }
         return ran;
@@ -86,7 +95,10 @@ class Streams {
         if (number <= 2) {
             const auto thread = number == 2 ? std::this_thread::get_id() : std::thread::id();
             Stream*& special = special_[{context, thread}];
-            if (special == nullptr) special = create(context);
+            if (special == nullptr) {
+                special = create(context, number == 2);
+                special->is_default = number != 2;
+            }
             return special;
         }
         const auto found = std::find_if(all_.begin(), all_.end(), [handle](const auto& stream) {
@@ -95,7 +107,12 @@ class Streams {
         return found == all_.end() ? nullptr : found->get();
     }
     void enqueue(Stream& stream, Command command) {
-        if (stream.queue.empty() && command()) return advance();
+        command = behind_others(stream, std::move(command));
+        ++stream.progress->given;
+        if (stream.queue.empty() && command()) {
+            ++stream.progress->done;
+            return advance();
+        }
         stream.queue.push_back(std::move(command));
         ++waiting_;
     }
@@ -127,6 +144,19 @@ class Streams {
     bool all_idle() const {
         return std::all_of(all_.begin(), all_.end(), [](const auto& stream) { return stream->queue.empty(); });
     }
+    bool is_idle(const void* context) const {
+        return std::all_of(all_.begin(), all_.end(), [context](const auto& stream) {
+            return stream->context != context || stream->queue.empty();
+        });
+    }
+    // Whether all has ended that a call has to wait for that waits for this one. What a stream that waits for the
+    // default one has in front of it there is not seen.
+    bool is_idle(const Stream& stream) const {
+        return stream.queue.empty() &&
+               (!stream.is_default || std::all_of(all_.begin(), all_.end(), [&](const auto& other) {
+                   return other->context != stream.context || !other->is_blocking || other->queue.empty();
+               }));
+    }
     void destroy(Stream& stream) {
         stream.destroyed = true;
         free_handles_.push_back(stream.handle);
@@ -135,6 +165,24 @@ class Streams {
     }
 
   private:
+    // The default stream waits for those that wait for it, and they for it.
+    Command behind_others(const Stream& stream, Command command) const {
+        if (!stream.is_default && !stream.is_blocking) return command;
+        std::vector<std::pair<std::shared_ptr<Progress>, std::uint64_t>> others;
+        for (const auto& other : all_) {
+            const bool is_other = stream.is_default ? other->is_blocking : other->is_default;
+            if (!is_other || other->context != stream.context || other->queue.empty()) continue;
+            others.emplace_back(other->progress, other->progress->given);
+        }
+        if (others.empty()) return command;
+        Command made([others = std::move(others), command] {
+            return std::all_of(others.begin(), others.end(),
+                               [](const auto& one) { return one.first->done >= one.second; }) &&
+                   command();
+        });
+        made.is_copy = command.is_copy;
+        return made;
+    }
     std::vector<std::unique_ptr<Stream>> all_;
     std::map<std::pair<void*, std::thread::id>, Stream*> special_;
     std::vector<void*> free_handles_;
@@ -146,16 +194,21 @@ class Streams {
 // Never destroyed, as memory.
 inline Streams& streams = *new Streams;
 
-// Without `world` held: returns when `done` says so, looking again and again.
+// Without `world` held: returns when `done` says so, looking again and again, and ever more seldom.
 template <typename Done>
 void wait_until(Done done) {
-    while (true) {
+    constexpr int eager_looks = 1000;
+    for (int looks = 0;; ++looks) {
         {
             const std::lock_guard lock(world);
             streams.advance();
             if (done()) return;
         }
-        std::this_thread::yield();
+        if (looks < eager_looks) {
+            std::this_thread::yield();
+        } else {
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
     }
 }
 

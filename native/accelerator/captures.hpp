@@ -1,0 +1,20 @@
+// The graphs that the program is capturing.
+#pragma once
+
+#include <atomic>
+
+namespace isthmus::accelerator {
+
+// Counted by the program's own calls that begin and end captures. One that ends otherwise, with its stream or its
+// context, is counted for good: copies are then the driver's, as without this library.
+class Captures {
+  public:
+    static void begin() noexcept { ++under_way_; }
+    static void end() noexcept { --under_way_; }
+    static bool any() noexcept { return under_way_ != 0; }
+
+  private:
+    static inline std::atomic<long> under_way_ = 0;
+};
+
+}  // namespace isthmus::accelerator

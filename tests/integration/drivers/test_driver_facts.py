@@ -1,0 +1,71 @@
+"""The fake driver is as a real one was recorded, and programs that are accelerated see it as it is.
+
+`facts/driver_facts.cpp` prints one line for each fact; `facts/h100.txt` is what it printed on an H100.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.integration.accelerate.programs import IS_SANITIZED, accelerating
+
+FACTS = Path(__file__).resolve().parent / "facts"
+# In a call that returns no thread is ever asleep, but for the time that one takes to wake another.
+PATIENCE_MILLISECONDS = "10"
+HANGS_SECONDS = 900
+# Of so many facts one is looked at: those that wait take a hundredth of a second each.
+CASES = [
+    pytest.param("returns", 7, id="some returns"),
+    pytest.param("returns", 1, id="returns", marks=pytest.mark.thorough),
+    pytest.param("captures", 1, id="captures"),
+    pytest.param("errors", 1, id="errors"),
+]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("facts") / "driver_facts"
+    subprocess.run(
+        ["g++", "-std=c++20", "-O1", FACTS / "driver_facts.cpp", "-o", built, "-ldl", "-pthread"], check=True
+    )
+    return built
+
+
+def recorded(section: str, every: int) -> list[str]:
+    sections = (FACTS / "h100.txt").read_text("utf-8").split("# ")
+    return next(text.splitlines()[1:] for text in sections if text.startswith(section))[::every]
+
+
+def facts(program: Path, driver: Path, section: str, every: int, more: Mapping[str, str]) -> list[str]:
+    done = subprocess.run(
+        [program, section, PATIENCE_MILLISECONDS, str(every)],
+        env={**os.environ, "LD_LIBRARY_PATH": str(driver.parent), **more},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=HANGS_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[1:]
+
+
+@pytest.mark.parametrize(("section", "every"), CASES)
+def test_the_fake_driver_is_as_the_real_one(
+    compiled: Callable[..., Path], program: Path, section: str, every: int
+) -> None:
+    driver = compiled("fake_cuda.cpp")
+    assert facts(program, driver, section, every, {"LD_PRELOAD": ""}) == recorded(section, every)
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+@pytest.mark.parametrize(("section", "every"), CASES)
+def test_accelerated_programs_see_the_same(
+    compiled: Callable[..., Path], program: Path, section: str, every: int, tmp_path: Path
+) -> None:
+    driver = compiled("fake_cuda.cpp")
+    assert facts(program, driver, section, every, accelerating(tmp_path)) == recorded(section, every)
