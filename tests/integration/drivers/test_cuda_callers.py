@@ -330,7 +330,9 @@ import ctypes
 
 driver = ctypes.CDLL("libcuda.so.1")
 recording = _native.Stream(device)
-device.enter()
+context = ctypes.c_void_p()
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
 
 def begin_capture():
     assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(recording.handle), 0) == 0
