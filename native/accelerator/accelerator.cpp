@@ -94,16 +94,22 @@ std::size_t least_bytes() noexcept {
     return least;
 }
 
-DriverCode accelerated(Request& request) noexcept {
+bool has_ended(const Progress& progress) noexcept {
+    if (progress.stage != Progress::Stage::ended) return false;
+    // What the driver refuses is no copy.
+    if (progress.reason && progress.code == 0) count_left(*progress.reason, progress.bytes);
+    return true;
+}
+
+bool next_part(Request& request, Progress& progress) noexcept {
     const Inside inside;
     const NotCancelled not_cancelled;
-    Accelerator* accelerator = nullptr;
-    interpose::guarded([&] { accelerator = current(); });
-    if (accelerator == nullptr) return request.by_driver();
-    std::optional<DriverCode> code;
-    interpose::guarded([&] { code = accelerator->copy(request); });
+    std::optional<bool> is_more;
+    interpose::guarded([&] {
+        if (Accelerator* const accelerator = current()) is_more = accelerator->go_on(request, progress);
+    });
     // Memory ran out, at worst after some of it had been copied.
-    return code ? *code : request.by_driver();
+    return is_more ? *is_more : progress.leave(request.bytes());
 }
 
 void count_left(Reason reason, std::size_t bytes) noexcept {
@@ -121,22 +127,19 @@ void begin() noexcept {
 }
 
 // The accelerator is there already, or it is not: what may be called with any locks held does not start it.
-bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept {
+StagedStep staged(StagedCopy& copy) noexcept {
+    if (Inside::here()) return StagedStep::plain;
     const Inside inside;
     const NotCancelled not_cancelled;
-    bool done = false;
+    StagedStep step = StagedStep::plain;
     interpose::guarded([&] {
-        Accelerator* const accelerator = interpose::Only<Accelerator>::get();
-        done = accelerator != nullptr && accelerator->stage(to, from, bytes, plain, site);
+        if (Accelerator* const accelerator = interpose::Only<Accelerator>::get()) step = accelerator->go_on(copy);
     });
-    return done;
+    return step;
 }
 
-DriverCode Accelerator::left(Reason reason, Request& request) {
-    const DriverCode code = request.by_driver();
-    // What the driver refuses is no copy.
-    if (code == 0) ledger_.leave(reason, request.bytes());
-    return code;
+bool Accelerator::left(Reason reason, const Request& request, Progress& progress) {
+    return progress.leave(request.bytes(), reason);
 }
 
 bool Accelerator::pays(const Request& request) {
@@ -173,66 +176,101 @@ bool Accelerator::may_sample_whole(Request& request) const {
     return static_cast<double>(request.bytes()) * seconds_per_byte <= most_whole_seconds;
 }
 
-DriverCode Accelerator::sample(Request& request, SampleParts& parts) {
-    while (const std::size_t bytes = request.in_one_piece() ? parts.next() : request.bytes() - parts.bytes()) {
-        const TimePoint begun = now();
-        if (const DriverCode code = request.by_driver(parts.bytes(), bytes); code != 0) return code;
-        // What is not known to have arrived is copied once more, and finds a failure.
-        if (!request.has_ended_soon()) return 0;
-        parts.add(bytes, seconds_between(begun, now()));
-    }
-    return 0;
-}
-
-DriverCode Accelerator::queue(Request& request) {
+bool Accelerator::queue(Request& request, Progress& progress) {
     auto queued = request.queue();
     if (!queued.ok()) {
         ledger_.keep(queued.take_status().message());
         request.failed();
-        return left(Reason::failed, request);
+        return left(Reason::failed, request, progress);
     }
-    if (!queued.value()) return left(Reason::links_taken, request);
+    if (!queued.value()) return left(Reason::links_taken, request, progress);
     ledger_.queue(request.bytes());
     Inside::copied();
-    return 0;
+    return progress.end();
 }
 
-DriverCode Accelerator::copy(Request& request) {
-    if (stopped_) return request.by_driver();
-    if (const auto reason = why_not(request)) return left(*reason, request);
-    if (request.is_queued()) return queue(request);
+bool Accelerator::go_on(Request& request, Progress& progress) {
+    switch (progress.stage) {
+        case Progress::Stage::fresh: return begin(request, progress);
+        case Progress::Stage::sampled: return has_sampled(request, progress);
+        case Progress::Stage::last_part: return progress.code != 0 ? progress.end() : end(request, progress);
+        case Progress::Stage::ended: break;
+    }
+    return progress.end();
+}
+
+bool Accelerator::begin(Request& request, Progress& progress) {
+    if (stopped_) return progress.leave(request.bytes());
+    if (const auto reason = why_not(request)) return left(*reason, request, progress);
+    if (request.is_queued()) return queue(request, progress);
     const auto [row, turn] = learning_.next({request.site(), way_of(request), request.bytes()});
-    if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request);
+    if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request, progress);
     // What the stream holds is nobody's time.
-    if (!request.wait().ok()) return request.by_driver();
-    SampleParts sampled(request.in_one_piece() ? sampled_bytes(request) : request.bytes());
-    if (turn == Learning::Turn::sample && (request.in_one_piece() || may_sample_whole(request))) {
-        if (const DriverCode code = sample(request, sampled); code != 0) return code;
+    if (!request.wait().ok()) return progress.leave(request.bytes());
+    progress.has_waited = true;
+    progress.row = row;
+    progress.sampled = SampleParts(request.in_one_piece() ? sampled_bytes(request) : request.bytes());
+    const bool samples = turn == Learning::Turn::sample && (request.in_one_piece() || may_sample_whole(request));
+    return samples ? sample(request, progress) : by_library(request, progress);
+}
+
+bool Accelerator::sample(Request& request, Progress& progress) {
+    const std::size_t made = progress.sampled.bytes();
+    const std::size_t bytes = request.in_one_piece() ? progress.sampled.next() : request.bytes() - made;
+    if (bytes == 0) return made < request.bytes() ? by_library(request, progress) : end(request, progress);
+    progress.stage = Progress::Stage::sampled;
+    progress.begin = made;
+    progress.bytes = bytes;
+    progress.begun = now();
+    return true;
+}
+
+bool Accelerator::has_sampled(Request& request, Progress& progress) {
+    if (progress.code != 0) return progress.end();
+    // The request is a new one; what its stream is busy with is that part.
+    const auto reason = request.why_not(options_, ledger_);
+    if (reason && *reason != Reason::busy) return left(*reason, request, progress);
+    // What is not known to have arrived is copied once more, and finds a failure.
+    if (request.has_ended_soon()) {
+        progress.sampled.add(progress.bytes, seconds_between(progress.begun, now()));
+        return sample(request, progress);
     }
-    const Learning::Part driver{sampled.bytes(), sampled.seconds()};
-    Learning::Part mine;
-    if (driver.bytes < request.bytes()) {
-        const TimePoint begun = now();
-        const Outcome outcome = request.by_library(driver.bytes);
-        if (!outcome.status.ok()) {
-            ledger_.keep(outcome.status.message());
-            request.failed();
-            return left(Reason::failed, request);
-        }
-        mine = {request.bytes() - driver.bytes, seconds_between(begun, now())};
+    return progress.sampled.bytes() < request.bytes() ? by_library(request, progress) : end(request, progress);
+}
+
+bool Accelerator::by_library(Request& request, Progress& progress) {
+    const std::size_t begin = progress.sampled.bytes();
+    const std::size_t end = request.bytes() - request.last_bytes_of_driver();
+    const TimePoint begun = now();
+    const Outcome outcome = request.by_library(begin);
+    if (!outcome.status.ok()) {
+        ledger_.keep(outcome.status.message());
+        request.failed();
+        return left(Reason::failed, request, progress);
     }
-    learning_.saw(row, mine, driver, sampled.seconds_per_byte());
-    if (mine.bytes != 0) Inside::copied();
-    if (!options_.verify) return 0;
+    progress.ours = {end - begin, seconds_between(begun, now())};
+    if (end == request.bytes()) return this->end(request, progress);
+    progress.stage = Progress::Stage::last_part;
+    progress.begin = end;
+    progress.bytes = request.bytes() - end;
+    return true;
+}
+
+bool Accelerator::end(Request& request, Progress& progress) {
+    const SampleParts& sampled = progress.sampled;
+    learning_.saw(progress.row, progress.ours, {sampled.bytes(), sampled.seconds()}, sampled.seconds_per_byte());
+    if (progress.ours.bytes != 0) Inside::copied();
+    if (!options_.verify) return progress.end();
     auto same = request.same_by_driver();
     std::atomic_ref(ledger_.checked).fetch_add(1);
-    if (same.ok() && same.value()) return 0;
+    if (same.ok() && same.value()) return progress.end();
     if (same.ok()) {
         std::atomic_ref(ledger_.wrong).fetch_add(1);
         ledger_.leave_all(Reason::differed);
         stopped_ = true;
     }
-    return request.by_driver();
+    if (progress.stage == Progress::Stage::last_part) request.forget_last_part();
+    return progress.leave(request.bytes());
 }
 
 }  // namespace isthmus::accelerator

@@ -1,8 +1,11 @@
 // The library in a program: takes the copies that it makes faster, and leaves all others as they are.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
 #include "accelerator/learning.hpp"
 #include "accelerator/ledger.hpp"
@@ -12,15 +15,57 @@
 
 namespace isthmus::accelerator {
 
-// What programs get in place of each copy that is large enough to be looked at. It returns what the driver would: a
-// failure of the library's is answered by the driver's own copy.
-DriverCode accelerated(Request& request) noexcept;
+// How far a copy that the program asked its driver for is. The function that the program called keeps it, and calls the
+// driver by itself: then no lock is held and no other frame of the library is on the stack, so that the program may
+// fault there, leave by a jump out of a handler, or have its thread cancelled, as without the library.
+struct Progress {
+    enum class Stage { fresh, sampled, last_part, ended } stage = Stage::fresh;
+    std::size_t begin = 0, bytes = 0;  // what the driver is to make now
+    DriverCode code = 0;               // of what it has made; in the end, what the program gets
+    bool has_waited = false;           // for what the copy comes behind
+    std::size_t row = 0;               // of what was learned
+    SampleParts sampled{0};            // by the driver
+    Learning::Part ours{};
+    TimePoint begun{};
+    std::optional<Reason> reason{};  // why all is the driver's
+
+    // All of it is the driver's, and then it has ended.
+    bool leave(std::size_t all_bytes, std::optional<Reason> why = {}) {
+        reason = why;
+        stage = Stage::ended;
+        begin = 0;
+        bytes = all_bytes;
+        return true;
+    }
+    bool end() {
+        stage = Stage::ended;
+        return false;
+    }
+};
+
+// Whether nothing more is to be done; then what was the driver's is counted.
+bool has_ended(const Progress& progress) noexcept;
+// Unless it has: goes on with a copy that is large enough to be looked at: true where the driver is to make the part
+// that `progress` says, and false when the program gets its code. That is what the driver would return: a failure of
+// the library's is answered by the driver's own copy. The request may be another one of the same copy each time.
+bool next_part(Request& request, Progress& progress) noexcept;
+
+// Likewise of a large memcpy. With signals blocked.
+StagedStep staged(StagedCopy& copy) noexcept;
+
+// Whether the calling thread may be cancelled anywhere (PTHREAD_CANCEL_ASYNCHRONOUS), and so must not be in the
+// library. It may be here: nothing has to be cleaned up, also in whoever calls this.
+inline bool may_be_cancelled_anywhere() {
+    int type = PTHREAD_CANCEL_DEFERRED;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    if (type == PTHREAD_CANCEL_DEFERRED) return false;
+    pthread_setcanceltype(type, &type);
+    return true;
+}
 
 // A copy that was the driver's from the beginning.
 void count_left(Reason reason, std::size_t bytes) noexcept;
 
-// A large memcpy of the program's; false where it is to be made as it was asked for.
-bool staged(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) noexcept;
 // Has the library begin, where page-locked memory is got: a program may stage from then on.
 void begin() noexcept;
 
@@ -32,11 +77,9 @@ class Accelerator {
     // Takes no page-locked memory, starts no threads and calls no driver yet.
     Accelerator(const Options& options, Ledger& ledger)
         : options_(options), ledger_(ledger), learning_(ledger, options.sample_every), staging_(learning_, options) {}
-    DriverCode copy(Request& request);
+    bool go_on(Request& request, Progress& progress);
+    StagedStep go_on(StagedCopy& copy) { return stopped_ ? StagedStep::plain : staging_.go_on(copy); }
     void count_left(Reason reason, std::size_t bytes) { ledger_.leave(reason, bytes); }
-    bool stage(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
-        return !stopped_ && staging_.copy(to, from, bytes, plain, site);
-    }
     // The process ends, or threads may be gone: from now on all is the driver's.
     void finish() { stopped_ = true; }
 
@@ -44,16 +87,21 @@ class Accelerator {
     std::optional<Reason> why_not(Request& request);
     // Whether the program has copied so much that what the library costs at first pays.
     bool pays(const Request& request);
-    DriverCode left(Reason reason, Request& request);
+    bool left(Reason reason, const Request& request, Progress& progress);
     // Of page-locked memory, without waiting.
-    DriverCode queue(Request& request);
+    bool queue(Request& request, Progress& progress);
+    // Whether the driver is to begin.
+    bool begin(Request& request, Progress& progress);
+    // Has the driver make what is to be compared, part by part, before the library makes the rest.
+    bool sample(Request& request, Progress& progress);
+    bool has_sampled(Request& request, Progress& progress);
+    bool by_library(Request& request, Progress& progress);
+    bool end(Request& request, Progress& progress);
     static Way way_of(const Request& request);
     // How much of a copy in one piece the driver makes to compare, at most.
     static std::size_t sampled_bytes(const Request& request);
     // Whether a copy that the driver makes all of or nothing ends soon if the driver makes it, as far as is known.
     bool may_sample_whole(Request& request) const;
-    // Has the driver make what is to be compared; its first failure.
-    static DriverCode sample(Request& request, SampleParts& parts);
 
     const Options options_;
     Ledger& ledger_;

@@ -38,7 +38,10 @@ struct Copy {
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
     bool is_asynchronous = false;
     const void* site = nullptr;
-    // Rows that lie apart, whose sides are said when the direction is known; null for a copy in one piece.
+    // Rows that lie apart, as the driver's structure says; both null for a copy in one piece.
+    const cuda::Copy2d* copy_2d = nullptr;
+    const cuda::Copy3d* copy_3d = nullptr;
+    // What that means, and whose sides are said when the direction is known.
     ArrayView *rows_to = nullptr, *rows_from = nullptr;
     // Many pieces, the first of which is above; null for one.
     const Batch* batch = nullptr;

@@ -21,7 +21,7 @@
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/clock.hpp"
-#include "base/pages.hpp"
+#include "base/memory/access.hpp"
 #include "interpose/foreign_process.hpp"
 #include "transfer/session/ends.hpp"
 
@@ -70,15 +70,8 @@ class Cuda {
 
 class CudaRequest final : public Request {
   public:
-    CudaRequest(const Copy& copy, const Plain& plain)
-        : Request(copy.site, copy.bytes, copy.in_one_piece()), copy_(copy), plain_(plain) {}
+    explicit CudaRequest(const Copy& copy) : Request(copy.site, copy.bytes, copy.in_one_piece()), copy_(copy) {}
 
-    // The thread is outside then, where the program is.
-    cuda::ReturnCode by_driver(std::size_t begin, std::size_t bytes) override {
-        if (!door_) return plain_(begin, bytes);
-        const cuda::Door::Outside outside(cuda_->program()->api());
-        return plain_(begin, bytes);
-    }
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
@@ -111,7 +104,6 @@ class CudaRequest final : public Request {
     Sides sides() const;
 
     Copy copy_;
-    const Plain& plain_;
     Cuda* cuda_ = nullptr;
     std::shared_ptr<Session> session_;
     cuda::Program::StreamState state_ = cuda::Program::StreamState::busy;  // when it was asked
@@ -237,7 +229,7 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
         return is_pinned_ ? std::nullopt : std::optional(Reason::not_pageable);
     }
     if (!options.eager && is_small()) return Reason::small;
-    if (!is_mapped(host, span)) return Reason::unmapped;
+    if (!is_there(*copy_.to_device ? Access::read : Access::write, host, span)) return Reason::unmapped;
     if (const auto reason = why_invalid()) return reason;
     const bool is_idle = state_ == cuda::Program::StreamState::idle;
     return is_idle || driver_waits(copy_) ? std::nullopt : std::optional(Reason::busy);
@@ -249,6 +241,9 @@ double CudaRequest::probe() {
     constexpr std::size_t most_probed_bytes = std::size_t{64} << 10;
     const std::size_t first = copy_.batch != nullptr ? copy_.batch->bytes[0] : copy_.rows_to->shape[2];
     const std::size_t bytes = std::min(first, most_probed_bytes);
+    if (!is_there(to_device() ? Access::read : Access::write, to_device() ? copy_.source : copy_.destination, bytes)) {
+        return 0;
+    }
     const TimePoint begun = now();
     const Status status = cuda_->program()->copy(to_device(), copy_.destination, copy_.source, bytes, copy_.stream);
     if (status.ok()) (void)has_ended_soon();
@@ -339,6 +334,24 @@ Result<bool> CudaRequest::same_by_driver() {
     return true;
 }
 
+// Everything that has to be cleaned up is here: the thread may end while the driver makes its part.
+[[gnu::noinline]] bool next_part_of(const Copy& given, Progress& progress) noexcept {
+    if (has_ended(progress)) return false;
+    Copy copy = given;
+    std::optional<Rows> rows;
+    if (copy.copy_2d != nullptr || copy.copy_3d != nullptr) {
+        interpose::guarded([&] { rows = copy.copy_2d != nullptr ? rows_of(*copy.copy_2d) : rows_of(*copy.copy_3d); });
+        if (!rows) return progress.leave(copy.bytes, Reason::form);
+        copy.to_device = rows->to_device;
+        copy.destination = rows->destination.address;
+        copy.source = rows->source.address;
+        copy.rows_to = &rows->destination;
+        copy.rows_from = &rows->source;
+    }
+    CudaRequest request(copy);
+    return next_part(request, progress);
+}
+
 }  // namespace
 
 void forget_lost_contexts() noexcept {
@@ -354,9 +367,14 @@ void forget_lost_contexts() noexcept {
     });
 }
 
-cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) noexcept {
-    CudaRequest request(copy, plain);
-    return accelerated(request);
+cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) {
+    Progress progress;
+    while (next_part_of(copy, progress)) {
+        Inside::call_driver(__builtin_frame_address(0));
+        progress.code = plain(progress.begin, progress.bytes);
+        Inside::driver_returned();
+    }
+    return progress.code;
 }
 
 }  // namespace isthmus::accelerator

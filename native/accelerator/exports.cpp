@@ -10,6 +10,8 @@
 #include "accelerator/captures.hpp"
 #include "accelerator/cuda_request.hpp"
 #include "accelerator/functions.hpp"
+#include "accelerator/staging.hpp"
+#include "base/threads.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -59,15 +61,15 @@ Copy copy_of(std::optional<bool> to_device, std::uintptr_t destination, std::uin
 // What the driver did, counted if it was a copy of a size that is looked at. The program's memory is read again only
 // after the driver has read it.
 template <typename Bytes>
-ReturnCode counted(ReturnCode code, const Bytes& bytes) noexcept {
-    if (code != cuda::success || Inside::here()) return code;
+ReturnCode counted(ReturnCode code, const Bytes& bytes) {
+    if (code != cuda::success || Inside::here() || may_be_cancelled_anywhere()) return code;
     if (const std::size_t copied = bytes(); copied >= least_bytes()) count_left(Reason::form, copied);
     return code;
 }
 
 // A call that the library never takes.
 template <typename Bytes, typename... Parameters>
-ReturnCode left(Function function, bool per_thread, const Bytes& bytes, Parameters... parameters) noexcept {
+ReturnCode left(Function function, bool per_thread, const Bytes& bytes, Parameters... parameters) {
     const auto driver = original<ReturnCode (*)(Parameters...)>(function, per_thread);
     return driver == nullptr ? cuda::error_not_initialized : counted(driver(parameters...), bytes);
 }
@@ -81,54 +83,61 @@ std::size_t size_of(const Copy3d* copy) {
     return copy->width_bytes * copy->height * copy->depth;
 }
 
+// Whether a copy is not looked at. None of these functions has anything to clean up, nor is noexcept, for the program's
+// thread may end in the driver's.
+bool is_drivers(std::size_t bytes) {
+    return bytes < least_bytes() || Inside::here() || may_be_cancelled_anywhere();
+}
+
 // A copy in one piece. `streams` is the stream, or nothing where the function takes none.
 template <typename To, typename From, typename... Streams>
 ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_device, const void* site,
                   std::uintptr_t stream, To to, From from, std::size_t bytes, Streams... streams) {
     const auto driver = original<ReturnCode (*)(To, From, std::size_t, Streams...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
-    if (bytes < least_bytes() || Inside::here()) return driver(to, from, bytes, streams...);
-    if (!is_valid_piece(address(to), address(from), bytes)) return driver(to, from, bytes, streams...);
+    if (is_drivers(bytes) || !is_valid_piece(address(to), address(from), bytes))
+        return driver(to, from, bytes, streams...);
     const Copy copy = copy_of(to_device, address(to), address(from), bytes, stream, sizeof...(streams) != 0, site);
     return accelerated(copy, [=](std::size_t begin, std::size_t length) {
         return driver(on(to, begin), on(from, begin), length, streams...);
     });
 }
 
+void say_rows(Copy& copy, const Copy2d* given) {
+    copy.copy_2d = given;
+}
+void say_rows(Copy& copy, const Copy3d* given) {
+    copy.copy_3d = given;
+}
+
 // One of rows.
 template <typename Structure, typename... Streams>
 ReturnCode copied_structure(Function function, bool per_thread, const void* site, std::uintptr_t stream,
-                            const Structure* given, std::size_t bytes, Streams... streams) noexcept {
+                            const Structure* given, std::size_t bytes, Streams... streams) {
     const auto driver = original<ReturnCode (*)(const Structure*, Streams...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
-    const auto plain = [=](std::size_t, std::size_t) { return driver(given, streams...); };
-    if (given == nullptr || bytes < least_bytes() || Inside::here()) return plain(0, 0);
-    std::optional<Rows> rows;
-    interpose::guarded([&] { rows = rows_of(*given); });  // none without memory
-    if (!rows) return counted(plain(0, 0), [=] { return bytes; });
-    Copy copy = copy_of(rows->to_device, rows->destination.address, rows->source.address, bytes, stream,
-                        sizeof...(streams) != 0, site);
-    copy.rows_to = &rows->destination;
-    copy.rows_from = &rows->source;
-    return accelerated(copy, plain);
+    if (given == nullptr || is_drivers(bytes)) return driver(given, streams...);
+    Copy copy = copy_of({}, 0, 0, bytes, stream, sizeof...(streams) != 0, site);
+    say_rows(copy, given);
+    return accelerated(copy, [=](std::size_t, std::size_t) { return driver(given, streams...); });
 }
 
 template <typename... Streams>
 ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy2d* given,
-                       Streams... streams) noexcept {
+                       Streams... streams) {
     const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height;
     return copied_structure(function, per_thread, site, stream, given, bytes, streams...);
 }
 template <typename... Streams>
 ReturnCode copied_rows(Function function, bool per_thread, const void* site, std::uintptr_t stream, const Copy3d* given,
-                       Streams... streams) noexcept {
+                       Streams... streams) {
     const std::size_t bytes = given == nullptr ? 0 : given->width_bytes * given->height * given->depth;
     return copied_structure(function, per_thread, site, stream, given, bytes, streams...);
 }
 
 // Many pieces. The driver knows no such copies on a null stream, of the thread as little, and says so.
-ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall& call, const Plain& plain) noexcept {
-    if (stream <= 1 || Inside::here()) return plain(0, 0);
+ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall& call, const Plain& plain) {
+    if (stream <= 1 || Inside::here() || may_be_cancelled_anywhere()) return plain(0, 0);
     const std::optional<std::size_t> bytes = bytes_of(call);
     if (!bytes)
         return counted(plain(0, 0),
@@ -146,29 +155,36 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall
 }
 
 // Page-locked memory that the program gets and gives back: what it copies there by itself is copied by several threads.
+// Signals wait meanwhile, whose handlers may ask for it, too.
+template <typename Note>
+void noted(const Note& note) {
+    const SignalMask before = block_signals();
+    interpose::guarded([&note] { note(PinnedMemory::of_process()); });
+    change_signals(before);
+}
 template <typename... Parameters, typename Note>
-ReturnCode noted(Function function, const Note& note, Parameters... parameters) noexcept {
+ReturnCode got(Function function, const Note& note, Parameters... parameters) {
     const auto driver = original<ReturnCode (*)(Parameters...)>(function, false);
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(parameters...);
     if (code != cuda::success || Inside::here()) return code;
-    interpose::guarded(note);
-    begin();
+    noted(note);
+    if (!may_be_cancelled_anywhere()) begin();
     return code;
 }
-ReturnCode got(Function function, void** memory, std::size_t bytes, auto... flags) noexcept {
-    return noted(
-        function, [=] { PinnedMemory::of_process().add(address(*memory), bytes); }, memory, bytes, flags...);
+ReturnCode allocated(Function function, void** memory, std::size_t bytes, auto... flags) {
+    return got(
+        function, [=](PinnedMemory& pinned) { pinned.add(address(*memory), bytes); }, memory, bytes, flags...);
 }
-ReturnCode gave(Function function, void* memory) noexcept {
-    interpose::guarded([=] { PinnedMemory::of_process().remove(address(memory)); });
+ReturnCode gave(Function function, void* memory) {
+    noted([=](PinnedMemory& pinned) { pinned.remove(address(memory)); });
     const auto driver = original<ReturnCode (*)(void*)>(function, false);
     return driver == nullptr ? cuda::error_not_initialized : driver(memory);
 }
 
 // A call with which a context may go: what the library had there goes with it.
 template <typename What>
-ReturnCode ended(Function function, What what) noexcept {
+ReturnCode ended(Function function, What what) {
     const auto driver = original<ReturnCode (*)(What)>(function, false);
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(what);
@@ -178,7 +194,7 @@ ReturnCode ended(Function function, What what) noexcept {
 
 // Counted before the driver begins, so that no copy of another thread is taken in between.
 template <typename... Parameters>
-ReturnCode began_capture(Function function, bool per_thread, Parameters... parameters) noexcept {
+ReturnCode began_capture(Function function, bool per_thread, Parameters... parameters) {
     const auto driver = original<ReturnCode (*)(Parameters...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     Captures::begin();
@@ -187,7 +203,7 @@ ReturnCode began_capture(Function function, bool per_thread, Parameters... param
     return code;
 }
 // One that was lost, or whose streams were not joined, has ended, too; other failures leave it under way.
-ReturnCode ended_capture(bool per_thread, Stream stream, Graph* graph) noexcept {
+ReturnCode ended_capture(bool per_thread, Stream stream, Graph* graph) {
     const auto driver = original<ReturnCode (*)(Stream, Graph*)>(Function::end_capture, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(stream, graph);
@@ -316,15 +332,15 @@ ISTHMUS_PAIR(cuMemcpyAtoHAsync_v2, _ptsz, (void* to, Array from, std::size_t off
              left(
                  Function::from_array_async, per_thread, [=] { return bytes; }, to, from, offset, bytes, stream))
 ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
-    return got(Function::pinned, memory, bytes, flags);
+    return allocated(Function::pinned, memory, bytes, flags);
 }
 ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
-    return got(Function::pinned_plainly, memory, bytes);
+    return allocated(Function::pinned_plainly, memory, bytes);
 }
 ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
     const bool of_one_context = (flags & isthmus::cuda::host_register_portable) == 0;
-    return noted(
-        Function::registered, [=] { PinnedMemory::of_process().add(address(memory), bytes, of_one_context); }, memory,
+    return got(
+        Function::registered, [=](PinnedMemory& pinned) { pinned.add(address(memory), bytes, of_one_context); }, memory,
         bytes, flags);
 }
 ReturnCode cuMemFreeHost(void* memory) {

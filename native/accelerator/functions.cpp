@@ -108,6 +108,7 @@ void* from_driver(const char* symbol) {
 }  // namespace
 
 thread_local bool Inside::is_inside = false;
+thread_local const void* Inside::driver_since = nullptr;
 thread_local unsigned long Inside::copies = 0;
 
 FindSymbol next_dlsym() noexcept {

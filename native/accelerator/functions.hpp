@@ -74,13 +74,20 @@ class Inside {
     ~Inside() { is_inside = before_; }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    static bool here() noexcept { return is_inside || is_switched_off(); }
+    static bool here() noexcept { return is_inside || in_driver() || is_switched_off(); }
+    // Around a call of the driver by a function that has nothing to clean up, whose frame this is: drivers and other
+    // tools call functions by their names, too. Where the program has left that call by a jump, frames as old as this
+    // one, or older, tell.
+    static void call_driver(const void* frame) noexcept { driver_since = frame; }
+    static void driver_returned() noexcept { driver_since = nullptr; }
     // For a tracer in the same process: odd while the calling thread is inside, and higher after each copy that the
     // library made for it.
     static unsigned long mark() noexcept { return 2 * copies + (is_inside ? 1 : 0); }
     static void copied() noexcept { ++copies; }
 
   private:
+    static bool in_driver() noexcept { return __builtin_frame_address(0) < driver_since; }
+    static thread_local const void* driver_since __attribute__((tls_model("initial-exec")));
     // Preloaded, so that there is room for it beside the program's own.
     static thread_local bool is_inside __attribute__((tls_model("initial-exec")));
     static thread_local unsigned long copies __attribute__((tls_model("initial-exec")));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <string>
 
 #include "accelerator/ledger.hpp"
 
@@ -61,6 +62,8 @@ class Learning {
         std::size_t bytes = 0;
         double seconds = 0;
     };
+    // Why nothing is to be learned: the first failure is kept.
+    void keep(const std::string& why) { ledger_.keep(why); }
     // How a copy went; of a sample, both parts of it, and how long a byte of the driver's takes, if not the mean of its
     // part.
     void saw(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte = 0);

@@ -5,6 +5,8 @@
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/functions.hpp"
+#include "accelerator/staging.hpp"
+#include "base/threads.hpp"
 
 // Sanitizers stand there themselves.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -43,9 +45,20 @@ __attribute__((constructor)) void find_next() {
     if (void* found = next_symbol("memmove")) next_memmove = reinterpret_cast<MemoryCopy>(found);
 }
 
+// Nothing is to be cleaned up here, and it is not noexcept: the program may leave by a jump, or its thread may end.
 __attribute__((noinline)) void* large(void* to, const void* from, std::size_t bytes, MemoryCopy next,
-                                      const void* site) noexcept {
-    if (!PinnedMemory::of_process().is_empty() && !Inside::here() && staged(to, from, bytes, next, site)) return to;
+                                      const void* site) {
+    if (PinnedMemory::is_any() && !may_be_cancelled_anywhere()) {
+        StagedCopy copy{static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, site};
+        while (true) {
+            const SignalMask before = block_signals();
+            const StagedStep step = staged(copy);
+            change_signals(before);
+            if (step == StagedStep::done) return to;
+            if (step == StagedStep::plain) break;
+            if (step == StagedStep::sample) next(to, from, copy.plain.bytes);
+        }
+    }
     return next(to, from, bytes);
 }
 

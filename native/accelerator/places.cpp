@@ -52,6 +52,7 @@ Places::Place Places::made(cuda::Context context, unsigned long long number) con
         wanted.pinned_budget_bytes = options_.pinned_budget_bytes;
         wanted.threads = options_.threads;
         wanted.follows_default_stream = false;
+        wanted.checks_memory = true;
         return Session::open(device, std::move(wanted));
     };
     auto opened = open();

@@ -25,10 +25,6 @@ class Request {
     std::size_t bytes() const { return bytes_; }
     bool in_one_piece() const { return in_one_piece_; }
 
-    // By the driver, as the program asked: all of it, or of a copy in one piece so many bytes from a byte on.
-    virtual DriverCode by_driver(std::size_t begin, std::size_t bytes) = 0;
-    DriverCode by_driver() { return by_driver(0, bytes_); }
-
     // Why it is the driver's; nothing where the library may make it. All that follows may be called after that alone.
     virtual std::optional<Reason> why_not(const Options& options, Ledger& ledger) = 0;
     virtual bool to_device() const = 0;
@@ -39,8 +35,11 @@ class Request {
     // Of a copy that the driver makes all of or nothing: how long a byte takes it, by a short part that is copied once
     // more then.
     virtual double probe() { return 0; }
-    // By the library: from a byte on, the rest.
+    // By the library: from a byte on, the rest but for what is the driver's in any case.
     virtual Outcome by_library(std::size_t begin) = 0;
+    virtual std::size_t last_bytes_of_driver() const { return 0; }
+    // That was made, and is to be made anew.
+    virtual void forget_last_part() {}
     // That failed.
     virtual void failed() {}
 

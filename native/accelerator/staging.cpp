@@ -8,6 +8,7 @@
 
 #include "accelerator/crowd.hpp"
 #include "base/clock.hpp"
+#include "base/memory/access.hpp"
 #include "base/pages.hpp"
 #include "base/processors.hpp"
 #include "base/streaming_copy.hpp"
@@ -16,6 +17,8 @@ namespace isthmus::accelerator {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
+// Signals that come meanwhile wait until a slice is moved, a few milliseconds.
+constexpr std::size_t slice_bytes = std::size_t{32} << 20;
 // As many as fill a link, with the caller.
 constexpr std::size_t useful_threads = 10;
 // The next copy follows soon, in a program that stages.
@@ -35,13 +38,13 @@ PinnedMemory& PinnedMemory::of_process() {
 void PinnedMemory::add(std::uintptr_t begin, std::size_t bytes, bool of_one_context) {
     const std::unique_lock lock(mutex_);
     known_[begin] = {bytes, of_one_context};
-    blocks_ = known_.size();
+    blocks = known_.size();
 }
 
 void PinnedMemory::remove(std::uintptr_t begin) {
     const std::unique_lock lock(mutex_);
     known_.erase(begin);
-    blocks_ = known_.size();
+    blocks = known_.size();
 }
 
 std::vector<std::uintptr_t> PinnedMemory::begins() const {
@@ -65,7 +68,7 @@ bool PinnedMemory::holds(std::uintptr_t begin, std::size_t bytes) const {
 }
 
 bool PinnedMemory::meets(std::uintptr_t begin, std::size_t bytes) const {
-    if (is_empty()) return false;
+    if (!is_any()) return false;
     const std::shared_lock lock(mutex_);
     if (find(begin) != nullptr) return true;
     const auto next = known_.upper_bound(begin);
@@ -78,58 +81,114 @@ bool PinnedMemory::is_of_one_context(std::uintptr_t address) const {
     return block != nullptr && block->second.of_one_context;
 }
 
-bool Staging::copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site) {
-    const std::uintptr_t destination = reinterpret_cast<std::uintptr_t>(to);
-    const std::uintptr_t source = reinterpret_cast<std::uintptr_t>(from);
-    if (destination < source + bytes && source < destination + bytes) return false;
-    const PinnedMemory& pinned = PinnedMemory::of_process();
-    const bool to_pinned = pinned.holds(destination, bytes);
-    if (!to_pinned && !pinned.holds(source, bytes)) return false;
-    if (!eager_ && is_crowded()) return false;
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return false;
-    const auto [row, turn] = learning_.next({site, to_pinned ? Way::into_pinned : Way::out_of_pinned, bytes});
-    if (turn == Learning::Turn::driver && !eager_) return false;
-    Learning::Part alone;
-    if (turn == Learning::Turn::sample) {
-        alone.bytes = std::min(bytes / 2, most_sampled_bytes) / least_page * least_page;
-        const TimePoint begun = now();
-        plain(to, from, alone.bytes);
-        alone.seconds = seconds_between(begun, now());
+StagedStep Staging::go_on(StagedCopy& copy) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (copy.stage == StagedCopy::Stage::fresh) {
+        if (!lock.try_lock()) return StagedStep::plain;
+        if (const auto step = begin(copy)) return *step;
+    } else {
+        // Others have the threads for the time of a slice.
+        lock.lock();
+        if (copy.stage == StagedCopy::Stage::sampled) copy.plain.seconds = seconds_between(copy.begun, now());
     }
+    if (copy.stage != StagedCopy::Stage::begun) copy.done = copy.plain.bytes;
+    copy.stage = StagedCopy::Stage::begun;
     const TimePoint begun = now();
-    const std::size_t rest = bytes - alone.bytes;
-    // Without room for threads the caller's part is all of it, in vain.
-    if (!by_threads(static_cast<std::byte*>(to) + alone.bytes, static_cast<const std::byte*>(from) + alone.bytes, rest,
-                    to_pinned)) {
-        return false;
-    }
-    learning_.saw(row, {rest, seconds_between(begun, now())}, alone);
-    return true;
+    const std::size_t bytes = std::min(copy.bytes - copy.done, slice_bytes);
+    if (!move(copy, bytes)) return StagedStep::plain;
+    copy.done += bytes;
+    copy.ours.bytes += bytes;
+    copy.ours.seconds += seconds_between(begun, now());
+    if (copy.done < copy.bytes) return StagedStep::again;
+    learning_.saw(copy.row, copy.ours, copy.plain);
+    return StagedStep::done;
 }
 
-bool Staging::by_threads(std::byte* to, const std::byte* from, std::size_t bytes, bool to_pinned) {
-    if (group_ == nullptr) {
-        const std::size_t all = std::min(most_threads_ != 0 ? most_threads_ : allowed_processors(), useful_threads);
-        if (all < 2) return false;
-        WorkerGroup::Options options;
-        options.awake_seconds = awake_seconds;
-        auto started = WorkerGroup::start(all - 1, std::move(options));
-        if (!started.ok()) return false;
-        group_ = std::move(started.value());
+std::optional<StagedStep> Staging::begin(StagedCopy& copy) {
+    const auto destination = reinterpret_cast<std::uintptr_t>(copy.to);
+    const auto source = reinterpret_cast<std::uintptr_t>(copy.from);
+    if (destination < source + copy.bytes && source < destination + copy.bytes) return StagedStep::plain;
+    const PinnedMemory& pinned = PinnedMemory::of_process();
+    const bool to_pinned = pinned.holds(destination, copy.bytes);
+    if (!to_pinned && !pinned.holds(source, copy.bytes)) return StagedStep::plain;
+    if (!eager_ && is_crowded()) return StagedStep::plain;
+    const auto [row, turn] = learning_.next({copy.site, to_pinned ? Way::into_pinned : Way::out_of_pinned, copy.bytes});
+    if (turn == Learning::Turn::driver && !eager_) return StagedStep::plain;
+    copy.row = row;
+    if (turn != Learning::Turn::sample) return std::nullopt;
+    // Of what cannot be moved the program makes all in one, as it would.
+    if (!is_there(Access::read, source, copy.bytes) || !is_there(Access::write, destination, copy.bytes)) {
+        return StagedStep::plain;
     }
-    ahead_.begin(to, to_pinned ? 0 : bytes);
-    std::atomic<std::size_t> next = 0;
-    const auto part = [&](std::size_t, const std::atomic<bool>&) {
-        for (std::size_t begin = next.fetch_add(chunk_bytes); begin < bytes; begin = next.fetch_add(chunk_bytes)) {
-            const std::size_t length = std::min(chunk_bytes, bytes - begin);
-            (void)ahead_.take(begin + length + FaultAhead::bytes_ahead);
-            copy_streaming(to + begin, from + begin, length);
-        }
-        end_streaming();
+    copy.plain.bytes = std::min(copy.bytes / 2, most_sampled_bytes) / least_page * least_page;
+    copy.stage = StagedCopy::Stage::sampled;
+    copy.begun = now();
+    return StagedStep::sample;
+}
+
+bool Staging::start_threads() {
+    if (group_ != nullptr) return true;
+    const std::size_t all = std::min(most_threads_ != 0 ? most_threads_ : allowed_processors(), useful_threads);
+    if (all < 2) return false;
+    WorkerGroup::Options options;
+    options.awake_seconds = awake_seconds;
+    auto started = WorkerGroup::start(all - 1, std::move(options));
+    if (started.ok()) {
+        group_ = std::move(started.value());
+    } else {
+        learning_.keep(started.take_status().message());
+    }
+    return group_ != nullptr;
+}
+
+bool Staging::look(std::size_t bytes) {
+    Mappings mappings;
+    const auto may = [&](Access access, const std::byte* data, bool& asks_for_pages) {
+        const Mappings::Answer answer = mappings.may(access, data, bytes);
+        // Page-locked memory has all its pages.
+        asks_for_pages = answer == Mappings::Answer::unknown &&
+                         !PinnedMemory::of_process().holds(reinterpret_cast<std::uintptr_t>(data), bytes);
+        return answer != Mappings::Answer::no;
+    };
+    return may(Access::read, slice_.from, slice_.asks_for_pages_from) &&
+           may(Access::write, slice_.to, slice_.asks_for_pages_to);
+}
+
+bool Staging::move(const StagedCopy& copy, std::size_t bytes) {
+    if (!start_threads()) return false;
+    slice_.to = copy.to + copy.done;
+    slice_.from = copy.from + copy.done;
+    slice_.bytes = bytes;
+    if (!look(bytes)) return false;
+    slice_.next = 0;
+    slice_.failed = false;
+    const bool is_pinned = PinnedMemory::of_process().holds(reinterpret_cast<std::uintptr_t>(slice_.to), bytes);
+    ahead_.begin(slice_.to, is_pinned ? 0 : bytes);
+    const auto part = [this](std::size_t, const std::atomic<bool>&) {
+        move_chunks();
         return Status();
     };
-    return group_->run_with_caller(part, {for_good_seconds, "copying into page-locked memory"}).ok();
+    const Status moved = group_->run_with_caller(part, {for_good_seconds, "copying into page-locked memory"});
+    return moved.ok() && !slice_.failed;
+}
+
+void Staging::move_chunks() {
+    Slice& all = slice_;
+    for (std::size_t begin = all.next.fetch_add(chunk_bytes); begin < all.bytes && !all.failed;
+         begin = all.next.fetch_add(chunk_bytes)) {
+        const std::size_t length = std::min(chunk_bytes, all.bytes - begin);
+        (void)ahead_.take(begin + length + FaultAhead::bytes_ahead);
+        const auto can = [&](Access access, const std::byte* data, bool asks_for_pages) {
+            return asks_for_pages ? make_accessible(access, data, length) : is_accessible_at_ends(access, data, length);
+        };
+        if (!can(Access::read, all.from + begin, all.asks_for_pages_from) ||
+            !can(Access::write, all.to + begin, all.asks_for_pages_to)) {
+            all.failed = true;
+            break;
+        }
+        copy_streaming(all.to + begin, all.from + begin, length);
+    }
+    end_streaming();
 }
 
 }  // namespace isthmus::accelerator

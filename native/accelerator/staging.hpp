@@ -11,18 +11,21 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "accelerator/learning.hpp"
 #include "accelerator/options.hpp"
+#include "base/clock.hpp"
 #include "base/fault_ahead.hpp"
 #include "base/worker_group.hpp"
 
 namespace isthmus::accelerator {
 
-// The page-locked memory of the process, as its calls got and gave it back.
+// The page-locked memory of the process, as its calls got and gave it back. Used with signals blocked: a handler may
+// call memcpy, and ask.
 class PinnedMemory {
   public:
     static PinnedMemory& of_process();
@@ -36,7 +39,7 @@ class PinnedMemory {
     // Whether any of it is.
     bool meets(std::uintptr_t begin, std::size_t bytes) const;
     bool is_of_one_context(std::uintptr_t address) const;
-    bool is_empty() const { return blocks_ == 0; }
+    static bool is_any() { return blocks != 0; }
 
   private:
     struct Block {
@@ -47,7 +50,7 @@ class PinnedMemory {
     const std::pair<const std::uintptr_t, Block>* find(std::uintptr_t address) const;
     mutable std::shared_mutex mutex_;  // guards what is known
     std::map<std::uintptr_t, Block> known_;
-    std::atomic<std::size_t> blocks_ = 0;
+    static inline std::atomic<std::size_t> blocks = 0;  // that are known
 };
 
 using MemoryCopy = void* (*)(void* to, const void* from, std::size_t bytes);
@@ -55,21 +58,63 @@ using MemoryCopy = void* (*)(void* to, const void* from, std::size_t bytes);
 // From here on threads pay.
 inline constexpr std::size_t least_staged_bytes = std::size_t{1} << 20;
 
+// A memcpy of the program's, and how far it is. The function that the program called keeps it, and makes by itself what
+// is to be plain: then no lock is held, no thread is in the program's memory and no other frame of the library is on
+// the stack, so that the program may fault, leave by a jump out of a handler, or end the thread, as without the
+// library.
+struct StagedCopy {
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+    const void* site;
+
+    enum class Stage { fresh, sampled, begun } stage = Stage::fresh;
+    std::size_t done = 0;  // from the first byte on
+    std::size_t row = 0;   // of what was learned
+    Learning::Part plain{}, ours{};
+    TimePoint begun{};
+};
+
+// What the program's thread does next.
+enum class StagedStep {
+    plain,   // all of it: it is nothing for threads, or they cannot get at some of the memory
+    sample,  // the first StagedCopy::plain.bytes of it, to compare
+    again,   // asks again, when it has taken the signals that have come meanwhile
+    done,
+};
+
 class Staging {
   public:
     Staging(Learning& learning, const Options& options)
         : learning_(learning), most_threads_(options.threads), eager_(options.eager) {}
-    // False where it is nothing for threads, or they are at work already: then nothing was copied.
-    bool copy(void* to, const void* from, std::size_t bytes, MemoryCopy plain, const void* site);
+    // Moves a part of it by threads, none of which is left in the program's memory. With signals blocked.
+    StagedStep go_on(StagedCopy& copy);
 
   private:
-    bool by_threads(std::byte* to, const std::byte* from, std::size_t bytes, bool to_pinned);
+    // What threads are at work on, which outlives whoever has them work.
+    struct Slice {
+        std::byte* to = nullptr;
+        const std::byte* from = nullptr;
+        std::size_t bytes = 0;
+        bool asks_for_pages_to = true, asks_for_pages_from = true;  // else for the ends of each chunk alone
+        std::atomic<std::size_t> next = 0;
+        std::atomic<bool> failed = false;
+    };
+    // Where it is nothing for threads, or they are at work already, `plain`; without a step they may begin.
+    std::optional<StagedStep> begin(StagedCopy& copy);
+    // False where memory is protected or not there; else how to ask for the rest.
+    bool look(std::size_t bytes);
+    // False where it cannot be moved so: without room for threads, or where memory is protected or not there.
+    bool move(const StagedCopy& copy, std::size_t bytes);
+    bool start_threads();
+    void move_chunks();
 
     Learning& learning_;
     const std::size_t most_threads_;
     const bool eager_;
     std::mutex mutex_;  // guards what follows
     std::unique_ptr<WorkerGroup> group_;
+    Slice slice_;
     FaultAhead ahead_;
 };
 

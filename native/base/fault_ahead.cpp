@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/memory/access.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus {
@@ -14,16 +15,6 @@ namespace {
 // Less is there before the threads are awake.
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 constexpr std::size_t samples = 16;
-
-// Has the page put in place that a byte is in, and leaves the byte as it is, whoever writes to it meanwhile. Asking the
-// kernel (MADV_POPULATE_WRITE) takes sixteen threads six times as long (base/pages.cpp).
-#if defined(__SANITIZE_THREAD__)
-__attribute__((no_sanitize("thread")))
-#endif
-void touch(std::byte& byte) {
-    std::byte zero{0};
-    (void)std::atomic_ref(byte).compare_exchange_strong(zero, std::byte{0}, std::memory_order_relaxed);
-}
 
 // Where the first huge page begins that lies within.
 std::size_t before_huge_pages(const std::byte* data) {
@@ -61,7 +52,8 @@ bool FaultAhead::take(std::size_t end) {
     do {
         if (next >= pages_ || first_ + next * huge_page >= end) return false;
     } while (!next_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed));
-    touch(data_[next * huge_page]);
+    // The whole huge page, where there is to be one. Memory that cannot be written is for whoever writes to notice.
+    (void)make_accessible(Access::write, data_ + next * huge_page, 1);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "accelerator/opencl/functions.hpp"
 #include "accelerator/opencl/holdings.hpp"
 #include "accelerator/opencl/request.hpp"
+#include "base/threads.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -15,10 +16,18 @@ bool is_programs() noexcept {
 }
 
 template <typename Note>
-void noted(const Note& note) noexcept {
-    if (!is_programs()) return;
+[[gnu::noinline]] void note_inside(const Note& note) noexcept {
     const Inside inside;
     interpose::guarded([&] { note(ClHoldings::of_process()); });
+}
+// Signals wait meanwhile. As in accelerator/exports.cpp, nothing is noexcept or has to be cleaned up in what calls the
+// driver.
+template <typename Note>
+void noted(const Note& note) {
+    if (!is_programs()) return;
+    const SignalMask before = block_signals();
+    note_inside(note);
+    change_signals(before);
 }
 
 // For functions that return what they made, with the code that they would set.
@@ -28,14 +37,14 @@ Made* absent(cl::ReturnCode* code) noexcept {
     return nullptr;
 }
 
-cl::Context held(cl::Context context) noexcept {
+cl::Context held(cl::Context context) {
     if (context != nullptr) noted([=](ClHoldings& holdings) { holdings.hold(context); });
     return context;
 }
 
 // Whether it is one to be looked at.
-bool is_large(cl::Bool blocking, std::size_t bytes) noexcept {
-    return blocking != 0 && bytes >= least_bytes() && is_programs();
+bool is_large(cl::Bool blocking, std::size_t bytes) {
+    return blocking != 0 && bytes >= least_bytes() && is_programs() && !may_be_cancelled_anywhere();
 }
 
 ClCopy copy_of(cl::Queue queue, cl::Buffer buffer, std::size_t offset, std::size_t bytes, const void* host,

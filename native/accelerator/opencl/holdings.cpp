@@ -24,6 +24,7 @@ Result<std::shared_ptr<Session>> opened(opencl::Context context, opencl::Device 
     SessionOptions wanted;
     wanted.pinned_budget_bytes = options.pinned_budget_bytes;
     wanted.threads = options.threads;
+    wanted.checks_memory = true;
     wanted.table = table_of(found->info());
     return Session::open(found, std::move(wanted));
 }

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "accelerator/accelerator.hpp"
+#include "accelerator/functions.hpp"
 #include "accelerator/opencl/functions.hpp"
 #include "accelerator/opencl/holdings.hpp"
 #include "backend/device.hpp"
 #include "backend/opencl/query.hpp"
+#include "base/memory/access.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus::accelerator {
@@ -35,11 +37,12 @@ class ClRequest final : public Request {
   public:
     explicit ClRequest(const ClCopy& copy) : Request(copy.site, copy.bytes, true), copy_(copy) {}
 
-    opencl::ReturnCode by_driver(std::size_t begin, std::size_t bytes) override;
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
     bool to_device() const override { return copy_.to_device; }
     Status wait() override;
     Outcome by_library(std::size_t begin) override;
+    std::size_t last_bytes_of_driver() const override { return copy_.event == nullptr ? 0 : last_bytes; }
+    void forget_last_part() override { (void)cl_->call(cl_->clReleaseEvent, *copy_.event); }
     Result<bool> same_by_driver() override;
 
   private:
@@ -49,30 +52,11 @@ class ClRequest final : public Request {
     bool is_plain_buffer() const;
 
     const ClCopy copy_;
-    const opencl::Api* cl_ = nullptr;
+    const opencl::Api* cl_ = &programs_opencl();
     opencl::Context context_ = nullptr;
     opencl::Device device_ = nullptr;
     std::shared_ptr<Session> session_;
-    bool has_waited_ = false;  // for the program's list, which is not looked at again
-    bool has_event_ = false;   // the program's is one of a part that did not count in the end
 };
-
-opencl::ReturnCode ClRequest::by_driver(std::size_t begin, std::size_t bytes) {
-    if (has_event_) {
-        has_event_ = false;
-        cl_->clReleaseEvent(*copy_.event);
-    }
-    ClCopy part = copy_;
-    part.offset_bytes += begin;
-    part.host += begin;
-    part.bytes = bytes;
-    if (begin + bytes != copy_.bytes) part.event = nullptr;
-    if (has_waited_) {
-        part.count = 0;
-        part.list = nullptr;
-    }
-    return accelerator::by_driver(part);
-}
 
 std::optional<Reason> ClRequest::why_not_queue() {
     // The loader looks there for its driver, too, but takes nothing else on trust.
@@ -117,7 +101,6 @@ bool ClRequest::is_plain_buffer() const {
 }
 
 std::optional<Reason> ClRequest::why_not(const Options& options, Ledger& ledger) {
-    cl_ = &programs_opencl();
     if ((copy_.count == 0) != (copy_.list == nullptr) || copy_.host == 0) return Reason::not_pageable;
     if (auto reason = why_not_queue()) return reason;
     if (!options.eager && has_no_link()) return Reason::small;
@@ -132,7 +115,7 @@ std::optional<Reason> ClRequest::why_not(const Options& options, Ledger& ledger)
     const BufferMethod method = session_->table().buffer(copy_.to_device, copy_.bytes).method;
     if ((method != BufferMethod::staged && !options.eager) || copy_.bytes < 4 * last_bytes) return Reason::small;
     if (!is_plain_buffer() || holdings.touches(copy_.host, copy_.bytes)) return Reason::not_pageable;
-    if (!is_mapped(copy_.host, copy_.bytes)) return Reason::unmapped;
+    if (!is_there(copy_.to_device ? Access::read : Access::write, copy_.host, copy_.bytes)) return Reason::unmapped;
     return std::nullopt;
 }
 
@@ -142,25 +125,19 @@ Status ClRequest::wait() {
     ISTHMUS_TRY(cl_->call(cl_->clEnqueueMarkerWithWaitList, copy_.queue, copy_.count, copy_.list, &marker));
     Status waited = cl_->call(cl_->clWaitForEvents, 1U, static_cast<const Event*>(&marker));
     (void)cl_->call(cl_->clReleaseEvent, marker);
-    has_waited_ = waited.ok();
     return waited;
 }
 
 Outcome ClRequest::by_library(std::size_t begin) {
-    const std::size_t last = copy_.event == nullptr ? 0 : last_bytes;
     const auto buffer = reinterpret_cast<std::uintptr_t>(copy_.buffer);
     const std::uintptr_t host = copy_.host + begin;
     BatchPiece piece;
     piece.destination = copy_.to_device ? buffer : host;
     piece.source = copy_.to_device ? host : buffer;
-    piece.bytes = copy_.bytes - begin - last;
+    piece.bytes = copy_.bytes - begin - last_bytes_of_driver();
     (copy_.to_device ? piece.destination_offset_bytes : piece.source_offset_bytes) = copy_.offset_bytes + begin;
     const Sides there{Side::device, Side::host}, back{Side::host, Side::device};
-    Outcome outcome = session_->copy_bytes(piece, copy_.to_device ? there : back, std::nullopt);
-    if (!outcome.status.ok() || last == 0) return outcome;
-    outcome.status = opencl::Api::check("the driver's copy of the last part", by_driver(copy_.bytes - last, last));
-    has_event_ = outcome.status.ok();
-    return outcome;
+    return session_->copy_bytes(piece, copy_.to_device ? there : back, std::nullopt);
 }
 
 Result<bool> ClRequest::same_by_driver() {
@@ -177,27 +154,44 @@ Result<bool> ClRequest::same_by_driver() {
     return true;
 }
 
-}  // namespace
-
-opencl::ReturnCode by_driver(const ClCopy& copy) {
-    const auto call = [&copy](auto function, auto* host) {
+// By the driver's function of the program. The event is one of the copy's last bytes.
+opencl::ReturnCode by_driver(const ClCopy& copy, const Progress& progress) {
+    const std::size_t offset = copy.offset_bytes + progress.begin;
+    opencl::Event* const event = progress.begin + progress.bytes == copy.bytes ? copy.event : nullptr;
+    const std::uint32_t count = progress.has_waited ? 0 : copy.count;
+    const opencl::Event* const list = progress.has_waited ? nullptr : copy.list;
+    const auto call = [&](auto function, auto* host) {
         if (function == nullptr) return opencl::invalid_operation;
-        return function(copy.queue, copy.buffer, opencl::blocking, copy.offset_bytes, copy.bytes, host, copy.count,
-                        copy.list, copy.event);
+        return function(copy.queue, copy.buffer, opencl::blocking, offset, progress.bytes, host, count, list, event);
     };
+    const std::uintptr_t host = copy.host + progress.begin;
     // NOLINTBEGIN(performance-no-int-to-ptr)
     if (copy.to_device) {
         return call(original<decltype(&clEnqueueWriteBuffer)>(ClFunction::clEnqueueWriteBuffer),
-                    reinterpret_cast<const void*>(copy.host));
+                    reinterpret_cast<const void*>(host));
     }
     return call(original<decltype(&clEnqueueReadBuffer)>(ClFunction::clEnqueueReadBuffer),
-                reinterpret_cast<void*>(copy.host));
+                reinterpret_cast<void*>(host));
     // NOLINTEND(performance-no-int-to-ptr)
 }
 
-opencl::ReturnCode accelerated(const ClCopy& copy) noexcept {
+// Everything that has to be cleaned up is here, as in accelerator/cuda_request.cpp.
+[[gnu::noinline]] bool next_part_of(const ClCopy& copy, Progress& progress) noexcept {
+    if (has_ended(progress)) return false;
     ClRequest request(copy);
-    return accelerated(static_cast<Request&>(request));
+    return next_part(request, progress);
+}
+
+}  // namespace
+
+opencl::ReturnCode accelerated(const ClCopy& copy) {
+    Progress progress;
+    while (next_part_of(copy, progress)) {
+        Inside::call_driver(__builtin_frame_address(0));
+        progress.code = by_driver(copy, progress);
+        Inside::driver_returned();
+    }
+    return progress.code;
 }
 
 }  // namespace isthmus::accelerator

@@ -19,10 +19,7 @@ struct ClCopy {
     const void* site = nullptr;
 };
 
-// By the driver's function of the program.
-opencl::ReturnCode by_driver(const ClCopy& copy);
-
-// What programs get in place of each that is large enough to be looked at, as accelerated(Request&).
-opencl::ReturnCode accelerated(const ClCopy& copy) noexcept;
+// What programs get in place of each that is large enough to be looked at, as next_part() has it made.
+opencl::ReturnCode accelerated(const ClCopy& copy);
 
 }  // namespace isthmus::accelerator

@@ -9,6 +9,7 @@
 #include "backend/region.hpp"
 #include "base/cache.hpp"
 #include "base/demoting_copy.hpp"
+#include "base/pages.hpp"
 #include "base/streaming_copy.hpp"
 #include "transfer/pieces/repeated.hpp"
 
@@ -88,6 +89,32 @@ void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, s
     }
 }
 
+// Whether `may` holds for the memory of all pieces in [begin, end): ranges that begin in the page in which the one
+// before ends are one.
+template <typename May>
+bool may_all(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, const May& may) {
+    std::byte* const memory = layout.allocation->host();
+    if (begin == end || !layout.steps.empty()) return true;
+    if (layout.is_contiguous(extent)) return may(memory + layout.offset + begin, end - begin);
+    const std::size_t width = extent.width_bytes;
+    std::size_t first = 0;
+    std::size_t last = 0;  // of a range; empty at first
+    for (std::size_t at = begin; at < end;) {
+        const std::size_t within = at % width;
+        const std::size_t bytes = std::min(width - within, end - at);
+        const std::size_t place = layout.at(at / width, extent) + within;
+        const bool goes_on = last != first && place >= first && place / least_page <= (last - 1) / least_page + 1;
+        if (last != first && !goes_on) {
+            if (!may(memory + first, last - first)) return false;
+            last = first;
+        }
+        if (last == first) first = last = place;
+        last = std::max(last, place + bytes);
+        at += bytes;
+    }
+    return may(memory + first, last - first);
+}
+
 // Less than a line at a time would be written past the caches, or demoted, in parts.
 bool has_whole_lines(const Layout& layout, const Extent& extent) {
     return extent.width_bytes >= cache_line || layout.is_contiguous(extent);
@@ -128,6 +155,27 @@ void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::
     }
     move_bytes(to, extent, begin, end,
                [from](std::byte* piece, auto bytes, std::size_t at) { std::memcpy(piece, from + at, bytes); });
+}
+
+Mappings::Answer may_access(Access access, const Layout& layout, const Extent& extent) {
+    Mappings mappings;
+    auto answer = Mappings::Answer::yes;
+    may_all(layout, extent, 0, extent.bytes(), [&](const std::byte* data, std::size_t bytes) {
+        answer = mappings.may(access, data, bytes);
+        return answer == Mappings::Answer::yes;
+    });
+    return answer;
+}
+
+bool make_accessible(Access access, const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end) {
+    return may_all(layout, extent, begin, end, [access](const std::byte* data, std::size_t bytes) {
+        return isthmus::make_accessible(access, data, bytes);
+    });
+}
+
+Status no_access(Access access) {
+    return {Code::call_failed, access == Access::read ? "not all of the host's memory can be read"
+                                                      : "not all of the host's memory can be written"};
 }
 
 }  // namespace isthmus

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "backend/layout.hpp"
+#include "base/memory/access.hpp"
 
 namespace isthmus {
 
@@ -19,5 +20,13 @@ void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t b
 // The same bytes from `from` to where they belong. Nothing is demoted there, for no device reads it.
 void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end,
             Stores stores = Stores::ordinary);
+
+// Whether an access to the same bytes raises no signal, as the mappings tell, or each page; not of pieces that are
+// repeated.
+Mappings::Answer may_access(Access access, const Layout& layout, const Extent& extent);
+bool make_accessible(Access access, const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end);
+
+// In words, for memory of the host that a copy reads or writes.
+Status no_access(Access access);
 
 }  // namespace isthmus

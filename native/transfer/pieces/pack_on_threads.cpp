@@ -45,7 +45,7 @@ RingPacker::Slots slots_of(Staging& staging, std::size_t bytes, std::size_t coun
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
                              std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
-    : PackedCopy(destination, source, extent, std::move(staging), packing.file),
+    : PackedCopy(destination, source, extent, std::move(staging), packing.file, packing.checks_memory),
       by_kernel_(by_kernel),
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),

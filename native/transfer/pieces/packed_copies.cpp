@@ -36,17 +36,23 @@ Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
     return may_stay ? Stores::ordinary : Stores::streaming;
 }
 
-PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent, const FileBytes* file)
+PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent, const FileBytes* file,
+                           bool checks_memory)
     : destination_(destination),
       source_(source),
       extent_(extent),
       file_(file),
+      checks_memory_(checks_memory),
       unit_bytes_(common_unit_bytes(device_side(),
                                     {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
 
 Status PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores stores) const {
     std::byte* const staged = packed.host() + part.staged_at;
     if (file_ != nullptr) return file_->read(staged, part.begin, part.bytes(), stores);
+    const Access access = to_device() ? Access::read : Access::write;
+    if (checks_memory_ && !make_accessible(access, host_side(), extent_, part.begin, part.end)) {
+        return no_access(access);
+    }
     if (to_device()) {
         pack(staged, source_, extent_, part.begin, part.end, stores);
     } else {

@@ -46,11 +46,12 @@ struct PackedInto {
 // The two halves of their way: the host's, and the device's, which is enqueued.
 class PackedPieces {
   public:
-    // With a file the source is its bytes, side by side, and what `source` lies in is `file`.
-    PackedPieces(const Layout& destination, const Layout& source, const Extent& extent,
-                 const FileBytes* file = nullptr);
+    // With a file the source is its bytes, side by side, and what `source` lies in is `file`. `checks_memory` as
+    // Packing has it.
+    PackedPieces(const Layout& destination, const Layout& source, const Extent& extent, const FileBytes* file = nullptr,
+                 bool checks_memory = false);
 
-    // Packs, or unpacks; `packed` is page-locked. Only reading a file can fail.
+    // Packs, or unpacks; `packed` is page-locked. Only reading a file can fail, and memory that is checked.
     Status move_on_host(const Part& part, Allocation& packed, Stores stores) const;
     // Begins where they fill untouched memory.
     void fault_ahead(FaultAhead& faults) const;
@@ -88,6 +89,7 @@ class PackedPieces {
     Layout destination_, source_;
     Extent extent_;
     const FileBytes* file_;
+    bool checks_memory_;
     std::size_t unit_bytes_;
 };
 
@@ -101,8 +103,9 @@ class PackedCopy : public PieceCopy {
 
   protected:
     PackedCopy(const Layout& destination, const Layout& source, const Extent& extent, std::shared_ptr<Staging> staging,
-               const FileBytes* file = nullptr)
-        : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent, file) {}
+               const FileBytes* file = nullptr, bool checks_memory = false)
+        : PieceCopy(destination, source, extent, std::move(staging)),
+          pieces_(destination, source, extent, file, checks_memory) {}
 
     // Where a kernel follows them, on its way over the link or beside it.
     Status send_offsets(Stream& stream, bool by_kernel);

@@ -46,6 +46,9 @@ struct Packing {
     // Whether run() returns only when nothing is at work any more, however long that takes, as the driver's own copies
     // do: else it gives up a transfer that is taken for stuck, whose threads may still use the memory.
     bool waits_forever = false;
+    // Whether threads ask for each page of the host's memory before they touch it, and the copy fails where that would
+    // raise a signal. By those that pack on threads alone.
+    bool checks_memory = false;
     // Asked, if there is one, before anything is changed where pieces are written to; a failure is that of run(). By
     // those that pack on threads alone, which are waking up meanwhile.
     std::function<Status()> condition;

@@ -83,6 +83,23 @@ Outcome SessionImpl::on_host(CopyJob& job) {
     return ended(std::move(status), std::move(closed), job.extent.bytes());
 }
 
+Result<bool> SessionImpl::look_at(Access access, const Layout& host, const Extent& extent) const {
+    if (!options_.checks_memory || !is_pageable(host.allocation->kind())) return false;
+    const Mappings::Answer answer = may_access(access, host, extent);
+    if (answer == Mappings::Answer::no) return no_access(access);
+    return answer == Mappings::Answer::unknown;
+}
+
+Status SessionImpl::check_memory(Access access, const Layout& host, const Extent& extent) const {
+    ISTHMUS_TRY_ASSIGN(by_page, look_at(access, host, extent));
+    if (!by_page || make_accessible(access, host, extent, 0, extent.bytes())) return {};
+    return no_access(access);
+}
+
+Status SessionImpl::check_memory(const CopyJob& job) const {
+    return check_memory(job.to_device() ? Access::read : Access::write, job.host_side(), job.extent);
+}
+
 SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
     if (choice.way != Choice::Way::direct) return Cut::none;
     // Pages of managed memory may be anywhere.
@@ -90,6 +107,12 @@ SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
 }
 
 Outcome SessionImpl::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
+    const Extent extent{source.bytes, 1};
+    const auto checked = [&](Access access, const Region& region) {
+        return check_memory(access, contiguous(*region.allocation, region.offset, extent), extent);
+    };
+    if (Status status = checked(Access::read, source); !status.ok()) return {std::move(status)};
+    if (Status status = checked(Access::write, destination); !status.ok()) return {std::move(status)};
     const bool large = cut != Cut::none && source.bytes > part_bytes;
     if (order.stream != nullptr && !large) {
         Status status = device_->copy(*order.stream, destination, source);
@@ -105,7 +128,7 @@ Outcome SessionImpl::by_driver(const Region& destination, const Region& source, 
 
 Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order) {
     const bool large = cut != Cut::none && piece.bytes > part_bytes;
-    if (order.stream != nullptr && !large && ends.host_kind() != MemoryKind::managed) {
+    if (order.stream != nullptr && !large && !options_.checks_memory && ends.host_kind() != MemoryKind::managed) {
         const Side to = ends.route == Route::h2d ? Side::device : Side::host;
         return ended(
             device_->copy_now(*order.stream, to, piece.destination, piece.source, piece.bytes, ends.host_kind()), {},

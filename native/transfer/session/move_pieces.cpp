@@ -55,6 +55,13 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     StagingLane& lane = this->lane(job->to_device());
     packing.file = job->file.get();
+    if (packs_on_threads(method)) {
+        auto by_page = look_at(job->to_device() ? Access::read : Access::write, job->host_side(), job->extent);
+        if (!by_page.ok()) return {by_page.take_status()};
+        packing.checks_memory = by_page.value();
+    } else if (Status status = check_memory(*job); !status.ok()) {
+        return {std::move(status)};
+    }
     // Clearing pages takes longer than one link takes for them.
     if (!packing.clears_pages.value_or(false)) packing.ways = &ways(job->to_device());
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
@@ -97,6 +104,7 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
 Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order& order) {
     const Extent& extent = job.extent;
     const std::size_t bytes = extent.bytes();
+    if (Status status = check_memory(job); !status.ok()) return {std::move(status)};
     std::unique_ptr<PreparedCopies> batch;
     if (method == PieceMethod::batch) {
         if (auto why = device_->why_no_batch()) return {Status(Code::unsupported, *why)};

@@ -33,6 +33,10 @@ struct SessionOptions {
     // Whether a copy without a stream comes behind what the default stream holds; else it begins at once, for callers
     // who have waited for what it has to come behind.
     bool follows_default_stream = true;
+    // Whether pageable memory may be protected or cut off, as that of programs who handle their faults: copies fail
+    // where an access would raise a signal, perhaps when some of it has been copied. Not those that are waited for
+    // later.
+    bool checks_memory = false;
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
 };
 

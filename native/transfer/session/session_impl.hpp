@@ -248,6 +248,11 @@ class SessionImpl final : public Session {
     // Whether the budget has room for the method.
     bool has_room(PieceMethod method, const CopyJob& job) const;
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
+    // Whether pageable memory of the host is to be looked at page by page; fails where it cannot be accessed.
+    Result<bool> look_at(Access access, const Layout& host, const Extent& extent) const;
+    // Fails where an access would raise a signal, and pages are to be looked at.
+    Status check_memory(Access access, const Layout& host, const Extent& extent) const;
+    Status check_memory(const CopyJob& job) const;
     Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
     Status enqueue(Stream& stream, PieceMethod method, const JobPart& part);
