@@ -23,16 +23,6 @@ from tests.integration.accelerate.test_faults import SURROUNDINGS
 
 pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="the programs get at the driver by dlsym")
 
-# What the fake driver does otherwise than a real one, and faults of the library that are not mended yet; each goes with
-# its mend.
-LEFT_OUT = (
-    "thread_variants",  # the fake knows two functions for the thread's own default stream
-    "gates",  # batches wait for work that the driver's do not wait for
-    "captures",  # copies succeed that the driver refuses while another stream is captured
-    "jumps",  # out of a memcpy that several threads make
-    "cancellation",  # in the midst of one
-)
-WITHOUT = ("--without", ",".join(LEFT_OUT))
 MOST_LEFT_OUT = 0.05
 # Most of the time the programs wait: whether a call returns is seen by nothing happening.
 JOBS = 4
@@ -45,15 +35,13 @@ def programs(build: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def plain(programs: Path, driver: Path) -> Runner:
-    return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)}, WITHOUT)
+    return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)})
 
 
 def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range) -> Comparison:
     """Run so many programs of both kinds; the library takes part in them."""
-    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, folder, WITHOUT)
-    others = {
-        name: Runner(way.program, {**plain.environment, **way.environment}, WITHOUT) for name, way in ways.items()
-    }
+    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, folder, ())
+    others = {name: Runner(way.program, {**plain.environment, **way.environment}) for name, way in ways.items()}
     result = compare_all(plain, others, seeds, alone, JOBS)
     print(result.summary())
     assert result.programs == len(seeds) + len(alone)
@@ -73,12 +61,12 @@ def test_random_programs_see_no_difference(plain: Runner, tmp_path: Path, first:
 @pytest.mark.thorough
 @pytest.mark.parametrize("surroundings", SURROUNDINGS)
 def test_they_see_none_with_other_drivers(plain: Runner, tmp_path: Path, surroundings: str) -> None:
-    other = Runner(plain.program, {**plain.environment, **SURROUNDINGS[surroundings]}, WITHOUT)
+    other = Runner(plain.program, {**plain.environment, **SURROUNDINGS[surroundings]})
     see_no_difference(other, tmp_path, range(20_001, 20_101), range(20_001, 20_005))
 
 
 def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -> None:
-    short = Runner(plain.program, {**plain.environment, "FAKE_CUDA_SHORT": "1"}, WITHOUT)
+    short = Runner(plain.program, {**plain.environment, "FAKE_CUDA_SHORT": "1"})
     result = compare_all(plain, {"short": short}, range(1, 9), range(0), JOBS)
     assert result.differences
     seed = result.differences[0][0]
