@@ -50,9 +50,9 @@ bool is_loaded(const char* symbol) {
 }
 
 // Whether there is a function behind ours which all of the program sees. That of our tracer is none by itself.
-bool has_another(FindSymbol find, const char* symbol) {
+bool has_another(const char* symbol) {
     Dl_info info{};
-    void* const next = find(RTLD_NEXT, symbol);
+    void* const next = next_symbol(symbol);
     if (next == nullptr || dladdr(next, &info) == 0 || info.dli_fname == nullptr) return next != nullptr;
     const std::string_view path = info.dli_fname;
     return !path.substr(path.rfind('/') + 1).starts_with("libisthmus_") || is_loaded(symbol);
@@ -67,12 +67,12 @@ std::nullptr_t answer_none(const char* symbol) {
 // Whether `caller` finds this library's function where without it there would be none. What it would find by RTLD_NEXT
 // or RTLD_DEFAULT nobody else can ask for: a library that was opened with a driver of its own may see that, and then
 // is taken to.
-bool finds_ours_alone(FindSymbol find, void* handle, const char* symbol, const void* caller) {
+bool finds_ours_alone(void* handle, const char* symbol, const void* caller) {
     const void* const ours = this_object();
-    const void* const first = object_of(find(RTLD_DEFAULT, symbol));
+    const void* const first = object_of(system_dlsym()(RTLD_DEFAULT, symbol));
     if (first != ours && (handle == RTLD_DEFAULT || first != object_of(caller))) return false;
     if (object_of(caller) != program() && is_loaded(symbol)) return false;
-    return !has_another(find, symbol);
+    return !has_another(symbol);
 }
 
 }  // namespace
@@ -87,16 +87,19 @@ __attribute__((used, visibility("hidden"))) FindSymbol isthmus_next_dlsym(void* 
                                                                           const void* caller) {
     const FindSymbol find = next_dlsym();
     if (find == nullptr || !is_of_driver(symbol)) return find;
-    return finds_ours_alone(find, handle, symbol, caller) ? answer_none(symbol) : find;
+    return finds_ours_alone(handle, symbol, caller) ? answer_none(symbol) : find;
 }
 __attribute__((used, visibility("hidden"))) void* isthmus_dlsym(void* handle, const char* symbol) {
     const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
     void* const found = find(handle, symbol);
     // By a handle of the program itself, which sees what is preloaded, too.
-    if (found != nullptr && is_of_driver(symbol) && object_of(found) == this_object() && !has_another(find, symbol)) {
+    if (found != nullptr && is_of_driver(symbol) && object_of(found) == this_object() && !has_another(symbol)) {
         return answer_none(symbol);
     }
+    // What comes next to our function asks for what it passes its calls on to, which is not ours.
+    const void* const caller = object_of(__builtin_return_address(0));
+    if (caller != nullptr && is_of_driver(symbol) && object_of(next_symbol(symbol)) == caller) return found;
     return instead_of_opencl(symbol, instead_of(symbol, found));
 }
 // NOLINTEND(readability-identifier-naming)

@@ -88,10 +88,17 @@ bool is_ours(const void* function) {
     return false;
 }
 
+// Whether a function is of a library that comes before this one, and passes its calls on to ours by itself.
+bool comes_before(const char* symbol, const void* found) {
+    const FindSymbol find = system_dlsym();
+    return find != nullptr && find(RTLD_DEFAULT, symbol) == found && find(RTLD_NEXT, symbol) != found;
+}
+
 // One that is not the one that is called already is left to the program: its own library of mocks, say.
 void* taken(Entry& entry, std::size_t variant, void* found) {
     if (is_ours(found) || Inside::here()) return found;
-    void* known = nullptr;
+    void* known = entry.originals[variant].load(std::memory_order_acquire);
+    if (known == nullptr && comes_before(entry.symbols[variant], found)) return found;
     entry.originals[variant].compare_exchange_strong(known, found);
     return known == nullptr || known == found ? entry.ours[variant] : found;
 }
@@ -99,7 +106,7 @@ void* taken(Entry& entry, std::size_t variant, void* found) {
 void* from_driver(const char* symbol) {
     const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
-    if (void* next = find(RTLD_NEXT, symbol)) return next;
+    if (void* next = next_symbol(symbol)) return next;
     // Of a program that was linked with the driver it is there already.
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     return library == nullptr ? nullptr : find(library, symbol);
@@ -111,7 +118,7 @@ thread_local bool Inside::is_inside = false;
 thread_local const void* Inside::driver_since = nullptr;
 thread_local unsigned long Inside::copies = 0;
 
-FindSymbol next_dlsym() noexcept {
+FindSymbol system_dlsym() noexcept {
     static const FindSymbol found = [] {
         void* next = nullptr;
         // As it was named when each architecture's C library began, and since it took in libdl.
@@ -123,8 +130,13 @@ FindSymbol next_dlsym() noexcept {
     return found;
 }
 
+FindSymbol next_dlsym() noexcept {
+    static const auto found = reinterpret_cast<FindSymbol>(next_symbol("dlsym"));
+    return found;
+}
+
 void* next_symbol(const char* symbol) noexcept {
-    const FindSymbol find = next_dlsym();
+    const FindSymbol find = system_dlsym();
     return find == nullptr ? nullptr : find(RTLD_NEXT, symbol);
 }
 

@@ -94,8 +94,10 @@ class Inside {
     bool before_;
 };
 
-// The next dlsym after ours, of the C library or of another tool.
 using FindSymbol = void* (*)(void*, const char*);
+// That of the C library.
+FindSymbol system_dlsym() noexcept;
+// The next dlsym after ours: of another tool, which has no version, or of the C library.
 FindSymbol next_dlsym() noexcept;
 // The next function of the C library's, whichever version is the default; null where there is none.
 void* next_symbol(const char* symbol) noexcept;

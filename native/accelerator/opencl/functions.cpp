@@ -34,7 +34,7 @@ Entries& entries() {
 void* behind_ours(const char* symbol) noexcept {
     const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
-    if (void* next = find(RTLD_NEXT, symbol)) return next;
+    if (void* next = next_symbol(symbol)) return next;
     void* loader = nullptr;
     interpose::guarded([&] { loader = opencl::loaded_loader(); });
     return loader == nullptr ? nullptr : find(loader, symbol);

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from isthmus.ledger import read_counts
-from tests.integration.accelerate.programs import IS_SANITIZED, accelerated, accelerating, command_line, ran
+from tests.integration.accelerate.programs import IS_SANITIZED, PRELOADED, accelerated, accelerating, command_line, ran
 
 
 def test_what_the_environment_asks_for_stays_beside_what_the_command_does(driver: Path) -> None:
@@ -68,25 +69,6 @@ def test_with_a_driver_too_old_for_a_function_no_copy_is_lost(
     assert (counts.moved == []) == (lacks == "cuPointerGetAttributes")
 
 
-@pytest.mark.parametrize("order", ["before", "behind"])
-@pytest.mark.parametrize("how", [(), ("-DBY_HANDLE",)], ids=["next", "by-handle"])
-def test_another_library_that_hooks_the_same_calls_sees_and_passes_them(
-    how: tuple[str, ...], order: str, program: Path, build: Callable[..., Path], driver: Path, tmp_path: Path
-) -> None:
-    other = build("other_hooks.cpp", "-shared", "-fPIC", *how)
-    variables = accelerating(tmp_path)
-    ours = variables["LD_PRELOAD"]
-    variables["LD_PRELOAD"] = f"{other} {ours}" if order == "before" and not IS_SANITIZED else f"{ours} {other}"
-    for reach in ("linked",) if IS_SANITIZED else ("linked", "dlsym"):
-        words: list[str | Path] = [program, reach, "4"]
-        alone = ran(words, driver)
-        done = ran(words, driver, **variables)
-        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), done.stderr
-        if reach == "linked":
-            assert int(done.stderr.rpartition("seen by others: ")[2]) > 10
-    assert sum(row.copies for row in read_counts(tmp_path).moved) > 0
-
-
 # What the driver has too little of, does not know, or says differently than elsewhere.
 SURROUNDINGS = {
     "no-page-locked-memory": {"FAKE_CUDA_LOCKED": "0"},
@@ -136,3 +118,57 @@ def test_a_program_that_is_killed_leaves_nothing_behind(random_copies: Path, dri
     assert "copies of" in str(found["err"])
     assert list(tmp_path.iterdir()) == []
     assert {path.name for path in shared.iterdir() if "isthmus" in path.name} == before
+
+
+# The driver's own lookups answer with the driver's functions, which hooks see where they stand before lookups as well.
+LOOKUPS = ("address", "versioned", "thread")
+REACHES = ("linked", "dlsym", "address", "versioned", "thread")
+OTHERS = {
+    "next": (),
+    "by-handle": ("-DBY_HANDLE",),
+    "lookups": ("-DHOOKS_LOOKUPS",),
+    "lookups-by-handle": ("-DHOOKS_LOOKUPS", "-DBY_HANDLE"),
+    "memcpy": ("-DHOOKS_MEMCPY",),
+}
+# One of each fault that there was: hooks passed by, calls in circles.
+QUICK = {("next", "address"), ("by-handle", "linked"), ("lookups", "linked"), ("lookups", "thread")}
+# Every copy is left to the driver.
+NONE_TAKEN = "eager,min=1099511627776"
+
+
+@pytest.fixture(scope="session")
+def copies(build: Callable[..., Path]) -> Path:
+    """The program that copies in all ways, a little of each."""
+    return build("accelerated_program.cpp", "-DMOST_MIB=2", linked=True)
+
+
+def seen(done: subprocess.CompletedProcess[str]) -> list[int]:
+    return [int(count) for count in done.stderr.rpartition("seen by others: ")[2].split()]
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer has hooks of its own, and leaves dlsym to those")
+@pytest.mark.parametrize(
+    ("how", "reach"),
+    [
+        pytest.param(how, reach, marks=() if (how, reach) in QUICK else pytest.mark.thorough)
+        for how in OTHERS
+        for reach in REACHES
+    ],
+)
+def test_hooks_of_others_see_each_call_that_they_see_alone(
+    how: str, reach: str, build: Callable[..., Path], copies: Path, driver: Path, tmp_path: Path
+) -> None:
+    other = build("other_hooks.cpp", "-shared", "-fPIC", *OTHERS[how])
+    words: list[str | Path] = [copies, reach, "0"]
+    alone = ran(words, driver, LD_PRELOAD=str(other))
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    for order in (f"{other} {PRELOADED}", f"{PRELOADED} {other}"):
+        variables = {**accelerating(tmp_path, NONE_TAKEN), "LD_PRELOAD": order}
+        done = ran(words, driver, **variables)
+        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), (order, done.stderr)
+        if "lookups" in how or reach not in LOOKUPS:
+            assert seen(done) == seen(alone), order
+        variables["ISTHMUS_ACCELERATE_OPTIONS"] = "eager"
+        done = ran(words, driver, **variables)
+        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), (order, done.stderr)
+    assert sum(row.copies for row in read_counts(tmp_path).moved) > 0
