@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
 // Signals that come meanwhile wait until a slice is moved, a few milliseconds.
-constexpr std::size_t slice_bytes = std::size_t{32} << 20;
+constexpr std::size_t slice_bytes = std::size_t{128} << 20;
 // As many as fill a link, with the caller.
 constexpr std::size_t useful_threads = 10;
 // The next copy follows soon, in a program that stages.

@@ -43,6 +43,7 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
         while (next.begin < next.end && end.bytes > next.end - end.address) {
             ISTHMUS_TRY_ASSIGN(following, device.identify(next.end));
             if (following.kind == MemoryKind::device) return reaches_into_device();
+            if (following.end <= next.end) break;  // at the end of all addresses
             is_pinned = is_pinned || following.kind == MemoryKind::pinned;
             next = following;
         }

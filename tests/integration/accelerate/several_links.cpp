@@ -174,9 +174,10 @@ void records_graphs() {
     Pinned from(1), to(2), other_to(3);
     Block block(size), another(size);
     Stream stream = stream_of(1), other = stream_of(1);
+    there(another.address, from, other);
     say("begin", driver->cuStreamBeginCapture(stream, 0));
     there(block.address, from, stream);
-    // What others record in this way forbids much, but no copies.
+    // What others record in this way forbids much, but no copies: while it is under way they are the driver's.
     there(another.address, from, other);
     back(other_to, another.address, other);
     back(to, block.address, stream);
