@@ -9,12 +9,12 @@ namespace isthmus::accelerator {
 // context, is counted for good: copies are then the driver's, as without this library.
 class Captures {
   public:
-    static void begin() noexcept { ++under_way_; }
-    static void end() noexcept { --under_way_; }
-    static bool any() noexcept { return under_way_ != 0; }
+    static void begin() noexcept { ++under_way; }
+    static void end() noexcept { --under_way; }
+    static bool any() noexcept { return under_way != 0; }
 
   private:
-    static inline std::atomic<long> under_way_ = 0;
+    static inline std::atomic<long> under_way = 0;
 };
 
 }  // namespace isthmus::accelerator

@@ -38,7 +38,7 @@ class Cuda {
   public:
     // Never destroyed: the program may copy to the end.
     static Cuda& of_process(const Options& options) {
-        static Cuda& one = *(known_ = new Cuda(options));
+        static Cuda& one = *(made = new Cuda(options));
         return one;
     }
     // Null where there is no driver; why says `failure`.
@@ -51,7 +51,7 @@ class Cuda {
         if (places_) places_->forget_lost();
     }
     // Null until a copy was looked at.
-    static Cuda* known() { return known_; }
+    static Cuda* known() { return made; }
 
   private:
     explicit Cuda(const Options& options) : opened_(cuda::Program::open()) {
@@ -62,7 +62,7 @@ class Cuda {
         }
     }
 
-    static inline std::atomic<Cuda*> known_ = nullptr;
+    static inline std::atomic<Cuda*> made = nullptr;
     Result<cuda::Program> opened_;
     std::optional<Places> places_;
     std::string failure_;

@@ -50,6 +50,7 @@ void PinnedMemory::remove(std::uintptr_t begin) {
 std::vector<std::uintptr_t> PinnedMemory::begins() const {
     std::vector<std::uintptr_t> all;
     const std::shared_lock lock(mutex_);
+    all.reserve(known_.size());
     for (const auto& block : known_) all.push_back(block.first);
     return all;
 }
