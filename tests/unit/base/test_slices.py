@@ -8,7 +8,6 @@ from pathlib import Path
 
 def test_slices_are_consecutive_whole_pages(repository: Path, run_cpp: Callable[..., str]) -> None:
     check = Path(__file__).with_name("slices_check.cpp")
-    sources = [
-        repository / "native" / "base" / name for name in ("slices.cpp", "processors.cpp", "limits/control_groups.cpp")
-    ]
+    names = ("slices.cpp", "processors.cpp", "limits/call_filter.cpp", "limits/control_groups.cpp")
+    sources = [repository / "native" / "base" / name for name in names]
     assert run_cpp(check, *sources, flags=("-O2", "-pthread")) == "as described\n"

@@ -11,5 +11,5 @@ import pytest
 @pytest.mark.thorough
 def test_threads_work_fail_and_get_stuck_as_promised(repository: Path, run_cpp: Callable[..., str]) -> None:
     check = Path(__file__).with_name("worker_group_check.cpp")
-    source = repository / "native" / "base" / "worker_group.cpp"
-    assert run_cpp(check, source, flags=("-O2", "-pthread", "-ldl")) == "as promised\n"
+    sources = [repository / "native" / "base" / name for name in ("worker_group.cpp", "limits/call_filter.cpp")]
+    assert run_cpp(check, *sources, flags=("-O2", "-pthread", "-ldl")) == "as promised\n"
