@@ -1,8 +1,6 @@
 // The door into the CUDA driver: no call that a thread makes inside can disturb a graph that is being captured.
 #include "driver/cuda_door.hpp"
 
-#include <utility>
-
 namespace isthmus::cuda {
 namespace {
 
@@ -24,16 +22,9 @@ void Door::enter(const Api& api) noexcept {
 }
 
 void Door::leave(const Api& api) noexcept {
-    if (inside.depth != 0 && --inside.depth == 0) (void)exchange_mode(api, inside.outer_mode);
-}
-
-Door::Outside::Outside(const Api& api) noexcept : api_(api), depth_(std::exchange(inside.depth, 0U)) {
-    if (depth_ != 0) (void)exchange_mode(api_, inside.outer_mode);
-}
-
-Door::Outside::~Outside() {
-    if (depth_ != 0) inside.outer_mode = exchange_mode(api_, stream_capture_mode_relaxed);
-    inside.depth = depth_;
+    if (inside.depth == 0) return;
+    inside.depth--;
+    if (inside.depth == 0) (void)exchange_mode(api, inside.outer_mode);
 }
 
 }  // namespace isthmus::cuda

@@ -21,20 +21,6 @@ class Door {
     static void enter(const Api& api) noexcept;
     static void leave(const Api& api) noexcept;
 
-    // While it lives, a thread that is inside is outside: for the program's own calls, which the driver is to answer,
-    // and captures to suffer, as without this library.
-    class Outside {
-      public:
-        explicit Outside(const Api& api) noexcept;
-        ~Outside();
-        Outside(const Outside&) = delete;
-        Outside& operator=(const Outside&) = delete;
-
-      private:
-        const Api& api_;
-        unsigned depth_;
-    };
-
   private:
     const Api& api_;
 };
