@@ -57,7 +57,7 @@ def reasons(cells: Iterable[Cell], known: Iterable[Way], *, aligned: bool) -> tu
     unpriced: dict[str, str] = {}
     names = {way.name for way in known}
     for cell in cells:
-        for method in cell.compared.keys() - names:
+        for method in (each for each in cell.compared if each not in names):
             near = aligned or method not in _BY_UNITS
             unpriced[method] = say("plan.too_far" if near else "plan.layout_unmeasured")
         unknown |= {method: reason for method, reason in cell.skipped.items() if method not in names}
