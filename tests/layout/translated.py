@@ -16,7 +16,7 @@ from isthmus.language import LANGUAGES, Language
 from isthmus.language.catalogue import Text, read
 
 CATALOGUES = Path(__file__).resolve().parents[2] / "src" / "isthmus" / "language"
-SUBJECTS = sorted(path.stem for path in (CATALOGUES / "en").glob("*.json"))
+SUBJECTS = sorted(path.stem for path in CATALOGUES.glob("*.json"))
 RECORD = Path(__file__).with_suffix(".json")
 REFRESH = "python -m tests.layout.translated"
 

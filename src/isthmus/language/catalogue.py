@@ -1,7 +1,8 @@
-"""Texts by key from catalogue files, and their joining: a folder a language, a file a subject; English is the source.
+"""Texts by key, and their joining. Each subject is one file, which has every text in every language.
 
 A key is ``subject.name``. Its text has the placeholders of `str.format`. Where a number decides between forms, it is
-an object of forms instead, of which ``count`` picks one: ``one`` for 1 and ``other`` for the rest.
+an object of forms instead, of which ``count`` picks one: ``one`` for 1 and ``other`` for the rest. English is the
+source; with the languages, ``of`` is the digest of the English text that was translated (docs/translating.md).
 """
 
 import re
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -79,8 +80,16 @@ def _text(language: Language, key: str) -> Text:
 
 @cache
 def read(language: Language, subject: str) -> Texts:
-    """All texts of one subject."""
-    return msgspec.json.decode((files(__package__) / language / f"{subject}.json").read_bytes(), type=Texts)
+    """All texts of one subject; the English one where a translation is missing."""
+    entries = _decoder(language).decode((files(__package__) / f"{subject}.json").read_bytes())
+    return {name: entry.en if (text := getattr(entry, language)) is None else text for name, entry in entries.items()}
+
+
+@cache
+def _decoder(language: Language) -> msgspec.json.Decoder[dict[str, Any]]:
+    """Decodes a subject's file without the languages that are not asked for, which is the faster half."""
+    translation = [(language, Text | None, None)] if language != "en" else []
+    return msgspec.json.Decoder(dict[str, msgspec.defstruct("Entry", [("en", Text), *translation])])  # type: ignore[misc]
 
 
 def enumerated(words: Sequence[str], last: Literal["and", "or"] = "and") -> str:
