@@ -108,10 +108,9 @@ def test_no_text_is_never_said(subject: str) -> None:
 
 
 @every([(language, subject) for language in TRANSLATIONS for subject in SUBJECTS])
-def test_translations_have_the_keys_and_placeholders_of_the_source(pair: tuple[Language, str]) -> None:
+def test_translations_have_the_placeholders_of_the_source(pair: tuple[Language, str]) -> None:
     language, subject = pair
     source, translated = read("en", subject), read(language, subject)
-    assert translated.keys() == source.keys()
     for name, text in translated.items():
         assert placeholders(text) - {"count"} == placeholders(source[name]) - {"count"}, f"{language} {subject}.{name}"
         # Sentences follow one another without anything between them in some languages.
