@@ -45,8 +45,8 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return importlib.import_module("isthmus.errors")
     if name in _TRANSFER:
-        globals()[name] = found = getattr(importlib.import_module("isthmus.transfer"), name)
-        return found
+        globals()[name] = value = getattr(importlib.import_module("isthmus.transfer"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

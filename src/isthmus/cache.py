@@ -94,10 +94,10 @@ def kept(kind: str, key: str, make: Callable[[Path], None], environment: Mapping
     """
     folder = cache_folder(kind, environment)
     _check_way_to(folder)
-    for found in folder.glob(f"{key}-*"):
-        if found.name == f"{key}-{_hash(found)}":
-            return found
-        shutil.rmtree(found, ignore_errors=True)
+    for entry in folder.glob(f"{key}-*"):
+        if entry.name == f"{key}-{_hash(entry)}":
+            return entry
+        shutil.rmtree(entry, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = Path(scratch) / "made"
         made.mkdir()
@@ -119,21 +119,21 @@ def reason(error: OSError, *, of_state: bool = False) -> str:
 def _check(folder: Path, variable: str) -> None:
     user = os.geteuid()
     # A link that somebody else put there may lead to a folder of the user's that holds something else.
-    link, found = folder.lstat(), folder.stat()
-    owner = next((each.st_uid for each in (link, found) if each.st_uid != user), user)
+    link, target = folder.lstat(), folder.stat()
+    owner = next((each.st_uid for each in (link, target) if each.st_uid != user), user)
     if owner != user:
         raise CacheRefused(
             folder, f"it belongs to user {owner}, and what is used from there must be user {user}'s; remove it, or set "
             f"{variable} to a folder of your own"
         )  # fmt: skip
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(target.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "it is no folder", str(folder))
-    if found.st_mode & _WRITABLE_BY_OTHERS:
+    if target.st_mode & _WRITABLE_BY_OTHERS:
         raise CacheRefused(
-            folder, f"others may write to it (its mode is {found.st_mode & 0o7777:o}), so what lies there may be "
+            folder, f"others may write to it (its mode is {target.st_mode & 0o7777:o}), so what lies there may be "
             "anybody's; remove it, or look at what is in it and `chmod 700` it"
         )  # fmt: skip
-    if found.st_mode & _OF_OTHERS:
+    if target.st_mode & _OF_OTHERS:
         folder.chmod(0o700)
 
 
@@ -143,10 +143,10 @@ def _check_way_to(folder: Path) -> None:
     # Who owns the root of all folders owns the machine, under whatever name a container shows him.
     trusted = {0, user, Path("/").stat().st_uid}
     for parent in reversed(folder.resolve().parents):
-        found = parent.stat()
-        if found.st_uid == user and not found.st_mode & _OF_OTHERS:
+        status = parent.stat()
+        if status.st_uid == user and not status.st_mode & _OF_OTHERS:
             return  # Nobody else gets further.
-        if found.st_uid not in trusted or (found.st_mode & _WRITABLE_BY_OTHERS and not found.st_mode & stat.S_ISVTX):
+        if status.st_uid not in trusted or (status.st_mode & _WRITABLE_BY_OTHERS and not status.st_mode & stat.S_ISVTX):
             raise CacheRefused(
                 folder, f"others may replace it, since they may write to {parent}; nothing is run from there: set "
                 "XDG_CACHE_HOME to a folder of your own, or take that right away from them"
@@ -157,8 +157,8 @@ def _hash(folder: Path) -> str:
     """Of the names and contents of the user's own files; what holds anything else has none."""
     whole = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return ""
         try:
             content = read_bounded(path)

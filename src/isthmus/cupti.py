@@ -36,12 +36,12 @@ def cupti_libraries(
     found_packages = _nvidia_packages() if packages is None else packages
     folders = [*_toolkit_folders(root, toolkit), *_package_folders(found_packages)]
     driver = _version(api_version)
-    found = []
+    libraries = []
     for name in cupti_order(api_version):
-        found.append(name)
+        libraries.append(name)
         paths = [path for folder in folders if (path := folder / name).exists()]
-        found += [str(path) for path in paths if not driver or (_version_of(path) or driver) <= driver]
-    return list(dict.fromkeys(found))
+        libraries += [str(path) for path in paths if not driver or (_version_of(path) or driver) <= driver]
+    return list(dict.fromkeys(libraries))
 
 
 def driver_version() -> str:
@@ -87,5 +87,5 @@ def _version_of(library: Path) -> Version | None:
 
 
 def _version(text: str) -> Version | None:
-    found = _NUMBERS.search(text)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _NUMBERS.search(text)
+    return (int(match[1]), int(match[2])) if match else None

@@ -175,10 +175,10 @@ def _taking_place_of(path: Path) -> Iterator[BinaryIO]:
 def is_stream(path: Path) -> bool:
     """Whether there is something to write into rather than to replace: a device, a pipe, a file that is open."""
     try:
-        found = path.stat().st_mode
+        mode = path.stat().st_mode
     except OSError:
         return False
-    return path.parts[:2] == ("/", "proc") or path.parent in (Path("/dev"), Path("/dev/fd")) or not stat.S_ISREG(found)
+    return path.parts[:2] == ("/", "proc") or path.parent in (Path("/dev"), Path("/dev/fd")) or not stat.S_ISREG(mode)
 
 
 def _read_whole(path: Path) -> bytes:
@@ -221,5 +221,5 @@ def _is_deep(data: bytes) -> bool:
     return bool(brackets)
 
 
-def _too_large(path: Path, found: str, most: int) -> str:
-    return f"{path}: {found}, and a file of its size may have {most}; is it another kind of file, or damaged?"
+def _too_large(path: Path, content: str, most: int) -> str:
+    return f"{path}: {content}, and a file of its size may have {most}; is it another kind of file, or damaged?"

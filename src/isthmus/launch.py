@@ -117,15 +117,15 @@ def accelerated_environment(
 
 def why_not_preloaded(program: str) -> str:
     """Why the linker loads nothing into this program; empty where it does, or nothing is known of it."""
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         return ""
     try:
-        status = Path(found).stat()
-        head = read_begin(Path(found), _MOST_HEAD)
+        status = Path(executable).stat()
+        head = read_begin(Path(executable), _MOST_HEAD)
     except (OSError, IsthmusError):
         return ""
-    if rights := _rights_of_others(Path(found), status):
+    if rights := _rights_of_others(Path(executable), status):
         return f"it runs with {rights}, and the linker preloads nothing into such programs"
     linker = _linker_of(head) if head[:5] == _ELF64 else ""
     if linker is None:
@@ -254,9 +254,9 @@ def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[sig
 def _ending(pid: int, forwarded: set[signal.Signals]) -> int:
     """Wait for the program, and send it meanwhile what other processes send to us."""
     while True:
-        found = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
-        if found is not None and found.si_signo in forwarded and found.si_code != _SI_KERNEL:
-            os.kill(pid, found.si_signo)
+        received = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
+        if received is not None and received.si_signo in forwarded and received.si_code != _SI_KERNEL:
+            os.kill(pid, received.si_signo)
         # A child that is only stopped has not ended.
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:

@@ -13,7 +13,7 @@ _UNUSUAL = re.compile(r"[^ -~\t\n]")
 
 def plain(text: str) -> str:
     """A text of lines in which what would command a terminal or turn the order of letters is escaped, as in code."""
-    return text if text.isprintable() else _UNUSUAL.sub(lambda found: _shown(found[0]), as_text(text))
+    return text if text.isprintable() else _UNUSUAL.sub(lambda match: _shown(match[0]), as_text(text))
 
 
 def printable(text: str) -> str:

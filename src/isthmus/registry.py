@@ -84,7 +84,7 @@ MEASURED = tuple(sorted(EXPERIMENTS, key=lambda each: each.name))
 def load(module: str, attributes: tuple[str, ...]) -> ModuleType:
     """The module of this name. Raises RegistryError where it is absent or lacks one of these attributes."""
     try:
-        found = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name):
             raise
@@ -92,7 +92,7 @@ def load(module: str, attributes: tuple[str, ...]) -> ModuleType:
             f"an experiment is entered in isthmus/registry.py, but there is no module {module}; add it, or take the "
             "entry out"
         ) from error
-    missing = [attribute for attribute in attributes if not hasattr(found, attribute)]
+    missing = [attribute for attribute in attributes if not hasattr(loaded, attribute)]
     if missing:
         raise RegistryError(f"{module} has no {', '.join(missing)}; docs/extending.md says what an experiment needs")
-    return found
+    return loaded

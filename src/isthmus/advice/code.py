@@ -34,5 +34,5 @@ def way_code(need: Need, name: str, interface: Interface, options: Mapping[str, 
 def own_code(name: str, interface: Interface) -> dict[str, str]:
     """The change of this name in every library of programs of this interface that has the calls for it."""
     folder = files(__package__) / "snippets"
-    found = {language: folder / language / f"{name}.txt" for language in _LANGUAGES[interface]}
-    return {language: file.read_text("utf-8") for language, file in found.items() if file.is_file()}
+    paths = {language: folder / language / f"{name}.txt" for language in _LANGUAGES[interface]}
+    return {language: file.read_text("utf-8") for language, file in paths.items() if file.is_file()}

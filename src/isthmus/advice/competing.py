@@ -19,7 +19,7 @@ def settled(drafts: Sequence[Drafted]) -> list[tuple[Rule, Scene, Draft, frozens
 
     Drafts of one process compete; of rules whose gains come on top of one another both speak.
     """
-    found: list[tuple[Rule, Scene, Draft, frozenset[str]]] = []
+    chosen: list[tuple[Rule, Scene, Draft, frozenset[str]]] = []
     for scene in dict.fromkeys(scene for _, scene, _ in drafts):
         mine = [(rule, draft) for rule, of, draft in drafts if of is scene]
         mine.sort(key=lambda each: -gain_of(scene, each[1]).median)
@@ -34,8 +34,8 @@ def settled(drafts: Sequence[Drafted]) -> list[tuple[Rule, Scene, Draft, frozens
                         yielded.setdefault(other.name, set()).add(rule.name)
             if free.any():
                 kept.append((rule, _left(draft, free)))
-        found += [(rule, scene, draft, frozenset(yielded.get(rule.name, ()))) for rule, draft in kept]
-    return found
+        chosen += [(rule, scene, draft, frozenset(yielded.get(rule.name, ()))) for rule, draft in kept]
+    return chosen
 
 
 def _taken(scene: Scene, mine: tuple[Rule, Draft], other: tuple[Rule, Draft]) -> tuple[Mask] | None:

@@ -65,20 +65,22 @@ def pipelines(scene: Scene) -> list[Pipeline]:
     usable = np.flatnonzero((work > 0) & (copied > 0))
     kinds = [usable[group] for group in grouped(moved[0][usable], moved[1][usable])]
     kinds = [same_kind for same_kind in kinds if same_kind.size >= LEAST_CYCLES or is_large[same_kind].all()]
-    found = []
+    all_pipelines = []
     for same_kind in sorted(kinds, key=lambda kind: -float(copied[kind].sum()))[:_MOST_KINDS]:
         members = np.isin(iteration, same_kind)
         is_loop = same_kind.size >= LEAST_CYCLES
         chunks = int(same_kind.size) if is_loop else SINGLE_CHUNKS * int(same_kind.size)
         copies = row_of[members & (row_of >= 0)]
-        found.append(Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop))
-    return found
+        all_pipelines.append(
+            Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop)
+        )
+    return all_pipelines
 
 
 def _repeated(sizes: Integers) -> Integers:
     distinct, counts = np.unique(sizes, return_counts=True)
-    found: Integers = distinct[counts > 2 * LEAST_CYCLES]
-    return found
+    frequent: Integers = distinct[counts > 2 * LEAST_CYCLES]
+    return frequent
 
 
 def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float, float]:

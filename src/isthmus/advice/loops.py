@@ -68,8 +68,8 @@ def _between(scene: Scene, rows: Integers) -> Mask:
     others = scene.copies[~np.isin(scene.copies, rows)]
     started = np.sort(np.concatenate([scene.kernels[0], scene.device_begin(others)]))
     place = np.searchsorted(started, begin)
-    found: Mask = place[1:] != place[:-1]
-    return found
+    changes: Mask = place[1:] != place[:-1]
+    return changes
 
 
 def _waited(scene: Scene, rows: Integers) -> bool:
@@ -87,15 +87,15 @@ class Loop:
 
 
 def looped(
-    scene: Scene, rates: Rates, found: Sequence[Burst], replaced: Callable[[Burst], Loop | None], *also: Integers
+    scene: Scene, rates: Rates, bursts: Sequence[Burst], replaced: Callable[[Burst], Loop | None], *also: Integers
 ) -> Draft | None:
     """The draft of those bursts that `replaced` shortens; bursts with one distance in `also` count as alike."""
     taken: list[Integers] = []
     gains: list[Range] = []
     took: list[Seconds] = []
     largest: tuple[float, dict[str, Any]] = (0.0, {})
-    for kind in _kinds(scene, found, also):
-        alike = [found[at] for at in kind.tolist()]
+    for kind in _kinds(scene, bursts, also):
+        alike = [bursts[at] for at in kind.tolist()]
         # The one that words and code are of.
         longest = max(alike, key=lambda burst: burst.rows.size)
         loop = replaced(longest)
@@ -121,7 +121,7 @@ def looped(
                 largest = (float(gain[0]), {**loop.facts, **figures})
     if not taken:
         return None
-    bound = sum(burst.elapsed + burst.between for burst in found)
+    bound = sum(burst.elapsed + burst.between for burst in bursts)
     every, seconds = np.concatenate(taken), np.concatenate(took)
     return Draft("copies", every, np.concatenate(gains), bound=bound, facts=largest[1], took=seconds)
 
@@ -172,9 +172,9 @@ def _measured(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) ->
     less: packed ones are still to be put in place.
     """
     need = pieces_need(scene, burst, source)
-    found = rates.plan(need).ways or rates.plan(replace(need, device_layout="scattered")).ways
+    options = rates.plan(need).ways or rates.plan(replace(need, device_layout="scattered")).ways
     times = burst.rows.size / need.pieces
-    return {way.name: Interval(*(times * seconds for seconds in way.seconds)) for way in found}
+    return {way.name: Interval(*(times * seconds for seconds in way.seconds)) for way in options}
 
 
 def _device_layout(scene: Scene, rows: Integers) -> LayoutName:
@@ -187,14 +187,14 @@ def _device_layout(scene: Scene, rows: Integers) -> LayoutName:
     return "contiguous" if (begin[1:] == begin[:-1] + sizes[:-1]).all() else "scattered"
 
 
-def _kinds(scene: Scene, found: Sequence[Burst], also: Sequence[Integers]) -> list[Integers]:
+def _kinds(scene: Scene, bursts: Sequence[Burst], also: Sequence[Integers]) -> list[Integers]:
     """Places of the bursts that are alike, those of the most copies first."""
-    if not found:
+    if not bursts:
         return []
-    first, second = (np.array([burst.rows[at] for burst in found]) for at in (0, 1))
-    counts = np.array([burst.rows.size for burst in found])
-    means = np.array([scene.trace.copies.bytes[burst.rows].mean() for burst in found])
-    waited = np.array([burst.waited for burst in found])
+    first, second = (np.array([burst.rows[at] for burst in bursts]) for at in (0, 1))
+    counts = np.array([burst.rows.size for burst in bursts])
+    means = np.array([scene.trace.copies.bytes[burst.rows].mean() for burst in bursts])
+    waited = np.array([burst.waited for burst in bursts])
     keys = [scene.trace.copies.direction[first], scene.host_kind(first), waited, size_steps(counts)]
     keys += [size_steps(means), *(column[second] - column[first] for column in also)]
     return sorted(grouped(*keys), key=lambda kind: -int(counts[kind].sum()))[:_MOST_KINDS]

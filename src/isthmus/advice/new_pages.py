@@ -13,16 +13,16 @@ from isthmus.trace import Integers, direction_index, memory_index
 def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
     """Which of these copies went into pageable memory as slowly as only new pages make them; none without rates."""
     copies = scene.trace.copies
-    found: Mask = (copies.direction[rows] == direction_index("d2h")) & (copies.bytes[rows] >= TRACED_BYTES)
-    found &= scene.host_kind(rows) == memory_index("pageable")
-    if found.any():
+    mask: Mask = (copies.direction[rows] == direction_index("d2h")) & (copies.bytes[rows] >= TRACED_BYTES)
+    mask &= scene.host_kind(rows) == memory_index("pageable")
+    if mask.any():
         try:
-            price = rates.copy("pageable", "d2h", copies.bytes[rows[found]])
+            price = rates.copy("pageable", "d2h", copies.bytes[rows[mask]])
         except Unpriced:
             return np.zeros(rows.size, np.bool_)
-        cost = scene.cost(rows[found], rates)
-        found[found] = (cost > SLOW_PAGEABLE_TIMES * price[:, 2]) & (cost < NEW_PAGES_TIMES * price[:, 2])
-    return found
+        cost = scene.cost(rows[mask], rates)
+        mask[mask] = (cost > SLOW_PAGEABLE_TIMES * price[:, 2]) & (cost < NEW_PAGES_TIMES * price[:, 2])
+    return mask
 
 
 def most_in_a_row(scene: Scene, rows: Integers) -> int:

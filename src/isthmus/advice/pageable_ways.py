@@ -73,16 +73,16 @@ def best_way(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Way:
         "kept": lambda: rates.copy("pinned", group.direction, sizes),
         "staging": lambda: rates.copy("pinned", group.direction, sizes) + rates.memcpy(sizes),
     }
-    found: list[Way] = []
+    candidates: list[Way] = []
     for name in _candidates(scene.interface, group.direction, memory):
         try:
             gains = saved(group.cost, recipes[name](), group.exposed)
-            found.append(Way(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
+            candidates.append(Way(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
         except Unpriced as unpriced:
             reason = unpriced
-    if not found:
+    if not candidates:
         raise reason
-    return max(found, key=lambda way: way.gain)
+    return max(candidates, key=lambda way: way.gain)
 
 
 def _candidates(interface: Interface, direction: Direction, memory: Memory) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
     filled = rates.memcpy(group.sizes)
     # A thread that fills more slowly than the program goes on holds it up.
     late = filled - np.maximum(between - group.cost, 0.0)[:, np.newaxis]
-    found: Range = np.maximum(rates.copy("pinned", group.direction, group.sizes), late)
-    return found
+    seconds: Range = np.maximum(rates.copy("pinned", group.direction, group.sizes), late)
+    return seconds
 
 
 def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:

@@ -27,9 +27,9 @@ def call_places(scene: Scene, calls: Integers) -> Integers:
         return np.full(calls.size, nowhere)
     within = np.clip(calls, 0, len(trace.calls) - 1)
     site, name = trace.calls.site[within], trace.calls.name[within]
-    found = np.where((name >= 0) & (name < len(trace.names)), len(trace.sites) + name, nowhere)
-    found = np.where((site >= 0) & (site < len(trace.sites)), site, found)
-    return np.where((calls >= 0) & (calls < len(trace.calls)), found, nowhere)
+    places = np.where((name >= 0) & (name < len(trace.names)), len(trace.sites) + name, nowhere)
+    places = np.where((site >= 0) & (site < len(trace.sites)), site, places)
+    return np.where((calls >= 0) & (calls < len(trace.calls)), places, nowhere)
 
 
 def _nowhere(scene: Scene) -> int:
@@ -68,23 +68,23 @@ def place_evidence(scene: Scene, places: Integers, sizes: Integers, seconds: Sec
 
 def gathered(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """One entry a place, of all processes together, those with the most time first."""
-    found: dict[str, Evidence] = {}
+    by_place: dict[str, Evidence] = {}
     for each in evidence:
-        known = found.get(each.place, Evidence(each.place, 0, 0, 0.0))
-        found[each.place] = Evidence(
+        known = by_place.get(each.place, Evidence(each.place, 0, 0, 0.0))
+        by_place[each.place] = Evidence(
             each.place, known.calls + each.calls, known.bytes + each.bytes, known.seconds + each.seconds
         )
-    return tuple(sorted(found.values(), key=lambda each: -each.seconds))[:MOST_PLACES]
+    return tuple(sorted(by_place.values(), key=lambda each: -each.seconds))[:MOST_PLACES]
 
 
 def previous(order: Integers, *keys: Integers) -> Integers:
     """For each entry the one before it, by `order`, that is equal in every key; -1 where there is none."""
-    found = np.full(order.size, -1, np.int64)
+    earlier = np.full(order.size, -1, np.int64)
     if order.size < 2:
-        return found
+        return earlier
     places = np.lexsort((order, *keys))
     same = np.ones(order.size - 1, np.bool_)
     for key in keys:
         same &= key[places][1:] == key[places][:-1]
-    found[places[1:][same]] = places[:-1][same]
-    return found
+    earlier[places[1:][same]] = places[:-1][same]
+    return earlier

@@ -55,8 +55,8 @@ def range_of(interval: Interval) -> Range:
 def saved(cost: npt.NDArray[np.float64], new: Range, bound: npt.NDArray[np.float64]) -> Range:
     """What each copy saves that takes `new` instead of `cost` seconds, and at most the seconds of its bound."""
     difference = cost[..., np.newaxis] - new[..., [0, 2, 1]]
-    found: Range = np.minimum(difference, bound[..., np.newaxis])
-    return found
+    gain: Range = np.minimum(difference, bound[..., np.newaxis])
+    return gain
 
 
 def _each(sizes: npt.NDArray[np.int64], draws_of: Callable[[int], Draws]) -> Range:
@@ -67,5 +67,5 @@ def _each(sizes: npt.NDArray[np.int64], draws_of: Callable[[int], Draws]) -> Ran
         distinct, places = np.round(2 ** (steps / _SIZES_A_DOUBLING)).astype(np.int64), of_size[places]
     if not distinct.size:
         return np.zeros((0, 3))
-    found = np.array([interval_of(draws_of(size)) for size in distinct.tolist()], np.float64)
-    return found[places]
+    intervals = np.array([interval_of(draws_of(size)) for size in distinct.tolist()], np.float64)
+    return intervals[places]

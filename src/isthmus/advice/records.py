@@ -29,8 +29,8 @@ class Records:
 
     def moments(self, nanoseconds: Integers) -> Seconds:
         """Seconds since the trace began."""
-        found: Seconds = (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
-        return found
+        seconds: Seconds = (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
+        return seconds
 
     @cached_property
     def copies(self) -> Integers:
@@ -38,8 +38,8 @@ class Records:
         copies = self.trace.copies
         between: Mask = np.isin(copies.direction, [direction_index(each) for each in ONE_WAY])
         wanted = between & (copies.process == self.process) & (copies.migration != 1) & (copies.bytes > 0)
-        found: Integers = np.flatnonzero(wanted)
-        return found
+        rows: Integers = np.flatnonzero(wanted)
+        return rows
 
     @cached_property
     def interface(self) -> Interface:
@@ -52,8 +52,8 @@ class Records:
         mask = self.trace.copies.direction[rows] == direction_index(direction)
         if kind:
             mask &= self.host_kind(rows) == memory_index(kind)
-        found: Integers = rows[mask]
-        return found
+        selected: Integers = rows[mask]
+        return selected
 
     def host_kind(self, rows: Integers) -> Integers:
         """The kind of the host's memory of each copy."""
@@ -71,8 +71,8 @@ class Records:
         """The one column for copies to the device, the other for copies to the host."""
         copies = self.trace.copies
         inward = copies.direction[rows] == direction_index("h2d")
-        found: Integers = np.where(inward, getattr(copies, to_device)[rows], getattr(copies, to_host)[rows])
-        return found
+        ends: Integers = np.where(inward, getattr(copies, to_device)[rows], getattr(copies, to_host)[rows])
+        return ends
 
     def device_begin(self, rows: Integers) -> Seconds:
         """When each copy began on the device."""
@@ -91,20 +91,20 @@ class Records:
         copies = self.trace.copies
         ways = [direction_index(direction) for direction in ONE_WAY]
         every = np.isin(copies.direction, ways) & (copies.migration != 1)
-        found: Mask = np.zeros(len(rows), bool)
+        concurrent: Mask = np.zeros(len(rows), bool)
         for device in np.unique(copies.device[rows]):
             mine = copies.device[rows] == device
             others = np.flatnonzero(every & ((copies.device == device) != elsewhere))
             begins, ends = np.sort(self.device_begin(others)), np.sort(self.device_end(others))
             begun = np.searchsorted(begins, self.device_end(rows[mine]))
             running = begun - np.searchsorted(ends, self.device_begin(rows[mine]), "right")
-            found[mine] = running > (0 if elsewhere else 1)
-        return found
+            concurrent[mine] = running > (0 if elsewhere else 1)
+        return concurrent
 
     def lasted(self, table: Calls | Allocations, rows: Integers) -> Seconds:
         """How long records of the host took."""
-        found: Seconds = np.maximum(table.lasted_ns[rows], 0) * _NANO
-        return found
+        seconds: Seconds = np.maximum(table.lasted_ns[rows], 0) * _NANO
+        return seconds
 
     @cached_property
     def kernels(self) -> tuple[Seconds, Seconds]:
@@ -133,11 +133,11 @@ def is_hip(trace: Trace) -> bool:
 def _most_are(trace: Trace, names: Integers, vendor: str) -> bool:
     """Whether most of these names of calls are a vendor's."""
     whose = [vendors.vendor_of(name) for name in trace.names]
-    ours = [place for place, found in enumerate(whose) if found is not None and found.name == vendor]
+    ours = [place for place, owner in enumerate(whose) if owner is not None and owner.name == vendor]
     return 2 * int(np.isin(names, ours).sum()) > names.size
 
 
 def interface_of_all(traces: Sequence[Trace]) -> Interface:
     """OpenCL's where it made most copies of every trace that has any."""
-    found = {interface_of(trace, np.arange(len(trace.copies))) for trace in traces if len(trace.copies)}
-    return "opencl" if found == {"opencl"} else "cuda"
+    interfaces = {interface_of(trace, np.arange(len(trace.copies))) for trace in traces if len(trace.copies)}
+    return "opencl" if interfaces == {"opencl"} else "cuda"

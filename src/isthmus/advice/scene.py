@@ -37,20 +37,20 @@ class Scene(Records):
     def blocking(self, rows: Integers) -> Mask:
         """Whether the host did nothing else until a copy was made, or staged: by its call, or by its memory."""
         calls = self.call(rows)
-        found: Mask = (calls != UNKNOWN) & (self.host_kind(rows) == memory_index("pageable"))
+        mask: Mask = (calls != UNKNOWN) & (self.host_kind(rows) == memory_index("pageable"))
         if len(self.trace.calls):
             within = np.clip(calls, 0, None)
             # Where the trace says that a call did not wait, its memory makes no difference, as with OpenCL.
-            found &= self.trace.calls.blocking[within] != 0
-            found |= (calls != UNKNOWN) & ~self.asynchronous(within)
-        return found
+            mask &= self.trace.calls.blocking[within] != 0
+            mask |= (calls != UNKNOWN) & ~self.asynchronous(within)
+        return mask
 
     def asynchronous(self, calls: Integers) -> Mask:
         """Whether each call returns before what it asks for is done, if need be by its name; so do those without."""
         names, blocking = self.trace.calls.name[calls], self.trace.calls.blocking[calls]
         by_name = self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
-        found: Mask = np.where(blocking == UNKNOWN, by_name, blocking == 0)
-        return found
+        mask: Mask = np.where(blocking == UNKNOWN, by_name, blocking == 0)
+        return mask
 
     def occupied(self, rows: Integers) -> tuple[Seconds, Seconds]:
         """From when to when each copy occupied the program: its call where that waited, else the device."""
@@ -164,8 +164,8 @@ class Scene(Records):
     def synchronizing(self, calls: Integers) -> Mask:
         """Whether each call only waits for a stream or a device."""
         names = self.trace.calls.name[calls]
-        found: Mask = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
-        return found
+        mask: Mask = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
+        return mask
 
     def own_time_after(self, calls: Integers) -> Seconds:
         """Seconds that the thread of each call spent on its own work before it called again."""
@@ -181,9 +181,9 @@ class Scene(Records):
         same = (calls.thread[order][1:] == calls.thread[order][:-1]) & (
             calls.process[order][1:] == calls.process[order][:-1]
         )
-        found = np.full(len(calls), UNKNOWN)
-        found[order[:-1][same]] = order[1:][same]
-        return found
+        following = np.full(len(calls), UNKNOWN)
+        following[order[:-1][same]] = order[1:][same]
+        return following
 
     @cached_property
     def _synchronizing(self) -> Mask:
@@ -265,8 +265,8 @@ class Scene(Records):
         return union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
 
     def _known_call(self, calls: Integers) -> Mask:
-        found: Mask = (calls >= 0) & (calls < len(self.trace.calls))
-        return found
+        known: Mask = (calls >= 0) & (calls < len(self.trace.calls))
+        return known
 
     @cached_property
     def _copies_of_call(self) -> Integers:
@@ -288,10 +288,10 @@ def _known(rates: Rates, kind: str, direction: Direction, sizes: Integers) -> Ra
 
 def scenes(traces: Sequence[Trace], rates: Rates) -> list[Scene]:
     """Every process of every trace that made or computed anything; those that no record names count as one."""
-    found = []
+    all_scenes = []
     for trace in traces:
         tables = (trace.copies, trace.calls, trace.kernels, trace.allocations)
         processes = np.unique(np.concatenate([table.process for table in tables]))
         other = rates if other_devices([trace], rates.run) else None
-        found += [Scene(trace, int(process), other) for process in processes]
-    return found
+        all_scenes += [Scene(trace, int(process), other) for process in processes]
+    return all_scenes

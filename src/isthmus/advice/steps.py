@@ -28,8 +28,8 @@ class _Phase:
 
     def holds(self, moments: Seconds) -> Mask:
         place = np.searchsorted(self.begin, moments, "right") - 1
-        found: Mask = (place >= 0) & (moments < self.end[np.maximum(place, 0)])
-        return found
+        inside: Mask = (place >= 0) & (moments < self.end[np.maximum(place, 0)])
+        return inside
 
 
 def steps_of(scene: Scene, drafts: Sequence[Drafted]) -> Steps | None:
@@ -51,7 +51,7 @@ def steps_of(scene: Scene, drafts: Sequence[Drafted]) -> Steps | None:
 def _phase(scene: Scene) -> _Phase | None:
     """Between the beginnings of what each step does once: the rarest kind of record that comes at even distances."""
     begun = scene.kernels[0]
-    found: list[Seconds] = []
+    by_kind: list[Seconds] = []
     kinds = sorted((kind for kind in _kinds(scene) if kind.size > LEAST_STEPS), key=lambda kind: kind.size)
     for begins in kinds[:_MOST_KINDS]:
         distances = np.diff(np.sort(begins))
@@ -60,10 +60,10 @@ def _phase(scene: Scene) -> _Phase | None:
         launched = np.diff(np.searchsorted(begun, np.sort(begins)))
         is_most = 2 * launched[even].sum() > begun.size and np.median(launched) > 0
         if usual > 0 and is_most and even.mean() >= STEADY_SHARE:
-            found.append(np.sort(begins))
-    if not found:
+            by_kind.append(np.sort(begins))
+    if not by_kind:
         return None
-    begins = min(found, key=lambda each: (each.size, each[0]))
+    begins = min(by_kind, key=lambda each: (each.size, each[0]))
     distances = np.diff(begins)
     # Steps in which something is loaded, saved or tested are no part of what goes on and on.
     ordinary = distances <= SLOW_STEP_TIMES * np.median(distances)
@@ -78,8 +78,8 @@ def _kinds(scene: Scene) -> list[Seconds]:
     moved = moved[np.isin(copies.direction[moved], [direction_index(way) for way in ONE_WAY])]
     named = [launched[group] for group in grouped(kernels.name[launched], kernels.stream[launched])]
     sized = [moved[group] for group in grouped(copies.direction[moved], copies.bytes[moved])]
-    found = [scene.moments(kernels.start_ns[rows]) for rows in named]
-    return found + [scene.moments(copies.start_ns[rows]) for rows in sized]
+    begins = [scene.moments(kernels.start_ns[rows]) for rows in named]
+    return begins + [scene.moments(copies.start_ns[rows]) for rows in sized]
 
 
 def _within(scene: Scene, draft: Draft, phase: _Phase) -> Draft | None:

@@ -13,12 +13,12 @@ from isthmus.trace import UNKNOWN, Integers, Trace, grouped, vendors
 
 def unseen(traces: Sequence[Trace], every: Sequence[Scene]) -> tuple[str, ...]:
     """What was lost or cannot be told, each a sentence; nothing where all that the program copied is in the traces."""
-    found = [f"{trace.name}: {lost}" for trace in traces for lost in trace.lost]
+    sentences = [f"{trace.name}: {lost}" for trace in traces for lost in trace.lost]
     for trace in traces:
-        found += _of_trace(trace)
+        sentences += _of_trace(trace)
     if unknown := unknown_kinds_words(every):
-        found.append(unknown)
-    return tuple(found)
+        sentences.append(unknown)
+    return tuple(sentences)
 
 
 def _of_trace(trace: Trace) -> Iterator[str]:

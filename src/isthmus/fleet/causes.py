@@ -31,7 +31,7 @@ def with_causes(
     typical = _typical(right)
     having = _shares(right)
     far = sum(_is_far(device) for device in right) / len(right)
-    found = []
+    all_outliers = []
     for outlier in outliers:
         device = devices[outlier.device]
         odd = _odd(device, typical, having)
@@ -41,8 +41,8 @@ def with_causes(
         explained = replace(
             outlier, causes=tuple(causes), others=others, pattern="sharing" if is_shared else _pattern(outlier)
         )
-        found.append(replace(explained, command=_command(explained, device)))
-    return found
+        all_outliers.append(replace(explained, command=_command(explained, device)))
+    return all_outliers
 
 
 def odd_facts(place: int, group: Group, devices: Sequence[DeviceRow]) -> list[Difference]:
@@ -68,19 +68,19 @@ def _typical(devices: Sequence[DeviceRow]) -> DeviceRow:
 
 def _shares(devices: Sequence[DeviceRow]) -> dict[tuple[str, str], float]:
     """Each value of a fact with the share of these devices that have it."""
-    found: dict[tuple[str, str], float] = defaultdict(float)
+    shares: dict[tuple[str, str], float] = defaultdict(float)
     for known, count in Counter(device.facts for device in devices).items():
         for fact in known:
-            found[fact] += count / len(devices)
-    return found
+            shares[fact] += count / len(devices)
+    return shares
 
 
 def _causes(
     outlier: Outlier, device: DeviceRow, odd: Sequence[Difference], having: dict[tuple[str, str], float], far: float
 ) -> list[Cause]:
-    found = list(odd)
+    causes = list(odd)
     if _is_far(device) and far < _COMMON:
-        found.append(Difference("placement", str(device.device_node), str(device.bound_node), "slower"))
+        causes.append(Difference("placement", str(device.device_node), str(device.bound_node), "slower"))
     groups = [
         GroupResult(
             cell.kind,
@@ -92,15 +92,15 @@ def _causes(
         for cell, ratio, is_slow in outlier.everything
         if cell.phase in outlier.phases
     ]
-    explaining = [cause for cause in likely_causes(found, groups) if cause.explains]
+    explaining = [cause for cause in likely_causes(causes, groups) if cause.explains]
     # The rarer among those that are right, the likelier; facts that explain the same stay in their order.
     explaining.sort(key=lambda cause: -_weight(cause, having))
     return explaining
 
 
-def _is_known(found: Difference) -> bool:
+def _is_known(difference: Difference) -> bool:
     """Whether both values were read; what could not be read differs from nothing."""
-    return found.topic in _NONE_SAYS or bool(found.base and found.new)
+    return difference.topic in _NONE_SAYS or bool(difference.base and difference.new)
 
 
 def _weight(cause: Cause, having: dict[tuple[str, str], float]) -> float:

@@ -29,10 +29,10 @@ class CellKey(NamedTuple):
 
 def cells_of(points: Sequence[Point]) -> dict[CellKey, list[int]]:
     """The places of the points of each kind, in the order of the points."""
-    found: dict[CellKey, list[int]] = defaultdict(list)
+    cells: dict[CellKey, list[int]] = defaultdict(list)
     for place, point in enumerate(points):
-        found[CellKey(point.phase, group_key(case_of(point)))].append(place)
-    return dict(found)
+        cells[CellKey(point.phase, group_key(case_of(point)))].append(place)
+    return dict(cells)
 
 
 def case_of(point: Point, seconds: Sequence[float] = ()) -> Case:
@@ -69,7 +69,7 @@ def residuals(
 
     NaN for devices that have less than half of the points which the fleet has.
     """
-    found = np.full((len(cells), len(members)), np.nan)
+    values = np.full((len(cells), len(members)), np.nan)
     for row, places in enumerate(cells):
         known = [place for place in places if np.isfinite(typical[place])]
         if not known:
@@ -81,8 +81,8 @@ def residuals(
         each = np.arange(len(members))
         below, above = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, len(known) - 1)
         middle = (ratios[each, below] + ratios[each, above]) / 2
-        found[row] = np.where(enough, middle, np.nan)
-    return found
+        values[row] = np.where(enough, middle, np.nan)
+    return values
 
 
 def _median(values: Floats) -> float:

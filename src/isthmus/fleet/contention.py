@@ -37,7 +37,7 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], memb
     if not members:
         return []
     columns = np.array(members, np.intp)
-    found = []
+    shared = []
     for (_, kind), places in _together(cells).items():
         alone = {gathered.points[place]: place for place in cells.get(CellKey("alone", kind), [])}
         same = ((place, msgspec.structs.replace(gathered.points[place], phase="alone")) for place in places)
@@ -49,8 +49,8 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], memb
         measured = ratios[:, np.isfinite(ratios).any(axis=0)]
         if measured.shape[1]:
             slowdown = float(np.median(np.nanmedian(measured, axis=0)))
-            found.append(Contention(kind, -math.expm1(-slowdown), is_link_bound(kind)))
-    return sorted(found, key=lambda each: -each.lost)
+            shared.append(Contention(kind, -math.expm1(-slowdown), is_link_bound(kind)))
+    return sorted(shared, key=lambda each: -each.lost)
 
 
 def with_company(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]]) -> set[int]:
@@ -88,14 +88,14 @@ def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow], s
 
     Devices that ranks `shared` are left as they are.
     """
-    found = list(outliers)
+    kept = list(outliers)
     machines: dict[str, list[int]] = defaultdict(list)
-    for outlier in found:
+    for outlier in kept:
         if outlier.phases == ("together",) and outlier.device not in shared:
             machines[devices[outlier.device].machine].append(outlier.device)
     return [
         replace(outlier, neighbours=tuple(place for place in sorted(others) if place != outlier.device))
         if outlier.device in (others := machines[devices[outlier.device].machine]) and len(others) > 1
         else outlier
-        for outlier in found
+        for outlier in kept
     ]

@@ -40,24 +40,24 @@ def found_files(places: Sequence[Path]) -> FoundFiles:
 
     Raises UsageError where a place does not exist.
     """
-    found = FoundFiles()
+    files = FoundFiles()
     seen = set()
     for place in places:
         if not place.exists():
             raise UsageError(f"{place}: no such file or folder; expected fleet files, run files or a folder of them")
         # A pipe is read as it is, and has no other names.
         if not place.is_dir():
-            found.named.add(place)
+            files.named.add(place)
         for path in _in_folder(place) if place.is_dir() else [place]:
             real = path.resolve()
             if real in seen:
                 continue
             seen.add(real)
-            if path in found.named or path.name.lower().endswith(_SUFFIXES):
-                found.paths.append(path)
+            if path in files.named or path.name.lower().endswith(_SUFFIXES):
+                files.paths.append(path)
             else:
-                found.skipped[path.suffix.lower() or path.name] += 1
-    return found
+                files.skipped[path.suffix.lower() or path.name] += 1
+    return files
 
 
 def _in_folder(folder: Path) -> Iterator[Path]:
@@ -106,11 +106,11 @@ def gathered(places: Sequence[Path]) -> Gathered:
 
     Raises UsageError where there is nothing to read, RunFileError where none of the files that were named can be.
     """
-    found = found_files(places)
+    files = found_files(places)
     parts: list[FilePart] = []
     unreadable: list[str] = []
     refused: list[str] = []
-    for batch in _batches(found):
+    for batch in _batches(files):
         parts += batch.parts
         unreadable += batch.unreadable
         refused += batch.refused
@@ -119,25 +119,25 @@ def gathered(places: Sequence[Path]) -> Gathered:
     if not parts:
         why = f"; the first: {unreadable[0]}" if unreadable else ""
         raise UsageError(
-            f"no fleet files and no run files in {', '.join(map(str, places))}: {len(found.paths)} JSON files looked at"
-            f", {found.skipped.total()} others passed over{why}"
+            f"no fleet files and no run files in {', '.join(map(str, places))}: {len(files.paths)} JSON files looked at"
+            f", {files.skipped.total()} others passed over{why}"
         )
     if not any(part.devices for part in parts):
         missing = sum(len(part.missing) for part in parts)
         raise UsageError(
-            f"no devices in {', '.join(map(str, places))}: {len(found.paths)} files, with {missing} ranks that are "
+            f"no devices in {', '.join(map(str, places))}: {len(files.paths)} files, with {missing} ranks that are "
             "missing; the log of the job that wrote them says why"
         )
-    skipped = found.skipped + Counter({"unreadable": len(unreadable)} if unreadable else {})
-    joined = _joined(parts, len(found.paths), skipped, unreadable[:_MOST_UNREADABLE])
+    skipped = files.skipped + Counter({"unreadable": len(unreadable)} if unreadable else {})
+    joined = _joined(parts, len(files.paths), skipped, unreadable[:_MOST_UNREADABLE])
     return replace(joined, refused=refused)
 
 
-def _batches(found: FoundFiles) -> Iterator[_Batch]:
-    chunks = [found.paths[first : first + _BATCH] for first in range(0, len(found.paths), _BATCH)]
-    work = partial(_read, named=found.named)
+def _batches(files: FoundFiles) -> Iterator[_Batch]:
+    chunks = [files.paths[first : first + _BATCH] for first in range(0, len(files.paths), _BATCH)]
+    work = partial(_read, named=files.named)
     processes = min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
-    if len(found.paths) < _WORTH_PROCESSES or processes < 2:
+    if len(files.paths) < _WORTH_PROCESSES or processes < 2:
         yield from map(work, chunks)
         return
     # Fresh processes where they can be isolated: a fork copies whatever threads of the caller hold.

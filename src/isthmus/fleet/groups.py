@@ -42,7 +42,7 @@ def groups_of(devices: Sequence[DeviceRow]) -> list[Group]:
     kinds: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, device in enumerate(devices):
         kinds[device.fact("backend"), device.fact("device")].append(place)
-    found = []
+    groups = []
     interfaces = Counter(name for _, name in kinds)
     for (backend, known), members in kinds.items():
         name = through(backend, known) if interfaces[known] > 1 else known
@@ -57,5 +57,5 @@ def groups_of(devices: Sequence[DeviceRow]) -> list[Group]:
         inside: dict[tuple[str, str], list[int]] = defaultdict(list)
         for place, machine in zip(members, machines, strict=True):
             inside[machine if machine in own else usual].append(place)
-        found += [Group(name, *machine, tuple(places)) for machine, places in inside.items()]
-    return sorted(found, key=lambda group: -len(group.members))
+        groups += [Group(name, *machine, tuple(places)) for machine, places in inside.items()]
+    return sorted(groups, key=lambda group: -len(group.members))

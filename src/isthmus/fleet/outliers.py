@@ -66,8 +66,8 @@ class Outlier:
     @property
     def phases(self) -> tuple[Phase, ...]:
         """In which phases it is slow."""
-        found = {each.phase for each in self.slow}
-        return tuple(phase for phase in ("alone", "together") if phase in found)
+        phases = {each.phase for each in self.slow}
+        return tuple(phase for phase in ("alone", "together") if phase in phases)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -111,14 +111,14 @@ def perhaps_slow(
     # Much in a single kind counts as well, though other kinds that are right speak against it.
     severe = (np.nan_to_num(p, nan=1.0) <= _PERHAPS_RATE / len(members)) & (lost >= _MUCH)
     named = {each.device for each in certain}
-    found = _outliers(residuals, (slow & (lost >= _CLEAR)) | severe, cells, members)
-    return [each for each in found if each.device not in named]
+    suspects = _outliers(residuals, (slow & (lost >= _CLEAR)) | severe, cells, members)
+    return [each for each in suspects if each.device not in named]
 
 
 def _outliers(
     residuals: npt.NDArray[np.float64], slow: npt.NDArray[np.bool_], cells: Sequence[CellKey], members: Sequence[int]
 ) -> list[Outlier]:
-    found = []
+    outliers = []
     for column in np.flatnonzero(slow.any(axis=0)).tolist():
         rows = np.flatnonzero(slow[:, column]).tolist()
         kinds = [SlowKind(cells[row].phase, cells[row].kind, -math.expm1(-residuals[row, column])) for row in rows]
@@ -127,5 +127,5 @@ def _outliers(
             (cells[row], float(residuals[row, column]), bool(slow[row, column]))
             for row in np.flatnonzero(np.isfinite(residuals[:, column])).tolist()
         )
-        found.append(Outlier(members[column], tuple(kinds), everything))
-    return sorted(found, key=lambda each: -each.lost)
+        outliers.append(Outlier(members[column], tuple(kinds), everything))
+    return sorted(outliers, key=lambda each: -each.lost)

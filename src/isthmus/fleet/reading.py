@@ -205,22 +205,20 @@ class Reader:
 
     def _run(self, path: Path, run: Run) -> FilePart:
         """A run file as a device: what a rank measured in one phase, or what was measured alone."""
-        found = summaries(run)
+        part = summaries(run)
         launch = run.launch or Launch(fleet="", phase="alone", rank=0, ranks=0, local_rank=0, node=0)
         member = _Member(
             msgspec.Raw(msgspec.json.encode(run.fingerprint)),
-            [_Summary(each.samples) for each in found.values()],
+            [_Summary(each.samples) for each in part.values()],
             rank=run.launch.rank if run.launch else None,
             node=run.launch.node if run.launch else None,
             bound_node=run.end.placement.bound_node if run.end and run.end.placement else None,
         )
-        wrong = sum(each.verified == "no" for each in found.values())
+        wrong = sum(each.verified == "no" for each in part.values())
         row = self._row(path, None, member, run.created, wrong, launch.fleet, launch.ranks)
         notes = (f"{row.host} {row.spec}: {run.end.note}",) if run.end and run.end.note else ()
-        times = [each.median if each.verified != "no" and each.median > 0 else np.nan for each in found.values()]
-        return FilePart(
-            tuple(found), [row], np.array([times], np.float32).reshape(1, len(found)), [], frozenset(), notes
-        )
+        times = [each.median if each.verified != "no" and each.median > 0 else np.nan for each in part.values()]
+        return FilePart(tuple(part), [row], np.array([times], np.float32).reshape(1, len(part)), [], frozenset(), notes)
 
     def _row(
         self, path: Path, place: int | None, member: _Member, created: str, wrong: int, fleet: str, ranks: int
@@ -264,11 +262,11 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
         members = msgspec.json.decode(data, type=_CheckedFleet).members
     except msgspec.DecodeError as error:
         raise Header(FLEET_FORMAT, FLEET_SCHEMA_VERSION).misfit(path, error) from error
-    found = {
+    wrong = {
         place: [at for at, each in enumerate(member.summaries) if each.verified == "no"]
         for place, member in enumerate(members)
     }
-    return {place: points for place, points in found.items() if points}
+    return {place: points for place, points in wrong.items() if points}
 
 
 @lru_cache(maxsize=4096)

@@ -33,9 +33,9 @@ def fleet_rows(survey: Survey) -> Iterator[Row]:
     files: dict[Path, list[tuple[int, DeviceRow]]] = defaultdict(list)
     for place, device in (*enumerate(survey.gathered.devices), *survey.gathered.further):
         files[device.path].append((place, device))
-    for path, found in files.items():
-        all_pairs = _pairs(path, [device for _, device in found])
-        for (place, device), pairs in zip(found, all_pairs, strict=True):
+    for path, devices in files.items():
+        all_pairs = _pairs(path, [device for _, device in devices])
+        for (place, device), pairs in zip(devices, all_pairs, strict=True):
             typical = groups[place].typical
             for point, summary in pairs:
                 usual = float(typical[rows[point]]) if point in rows else 0.0

@@ -33,7 +33,7 @@ def slow_p_values(residuals: Floats, unseen: Sequence[float]) -> Floats:
 
     `unseen` is for each kind the standard deviation between machines before one has looked at any.
     """
-    found = np.full(residuals.shape, np.nan)
+    p_values = np.full(residuals.shape, np.nan)
     for row, values in enumerate(residuals):
         known = np.isfinite(values)
         if known.sum() < LEAST_ALIKE:
@@ -42,8 +42,8 @@ def slow_p_values(residuals: Floats, unseen: Sequence[float]) -> Floats:
         scale = math.sqrt(robust_variance(inside, unseen[row] ** 2))
         distances = (inside - np.median(inside)) / scale
         degrees = _KNOWN_BEFORE + _EFFICIENCY * (len(inside) - 1)
-        found[row, known] = _upper_tail(distances, degrees)
-    return found
+        p_values[row, known] = _upper_tail(distances, degrees)
+    return p_values
 
 
 def named_devices(p: Floats, rate: float = RATE) -> tuple[Flags, Flags]:
@@ -80,8 +80,8 @@ def _upper_tail(distances: Floats, degrees: float) -> Floats:
 
     By Wallace's transformation to a normal distance (1959), which is right to three digits from three degrees on.
     """
-    found = np.ones(len(distances))
+    tail = np.ones(len(distances))
     far = distances > _LEAST_DISTANCE
     normal = np.sqrt(degrees * np.log1p(distances[far] ** 2 / degrees)) * (8 * degrees + 1) / (8 * degrees + 3)
-    found[far] = [math.erfc(distance / math.sqrt(2)) / 2 for distance in normal]
-    return found
+    tail[far] = [math.erfc(distance / math.sqrt(2)) / 2 for distance in normal]
+    return tail

@@ -32,38 +32,38 @@ def sorted_out(parts: list[FilePart]) -> SortedOut:
         sharing.setdefault((row.fleet, row.host, row.card), set()).add(row.rank or 0)
     order_of = {key: {rank: place for place, rank in enumerate(sorted(ranks))} for key, ranks in sharing.items()}
     newest: dict[tuple[str, str, int], DeviceRow] = {}
-    found = SortedOut([], [], [], 0)
+    outcome = SortedOut([], [], [], 0)
     for row in rows:
         in_launch = (row.fleet, row.rank) in gathered_ranks if row.fleet else as_text(row.path.name) in run_files
         if row.member is None and in_launch:
-            found.of_ranks += 1
+            outcome.of_ranks += 1
             continue
         key = row.host, row.card, order_of[row.fleet, row.host, row.card][row.rank or 0]
         other = newest.get(key)
         if other is not None and other.member is None and row.member is None and row.fleet and row.fleet == other.fleet:
-            found.further.append((row, other))
+            outcome.further.append((row, other))
             continue
         if other is None or _when(row) > _when(other):
             newest[key] = row
         if other is not None:
-            found.duplicates.append(other if newest[key] is row else row)
-    found.newest = list(newest.values())
-    return found
+            outcome.duplicates.append(other if newest[key] is row else row)
+    outcome.newest = list(newest.values())
+    return outcome
 
 
 def _when(row: DeviceRow) -> datetime:
     """When its file says that it was measured; what is no time is older than any."""
     try:
-        found = datetime.fromisoformat(row.created.replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(row.created.replace("Z", "+00:00"))
     except ValueError:
         return datetime.min.replace(tzinfo=timezone.utc)
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
-def partial_launches(kept: Sequence[DeviceRow], found: SortedOut) -> dict[str, tuple[int, int]]:
+def partial_launches(kept: Sequence[DeviceRow], outcome: SortedOut) -> dict[str, tuple[int, int]]:
     """Launches that are known by their ranks' files alone, and not by all."""
     seen: dict[tuple[str, int], set[int | None]] = {}
-    for row in (*kept, *found.duplicates):
+    for row in (*kept, *outcome.duplicates):
         if row.fleet and row.member is None:
             seen.setdefault((row.fleet, row.ranks), set()).add(row.rank)
     whole = {row.fleet for row in kept if row.member is not None}
@@ -77,7 +77,7 @@ def told_apart(devices: Sequence[DeviceRow]) -> list[DeviceRow]:
     Machines are different where one launch counted them as such, or where two cards have one address.
     """
     machines: dict[str, list[dict[tuple[str, str], str]]] = {}
-    found = []
+    named = []
     for device in devices:
         marks = {}
         if device.fleet and device.node is not None:
@@ -91,8 +91,8 @@ def told_apart(devices: Sequence[DeviceRow]) -> list[DeviceRow]:
         if number == len(known):
             known.append({})
         known[number] |= marks
-        found.append(replace(device, twin=number) if number else device)
-    return found
+        named.append(replace(device, twin=number) if number else device)
+    return named
 
 
 def order(device: DeviceRow) -> tuple[object, ...]:

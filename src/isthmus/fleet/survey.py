@@ -53,10 +53,10 @@ class Survey:
     @cached_property
     def hosts(self) -> dict[str, list[int]]:
         """The places of the devices of each machine, by its name, in their order."""
-        found: dict[str, list[int]] = {}
+        hosts: dict[str, list[int]] = {}
         for place, device in enumerate(self.gathered.devices):
-            found.setdefault(device.machine, []).append(place)
-        return found
+            hosts.setdefault(device.machine, []).append(place)
+        return hosts
 
     @cached_property
     def suspects(self) -> list[str]:
@@ -82,8 +82,8 @@ class Survey:
     def passes(self) -> bool:
         """Whether everything was measured and nothing of it is slow or wrong."""
         everything = self.gathered
-        found = [self.outliers, self.wrong, everything.missing, everything.partial, self.lacking, self.below]
-        return not any(found) and not self.below_reference
+        failures = [self.outliers, self.wrong, everything.missing, everything.partial, self.lacking, self.below]
+        return not any(failures) and not self.below_reference
 
     @cached_property
     def short_hosts(self) -> dict[str, int]:
@@ -105,13 +105,13 @@ class Survey:
     @cached_property
     def lacking(self) -> list[int]:
         """The places of devices without a kind of transfer that most of their like have: skipped, or cut off."""
-        found: list[int] = []
+        lacking: list[int] = []
         for each in self.groups:
             known = np.isfinite(each.ratios)
             usual = known.mean(axis=1) > 1 / 2
             short = ~known[usual].all(axis=0)
-            found += [each.group.members[column] for column in np.flatnonzero(short).tolist()]
-        return sorted(found)
+            lacking += [each.group.members[column] for column in np.flatnonzero(short).tolist()]
+        return sorted(lacking)
 
     @property
     def by_reference(self) -> bool:
@@ -161,10 +161,10 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
         common = np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0)
         judged_members = tuple(group.members[column] for column in np.flatnonzero(common).tolist())
         if judged_members:
-            found = found_outliers(ratios, list(cells), group.members, margin)
-            perhaps += perhaps_slow(ratios, list(cells), group.members, found)
-            found = with_neighbours(found, everything.devices, shared)
-            outliers += with_causes(found, group, everything.devices, shared)
+            all_outliers = found_outliers(ratios, list(cells), group.members, margin)
+            perhaps += perhaps_slow(ratios, list(cells), group.members, all_outliers)
+            all_outliers = with_neighbours(all_outliers, everything.devices, shared)
+            outliers += with_causes(all_outliers, group, everything.devices, shared)
         lost = contentions(everything, cells, [place for place in group.members if place in beside])
         judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, lost))
     outliers.sort(key=lambda outlier: -outlier.lost)

@@ -81,9 +81,9 @@ def _groups(root: Path) -> Iterator[tuple[frozenset[str], str]]:
 def _mounts(root: Path) -> Iterator[_Mount]:
     """Mounted hierarchies, from lines such as ``31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw``."""
     for line in read_text(root / "proc/self/mountinfo").splitlines():
-        before, found, after = line.partition(" - ")
+        before, separator, after = line.partition(" - ")
         fields, source = before.split(), after.split()
-        if not found or len(fields) < 5 or len(source) < 3 or source[0] not in ("cgroup", "cgroup2"):
+        if not separator or len(fields) < 5 or len(source) < 3 or source[0] not in ("cgroup", "cgroup2"):
             continue
         point = root / _unescape(fields[4]).lstrip("/")
         yield _Mount(2 if source[0] == "cgroup2" else 1, _unescape(fields[3]), point, frozenset(source[2].split(",")))

@@ -36,7 +36,7 @@ class OpenDevice(NamedTuple):
 
 def probe() -> list[Backend]:
     """Every backend with its devices, or with what was looked for, why it is absent and what to install."""
-    return [_backend(found) for found in _native.list_devices(_pocl_drivers())]
+    return [_backend(backend) for backend in _native.list_devices(_pocl_drivers())]
 
 
 def choose_device(spec: str | None) -> Device:
@@ -104,14 +104,14 @@ def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
     Those are the other devices of its backend, but for what shares the host's memory beside what has its own, and for
     the same hardware that a second driver offers.
     """
-    found = [device]
+    group = [device]
     for other in (other for backend in backends if backend.name == device.backend for other in backend.devices):
         known = any(
-            other.index == one.index or (other.pci_address == one.pci_address and other.pci_address) for one in found
+            other.index == one.index or (other.pci_address == one.pci_address and other.pci_address) for one in group
         )
         if not known and other.shares_host_memory == device.shares_host_memory:
-            found.append(other)
-    return sorted(found, key=lambda one: one.index)
+            group.append(other)
+    return sorted(group, key=lambda one: one.index)
 
 
 def _device(backend: Backend, index: int) -> Device:
@@ -137,19 +137,19 @@ def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
     return device.native if other.spec == device.description.spec else open_native(other.backend, other.index)
 
 
-def _backend(found: "_native.BackendDict") -> Backend:
-    devices = [_describe(info) for info in found["devices"]]
-    absent_because = found["absent_because"]
-    install = "" if devices or found["is_parents"] else _INSTALL.get(found["name"], "")
+def _backend(listed: "_native.BackendDict") -> Backend:
+    devices = [_describe(info) for info in listed["devices"]]
+    absent_because = listed["absent_because"]
+    install = "" if devices or listed["is_parents"] else _INSTALL.get(listed["name"], "")
     for device in filter(_is_pocl, list(devices)):
         if reason := _why_no_pocl(device):
             devices.remove(device)
             absent_because, install = reason
     return Backend(
-        name=found["name"],
+        name=listed["name"],
         devices=devices,
-        library=found["library"],
-        looked_for=found["looked_for"],
+        library=listed["library"],
+        looked_for=listed["looked_for"],
         # With devices: why some of them cannot be used.
         absent_because=absent_because,
         install=install,

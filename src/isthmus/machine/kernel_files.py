@@ -34,8 +34,8 @@ def read_fields(path: Path, separator: str = ":") -> dict[str, str]:
     """Lines of ``key: value``; the first of equal keys wins, which makes /proc/cpuinfo that of its first processor."""
     fields: dict[str, str] = {}
     for line in read_text(path).splitlines():
-        key, found, value = line.partition(separator)
-        if found:
+        key, separated, value = line.partition(separator)
+        if separated:
             fields.setdefault(key.strip(), value.strip())
     return fields
 

@@ -28,8 +28,8 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
     """
     share = _share(need)
     pattern: Pattern = "percent" if need.fraction is not None else "stride"
-    found = [each for each in movements(run) if each.curves]
-    alike = [each for each in found if each.pattern == pattern]
+    measured = [each for each in movements(run) if each.curves]
+    alike = [each for each in measured if each.pattern == pattern]
     sizes = [each.bytes for each in alike]
     if not alike or not min(sizes) / _MOST_TIMES <= need.bytes <= _MOST_TIMES * max(sizes):
         # A launch and a fault weigh more on less, and more may not fit.
@@ -37,7 +37,7 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
         why = say("plan.beyond", step=say("plan.step_in"), held=held) if alike else say("plan.no_time")
         return Plan(need, (), unpriced=dict.fromkeys(map(managed_name, MANAGED_WAYS), why))
     nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
-    twin = next((each for each in found if each.bytes == nearest.bytes and each is not nearest), None)
+    twin = next((each for each in measured if each.bytes == nearest.bytes and each is not nearest), None)
     curves = {way: _points(way, nearest, twin) for way in MANAGED_WAYS}
     launch = min(point.into.median for points in curves.values() for point in points.values())
     factor = need.bytes / nearest.bytes
@@ -104,9 +104,9 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
 
 
 def _unknown(movement: Movement, known: set[str]) -> dict[str, str]:
-    found = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
-    found |= {managed_name(way): say("labels.wrong_data") for way in movement.failed}
-    return {name: reason for name, reason in found.items() if name not in known}
+    unknown = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
+    unknown |= {managed_name(way): say("labels.wrong_data") for way in movement.failed}
+    return {name: reason for name, reason in unknown.items() if name not in known}
 
 
 def at_share(measured: Mapping[float, Interval], share: float) -> Interval:

@@ -26,7 +26,7 @@ def slowdowns(run: Run, directions: Iterable[str], way: str, blocks: int | None 
     """The same of a way, or of a session's method, in these directions; a kernel of so many blocks where they were
     measured, else of the fewest that fill the link. 0 blocks stand for all of the device.
     """
-    found: dict[str, float] = {}
+    factors: dict[str, float] = {}
     for neighbour in NEIGHBOURS:
         for direction in directions:
             shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
@@ -34,8 +34,8 @@ def slowdowns(run: Run, directions: Iterable[str], way: str, blocks: int | None 
             exact = [each for each in shown if each.blocks is not None and each.blocks == blocks]
             cost = next((each for each in (*exact, *telling(shown)) if _is_such(each, way)), None)
             if cost is not None:
-                found[neighbour] = max(found.get(neighbour, cost.slowdown.median), cost.slowdown.median)
-    return found
+                factors[neighbour] = max(factors.get(neighbour, cost.slowdown.median), cost.slowdown.median)
+    return factors
 
 
 def _is_such(cost: Cost, way: str) -> bool:

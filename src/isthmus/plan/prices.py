@@ -106,9 +106,9 @@ def _predictor(rows: dict[int, Draws]) -> Predictor | None:
 
 
 def _price_of(known: Predictor, size: int) -> Price:
-    found = known.at(size)
+    estimate = known.at(size)
     held = say("common.range", low=format_bytes(known.sizes[0]), high=format_bytes(known.sizes[-1]))
-    return Price(found.draws, bool(found.beyond), held)
+    return Price(estimate.draws, bool(estimate.beyond), held)
 
 
 def memcpy_seconds(run: Run, costs: Mapping[Term, Mapping[int, Draws]]) -> dict[int, Draws]:
@@ -134,5 +134,5 @@ def _growing(rest: dict[int, Draws]) -> dict[int, Draws]:
     if not _SMALL_BYTES <= smallest <= _FIXED_UP_TO:
         return {}
     fixed = rest[smallest]
-    found = {size: np.maximum(seconds - fixed, fixed / 2) for size, seconds in rest.items() if size != smallest}
-    return {size: seconds for size, seconds in found.items() if seconds[0] >= fixed[0]}
+    growing = {size: np.maximum(seconds - fixed, fixed / 2) for size, seconds in rest.items() if size != smallest}
+    return {size: seconds for size, seconds in growing.items() if seconds[0] >= fixed[0]}

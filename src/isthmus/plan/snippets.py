@@ -87,12 +87,12 @@ def _values(need: Need, options: Mapping[str, int]) -> dict[str, object]:
             return {"bytes": need.bytes, "uses": need.uses}
         case PiecesNeed():
             word = _word(need.piece_bytes)
-            found: dict[str, object] = {"pieces": need.pieces, "piece_bytes": need.piece_bytes}
+            values: dict[str, object] = {"pieces": need.pieces, "piece_bytes": need.piece_bytes}
         case SectionNeed():
             pitch = need.device_pitch_bytes or need.width_bytes
             word = _word(need.width_bytes, need.pitch_bytes, pitch)
-            found = {"rows": need.rows, "width": need.width_bytes}
-            found |= {"host_pitch": need.pitch_bytes, "device_pitch": pitch}
+            values = {"rows": need.rows, "width": need.width_bytes}
+            values |= {"host_pitch": need.pitch_bytes, "device_pitch": pitch}
         case ManagedNeed():
             doubles = need.bytes // _DOUBLE_BYTES
             step = need.stride_bytes or _DOUBLE_BYTES
@@ -100,7 +100,7 @@ def _values(need: Need, options: Mapping[str, int]) -> dict[str, object]:
             return {"bytes": need.bytes, "touched": max(part, 1), "step": step}
         case PipelineNeed():
             return {"bytes": need.bytes, **options}
-    return found | {"word": word, "word_type": _WORDS[word], "threads": options.get("threads", 1)}
+    return values | {"word": word, "word_type": _WORDS[word], "threads": options.get("threads", 1)}
 
 
 def _word(*sizes: int) -> int:

@@ -37,8 +37,8 @@ class Header(msgspec.Struct):
         """The error for a file that is not as its schema says: where, and what was expected there."""
         what, _, place = str(error).partition(" - at ")
         what = what[:1].lower() + what[1:]
-        found = f"{place.strip('`')}: {what}" if place else what
-        return RunFileError(f"{path}: not as a file of schema version {self.schema_version} is: {found}")
+        problem = f"{place.strip('`')}: {what}" if place else what
+        return RunFileError(f"{path}: not as a file of schema version {self.schema_version} is: {problem}")
 
 
 def read_run(path: Path) -> Run:

@@ -36,10 +36,10 @@ def areas_of(tensors: Iterable[torch.Tensor]) -> list[Area]:
         key = (tensor.device, tensor.untyped_storage().data_ptr())
         by_storage.setdefault(key, []).append((*extent_of(tensor), tensor))
     areas: list[Area] = []
-    for found in by_storage.values():
-        found.sort(key=lambda one: one[:2])
-        together, first, reached = [found[0][2]], *found[0][:2]
-        for begin, end, tensor in found[1:]:
+    for area in by_storage.values():
+        area.sort(key=lambda one: one[:2])
+        together, first, reached = [area[0][2]], *area[0][:2]
+        for begin, end, tensor in area[1:]:
             if begin <= reached + _GAP_BYTES:
                 together.append(tensor)
                 reached = max(reached, end)

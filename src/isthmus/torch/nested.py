@@ -33,14 +33,14 @@ def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
 def tensors(value: Any) -> Found:
     """Each tensor that `mapped` changes, in its order, with the keys, indices and names of fields that lead to it."""
-    found: Found = []
-    _collect(value, (), found)
-    return found
+    leaves: Found = []
+    _collect(value, (), leaves)
+    return leaves
 
 
-def _collect(value: Any, path: tuple[object, ...], found: Found) -> None:
+def _collect(value: Any, path: tuple[object, ...], leaves: Found) -> None:
     if isinstance(value, torch.Tensor):
-        found.append((path, value))
+        leaves.append((path, value))
         return
     parts: Iterable[tuple[object, Any]]
     if isinstance(value, (dict, Mapping)):  # most are the first, which is asked in a tenth of the time
@@ -54,9 +54,9 @@ def _collect(value: Any, path: tuple[object, ...], found: Found) -> None:
         return
     for key, one in parts:
         if isinstance(one, torch.Tensor):  # as most are: a call for each would take as long as all else here
-            found.append(((*path, key), one))
+            leaves.append(((*path, key), one))
         else:
-            _collect(one, (*path, key), found)
+            _collect(one, (*path, key), leaves)
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:

@@ -109,8 +109,8 @@ def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Se
 
 
 def _in_order(theirs: Found, ours: Found) -> list[torch.Tensor | None]:
-    found = dict(theirs)
-    return [found.get(path) for path, _ in ours]
+    remaining = dict(theirs)
+    return [remaining.get(path) for path, _ in ours]
 
 
 def _once(pairs: _Pairs) -> _Pairs:
@@ -118,12 +118,12 @@ def _once(pairs: _Pairs) -> _Pairs:
     with suppress(RuntimeError):  # of those that have no memory of their own
         if len({to.data_ptr() for to, _ in pairs}) == len(pairs):
             return pairs
-    found: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
+    unique: dict[object, tuple[torch.Tensor, torch.Tensor]] = {}
     for place, (to, tensor) in enumerate(pairs):
         has_memory = is_plain(to) and is_plain(tensor)
         key = (to.data_ptr(), tensor.data_ptr(), to.stride(), tensor.stride(), to.shape) if has_memory else place
-        found[key] = (to, tensor)
-    return list(found.values())
+        unique[key] = (to, tensor)
+    return list(unique.values())
 
 
 def _place(path: tuple[object, ...]) -> str:

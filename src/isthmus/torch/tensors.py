@@ -32,11 +32,11 @@ def torch_device(device: object) -> torch.device:
     Raises WrongType for what names none, and UsageError for others.
     """
     try:
-        found = torch.device(device)
+        parsed = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise WrongType(f"the device is {device!r}: {error}") from None
-    if found.type == "cuda" and not torch.cuda.is_available():
+    if parsed.type == "cuda" and not torch.cuda.is_available():
         raise DeviceAbsent(f"torch {torch.__version__} sees no CUDA device here; torch.cuda.init() says why")
-    if found.type not in ("cuda", "cpu"):
-        raise UsageError(f"the device is {found}; expected one of CUDA, such as 'cuda:0', or 'cpu'")
-    return found
+    if parsed.type not in ("cuda", "cpu"):
+        raise UsageError(f"the device is {parsed}; expected one of CUDA, such as 'cuda:0', or 'cpu'")
+    return parsed

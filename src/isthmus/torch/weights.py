@@ -53,14 +53,14 @@ def load_file(
     """
     if not isinstance(path, str | os.PathLike):
         raise WrongType(f"the path is of type {type(path).__name__}; expected a path of a safetensors file")
-    found = Path(path)
+    source = Path(path)
     target = torch_device(device)
     if target.type == "cuda" and target.index is None:
         target = torch.device("cuda", torch.cuda.current_device())
-    if not found.name.endswith(".index.json"):
-        return _load(found, None, target, session)
+    if not source.name.endswith(".index.json"):
+        return _load(source, None, target, session)
     loaded: dict[str, torch.Tensor] = {}
-    for shard, names in _index(found).items():
+    for shard, names in _index(source).items():
         loaded |= _load(shard, names, target, session)
     return loaded
 
@@ -122,10 +122,10 @@ def _wanted(header: Header, names: Collection[str] | None, path: Path) -> list[T
 
 def _dtype(tensor: Tensor, path: Path) -> torch.dtype:
     name = _DTYPES.get(tensor.dtype, "")
-    found = getattr(torch, name, None) if name else None
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, name, None) if name else None
+    if not isinstance(dtype, torch.dtype):
         raise WeightsFileError(
             f"{path}: the tensor {tensor.name!r} is of the type {tensor.dtype}, which torch {torch.__version__} has "
             "no type for"
         )
-    return found
+    return dtype

@@ -12,7 +12,7 @@ _KINDS = (memory_index("pinned"), memory_index("managed"))
 
 def kinds_at(process: Integers, address: Integers, moment: Integers, allocations: Allocations) -> Integers:
     """The kind of each address, which is of one of these processes, at its moment: pinned or managed, else UNKNOWN."""
-    found = np.full(address.size, UNKNOWN, np.int64)
+    kinds = np.full(address.size, UNKNOWN, np.int64)
     got = np.isin(allocations.kind, _KINDS)
     for each in np.intersect1d(process, allocations.process[got]).tolist():
         mine = np.flatnonzero(process == each)
@@ -24,8 +24,8 @@ def kinds_at(process: Integers, address: Integers, moment: Integers, allocations
         live = _Live(events)
         for count, rows in zip(counts.tolist(), np.split(mine[order], first[1:]), strict=True):
             live.advance(count)
-            found[rows] = live.kinds(address[rows])
-    return found
+            kinds[rows] = live.kinds(address[rows])
+    return kinds
 
 
 class _Live:

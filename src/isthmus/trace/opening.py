@@ -45,7 +45,7 @@ def _read(path: Path) -> Trace:
         raise TraceFileError(f"{path}: no trace: {known}")
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
         return read_kineto(path)
-    found = "an empty file" if not begin else "something else"
+    content = "an empty file" if not begin else "something else"
     if not begin and (parts := sorted(path.parent.glob(f"{glob.escape(path.name)}.*.parts"))):
         # The recorder's own: `isthmus trace` is still at it, or was killed.
         raise TraceFileError(
@@ -54,7 +54,7 @@ def _read(path: Path) -> Trace:
         )
     raise TraceFileError(
         f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
-        f"found {found}"
+        f"found {content}"
     )
 
 

@@ -61,10 +61,10 @@ def _keys(process: Integers, correlation: Integers) -> Integers:
     return np.where(known, process * CORRELATIONS + correlation, UNKNOWN)
 
 
-def looked_up(values: Integers, found: Mapping[int, int]) -> Integers:
+def looked_up(values: Integers, mapping: Mapping[int, int]) -> Integers:
     """What stands for each value; UNKNOWN for those that are not among the found."""
     distinct, places = np.unique(values, return_inverse=True)
-    stands: Integers = np.array([found.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
+    stands: Integers = np.array([mapping.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
     return stands
 
 

@@ -34,8 +34,8 @@ class Union(NamedTuple):
 
     def covered(self, begin: Moments, end: Moments) -> Moments:
         """How much of each of these intervals lies in the union."""
-        found: Moments = np.maximum(self.before(end) - self.before(begin), 0)
-        return found
+        lengths: Moments = np.maximum(self.before(end) - self.before(begin), 0)
+        return lengths
 
     def without(self, other: "Union") -> "Union":
         """The moments that are in this union and not in the other."""
@@ -52,8 +52,8 @@ class Union(NamedTuple):
         if not self.begin.size:
             return np.zeros(moments.size, np.bool_)
         last = np.searchsorted(self.begin, moments, "right") - 1
-        found: npt.NDArray[np.bool_] = (last >= 0) & (moments < self.end[np.maximum(last, 0)])
-        return found
+        held: npt.NDArray[np.bool_] = (last >= 0) & (moments < self.end[np.maximum(last, 0)])
+        return held
 
 
 def union(begin: Moments, end: Moments) -> Union:

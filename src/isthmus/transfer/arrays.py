@@ -67,12 +67,12 @@ class DeviceArray(_native.DeviceArray):
 
     def view(self, dtype: object) -> "DeviceArray":
         """The same memory as another type, as NumPy's arrays have it: the last dimension changes with the size."""
-        found, name = read_type(dtype)
+        element_type, name = read_type(dtype)
         try:
-            part = self._pattern().view(found)
+            part = self._pattern().view(element_type)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{self!r} cannot be viewed as {dtype}: {error}") from error
-        return DeviceArray(self, 0, part.shape, part.strides, found, name)
+        return DeviceArray(self, 0, part.shape, part.strides, element_type, name)
 
     def reshape(self, *shape: int | Sequence[int]) -> "DeviceArray":
         """The same elements in another shape, as a view; a length of -1 is what the others leave."""

@@ -67,19 +67,21 @@ def pinned_empty(
     # A small block takes less time than a question about it.
     if type(session) is not Session or device is not None:
         session = _session(device, session)
-    found = dtype if isinstance(dtype, np.dtype) else read_type(dtype)[0]
-    if found.hasobject:
-        raise UsageError(f"Python objects ({found}) cannot lie in page-locked memory; convert them to a number type")
+    element_type = dtype if isinstance(dtype, np.dtype) else read_type(dtype)[0]
+    if element_type.hasobject:
+        raise UsageError(
+            f"Python objects ({element_type}) cannot lie in page-locked memory; convert them to a number type"
+        )
     length = shape[0] if type(shape) is tuple and len(shape) == 1 else shape
     if type(length) is int and length >= 0:
-        lengths, bytes_ = [length], length * found.itemsize
+        lengths, bytes_ = [length], length * element_type.itemsize
     else:
         lengths = lengths_of(shape)
-        bytes_ = math.prod(lengths) * found.itemsize
+        bytes_ = math.prod(lengths) * element_type.itemsize
     if bytes_ >= 1 << 63:
-        raise UsageError(f"the bytes of an array of shape {lengths} and type {found} overflow 63 bits")
+        raise UsageError(f"the bytes of an array of shape {lengths} and type {element_type} overflow 63 bits")
     memory: Any = _native.PinnedMemory(session, bytes_)
-    made: npt.NDArray[Any] = np.ndarray(lengths, found, memory)
+    made: npt.NDArray[Any] = np.ndarray(lengths, element_type, memory)
     return made
 
 

@@ -33,20 +33,20 @@ def advice(array: object, is_destination: bool, why: str) -> str:
     """
     if callable(is_deleted := getattr(array, "is_deleted", None)) and is_deleted():
         return "; its memory was deleted, or donated to a function of JAX: pass the array that took its place"
-    found = _of_torch(array) or next((said for text, said in _SAID.items() if text in why), "")
-    if not found and hasattr(array, "__array__"):
-        found = "np.asarray(x) may make an array that is"
-    return f"; {found}" if found and (not is_destination or "detach" in found) else ""
+    hint = _of_torch(array) or next((said for text, said in _SAID.items() if text in why), "")
+    if not hint and hasattr(array, "__array__"):
+        hint = "np.asarray(x) may make an array that is"
+    return f"; {hint}" if hint and (not is_destination or "detach" in hint) else ""
 
 
 def _of_torch(tensor: object) -> str:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):
         return ""
-    for is_one, found in _TENSORS:
+    for is_one, hint in _TENSORS:
         try:
             if is_one(torch, tensor):
-                return found
+                return hint
         # Other versions lack one or the other of these; and what is no ordinary tensor may raise anything.
         except (AttributeError, RuntimeError, NotImplementedError, TypeError):
             continue

@@ -133,14 +133,14 @@ _lock = threading.Lock()
 
 def session_of(backend: str, index: int) -> Session:
     """The session that is kept for a device, opened when it is first asked for, and anew where it was closed."""
-    found = _defaults.get((backend, index))
-    if found is not None and not found.closed:
-        return found
+    session = _defaults.get((backend, index))
+    if session is not None and not session.closed:
+        return session
     with _lock:
-        found = _defaults.get((backend, index))
-        if found is None or found.closed:
-            found = _defaults[backend, index] = Session(open_native(backend, index))
-        return found
+        session = _defaults.get((backend, index))
+        if session is None or session.closed:
+            session = _defaults[backend, index] = Session(open_native(backend, index))
+        return session
 
 
 def default_session(device: object = None) -> Session:
@@ -155,10 +155,10 @@ def default_session(device: object = None) -> Session:
 def best_session() -> Session:
     """The session that is kept for the best device present, which is looked for once: that takes 0.3 ms."""
     global _best  # noqa: PLW0603 - guarded by nothing: whoever is second finds the same session
-    found = _best
-    if found is None or found.closed:
-        found = _best = default_session()
-    return found
+    session = _best
+    if session is None or session.closed:
+        session = _best = default_session()
+    return session
 
 
 def to_device(

@@ -124,10 +124,10 @@ def _checked(text: bytes, data_bytes: int, name: str) -> Header:
     return Header(tuple(tensors), metadata, _LENGTH_BYTES + len(text))
 
 
-def _metadata(found: object, name: str) -> dict[str, str]:
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise WeightsFileError(f"{name}: {_METADATA} is {_short(found)}; expected an object of texts")
-    return found
+def _metadata(metadata: object, name: str) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise WeightsFileError(f"{name}: {_METADATA} is {_short(metadata)}; expected an object of texts")
+    return metadata
 
 
 def _tensor(key: str, value: object, name: str) -> Tensor:
@@ -168,14 +168,14 @@ def _product(shape: tuple[int, ...]) -> int:
     return elements
 
 
-def _wholes(found: object) -> tuple[int, ...] | None:
+def _wholes(value: object) -> tuple[int, ...] | None:
     """Whole numbers of at least 0, or None for anything else."""
-    if not isinstance(found, list) or not all(type(one) is int and one >= 0 for one in found):
+    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
         return None
-    return tuple(found)
+    return tuple(value)
 
 
-def _short(found: object) -> str:
+def _short(value: object) -> str:
     """What was found, not longer than a line."""
-    text = repr(found)
+    text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

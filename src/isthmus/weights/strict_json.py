@@ -10,9 +10,9 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
     """The object that a text is. Raises WeightsFileError, which begins with `what`, for anything else."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) == len(pairs):
-            return found
+        members = dict(pairs)
+        if len(members) == len(pairs):
+            return members
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise WeightsFileError(f"{what} names {twice[:80]!r} twice")
@@ -21,13 +21,13 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
         raise WeightsFileError(f"{what} holds {constant}, which is no number of JSON")
 
     try:
-        found = json.loads(text.decode(), object_pairs_hook=unique, parse_constant=no_number)
+        parsed = json.loads(text.decode(), object_pairs_hook=unique, parse_constant=no_number)
     except RecursionError:
         raise WeightsFileError(f"{what} nests its brackets more deeply than any file does") from None
     except WeightsFileError:
         raise
     except ValueError as error:  # of UTF-8, of JSON, and of integers with thousands of digits
         raise WeightsFileError(f"{what} is no JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise WeightsFileError(f"{what} is a {type(found).__name__}; expected a JSON object")
-    return found
+    if not isinstance(parsed, dict):
+        raise WeightsFileError(f"{what} is a {type(parsed).__name__}; expected a JSON object")
+    return parsed

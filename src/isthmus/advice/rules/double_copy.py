@@ -51,8 +51,8 @@ def _used(scene: Scene, rows: Integers) -> Mask:
     order = np.lexsort((np.arange(every.size), host))
     sent = np.isin(every, scene.of("h2d"))
     same = (host[order][1:] == host[order][:-1]) & (host[order][1:] != UNKNOWN)
-    found: Mask = np.isin(rows, every[order[:-1][same & sent[order[1:]]]])
-    return found
+    used: Mask = np.isin(rows, every[order[:-1][same & sent[order[1:]]]])
+    return used
 
 
 def _pinned_next(scene: Scene, calls: Integers) -> Integers:
@@ -65,9 +65,9 @@ def _pinned_next(scene: Scene, calls: Integers) -> Integers:
     first, then = order[:-1], order[1:]
     same = (table.thread[first] == table.thread[then]) & (table.process[first] == table.process[then])
     same &= np.isin(then, pins)
-    found = np.full(len(table), UNKNOWN)
-    found[first[same]] = then[same]
-    return found[calls]
+    following = np.full(len(table), UNKNOWN)
+    following[first[same]] = then[same]
+    return following[calls]
 
 
 def _pins(scene: Scene) -> Integers:
@@ -78,24 +78,24 @@ def _pins(scene: Scene) -> Integers:
     pins = np.union1d(np.flatnonzero(np.isin(trace.calls.name, names)), got)
     pins = pins[(pins >= 0) & (pins < len(trace.calls))]
     registers = [place for place, name in enumerate(trace.names) if "Register" in name]
-    found: Integers = pins[~np.isin(trace.calls.name[pins], registers)]
-    return found
+    allocating: Integers = pins[~np.isin(trace.calls.name[pins], registers)]
+    return allocating
 
 
 def _right_after(scene: Scene, rows: Integers, calls: Integers) -> Mask:
     """Whether a thread did nothing of its own to speak of before each call."""
     began = scene.moments(scene.trace.calls.start_ns[calls])
-    found: Mask = began - scene.occupied(rows)[1] < LONGEST_BURST_GAP_SECONDS
-    return found
+    soon: Mask = began - scene.occupied(rows)[1] < LONGEST_BURST_GAP_SECONDS
+    return soon
 
 
 def _held(scene: Scene) -> Integers:
     """Bytes that each call got, UNKNOWN where the trace does not tell."""
     allocations = scene.trace.allocations
-    found = np.full(len(scene.trace.calls), UNKNOWN)
-    known = (allocations.call >= 0) & (allocations.call < found.size) & (allocations.release != 1)
-    found[allocations.call[known]] = allocations.bytes[known]
-    return found
+    buffers = np.full(len(scene.trace.calls), UNKNOWN)
+    known = (allocations.call >= 0) & (allocations.call < buffers.size) & (allocations.release != 1)
+    buffers[allocations.call[known]] = allocations.bytes[known]
+    return buffers
 
 
 def _of_its_line(scene: Scene, rows: Integers, calls: Integers) -> Mask:
@@ -105,8 +105,8 @@ def _of_its_line(scene: Scene, rows: Integers, calls: Integers) -> Mask:
     of_site = np.array([*(numbers.get(line, UNKNOWN) for line in lines), UNKNOWN])
     sites = [scene.trace.calls.site[each] for each in (scene.call(rows), calls)]
     there, here = (of_site[np.where((site >= 0) & (site < len(lines)), site, UNKNOWN)] for site in sites)
-    found: Mask = (there == here) & (there != UNKNOWN)
-    return found
+    same: Mask = (there == here) & (there != UNKNOWN)
+    return same
 
 
 def _words(summary: Summary) -> Words:

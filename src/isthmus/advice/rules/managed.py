@@ -108,9 +108,9 @@ def _saved(rates: Rates, side: _Side, way: str, touched: int, offered: Mapping[s
     if moves := _moves_a_byte(rates, side.direction):
         more = side.rows.size / (moves * side.bytes) - 1
         demanded = demanded + np.maximum(demanded - ways[_PREFETCH], 0.0) * more
-    found: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
+    gain: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
     # Where it would take longer, pages are left to move as they do.
-    return found if found[0] > 0 else np.zeros(3)
+    return gain if gain[0] > 0 else np.zeros(3)
 
 
 def _moves_a_byte(rates: Rates, direction: Direction) -> float:

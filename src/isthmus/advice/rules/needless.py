@@ -31,8 +31,8 @@ def round_trips(scene: Scene, rates: Rates) -> tuple[Integers, Integers]:
         back[back] = ~inward[before[back]]
         back[back] = _unchanged(scene, rates, rows[before[back]], rows[back])
         there[back] = before[back]
-    found = there >= 0
-    return rows[there[found]], rows[found]
+    returned = there >= 0
+    return rows[there[returned]], rows[returned]
 
 
 def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> Mask:
@@ -52,8 +52,8 @@ def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> M
     if "calls" in scene.trace.knows:
         between = between - scene.calling.covered(end, begin)
     unchanged = same_place & (between < _least_to_change(rates, scene.trace.copies.bytes[back]))
-    found: Mask = np.where(known, content[there] == content[back], unchanged)
-    return found
+    same: Mask = np.where(known, content[there] == content[back], unchanged)
+    return same
 
 
 def _least_to_change(rates: Rates, sizes: Integers) -> Seconds:

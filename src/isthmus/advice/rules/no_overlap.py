@@ -31,7 +31,7 @@ _STREAMS = 4
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
-    found: list[tuple[float, Pipeline]] = []
+    ranked: list[tuple[float, Pipeline]] = []
     gains = []
     candidates = pipelines(scene)
     tied = _tied(scene, rates) if candidates else np.zeros(0, np.int64)
@@ -47,17 +47,17 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         if gain[0] <= 0:
             continue
         lasted = scene.device_end(pipeline.rows) - scene.device_begin(pipeline.rows)
-        found.append((float(gain[0]), pipeline))
+        ranked.append((float(gain[0]), pipeline))
         gains.append(lasted[:, np.newaxis] / lasted.sum() * gain)
-    if not found:
+    if not ranked:
         return None
-    rows = np.concatenate([pipeline.rows for _, pipeline in found])
+    rows = np.concatenate([pipeline.rows for _, pipeline in ranked])
     draft = Draft("copies", rows, np.concatenate(gains))
     if gain_of(scene, draft).median <= 0:
         # They alternate here and there, and nothing would end sooner.
         return None
-    longest = max(found, key=lambda each: each[0])[1]
-    alike = [pipeline for _, pipeline in found if pipeline.is_loop == longest.is_loop]
+    longest = max(ranked, key=lambda each: each[0])[1]
+    alike = [pipeline for _, pipeline in ranked if pipeline.is_loop == longest.is_loop]
     facts: dict[str, Any] = {
         "loop": longest.is_loop,
         "iterations": sum(pipeline.chunks for pipeline in alike),
@@ -114,8 +114,8 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
     fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks
     # However it errs, nothing ends before its longest stage.
     new = np.maximum((longest + fill) * [1.0, 1 / _MODEL_ERROR, _MODEL_ERROR], longest)
-    found: Range = serial - new[[0, 2, 1]]
-    return found
+    gain: Range = serial - new[[0, 2, 1]]
+    return gain
 
 
 def _words(summary: Summary) -> Words:

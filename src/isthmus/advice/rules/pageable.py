@@ -22,25 +22,25 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     every = np.concatenate([scene.of(direction, "pageable") for direction in ONE_WAY])
     if not every.size:
         return None
-    found = [each for direction in ONE_WAY for each in _of_way(scene, rates, direction)]
-    if not found:
+    groups = [each for direction in ONE_WAY for each in _of_way(scene, rates, direction)]
+    if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), severity="information")
-    rows = np.concatenate([group.rows for group, _, _ in found])
-    leading, largest, memory = max(found, key=lambda each: each[1].gain)
+    rows = np.concatenate([group.rows for group, _, _ in groups])
+    leading, largest, memory = max(groups, key=lambda each: each[1].gain)
     facts = {
         "way": largest.name,
         "memory": memory,
         "bytes": int(np.median(leading.sizes)),
         "direction": one_way(int(scene.trace.copies.direction[leading.rows[0]])),
         "uses": leading.rows.size,
-        "once": sum(float(way.once[0]) for _, way, _ in found),
+        "once": sum(float(way.once[0]) for _, way, _ in groups),
         "addresses": "addresses" in scene.trace.knows,
         "dry": _dry(scene, rows),
         "span": scene.span_seconds,
         **_new_facts(rates, leading, memory),
     }
-    once = np.sum([way.once for _, way, _ in found], axis=0)
-    return Draft("copies", rows, np.concatenate([way.gains for _, way, _ in found]), once, facts=facts)
+    once = np.sum([way.once for _, way, _ in groups], axis=0)
+    return Draft("copies", rows, np.concatenate([way.gains for _, way, _ in groups]), once, facts=facts)
 
 
 def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Group, Way, Memory]]:
@@ -50,14 +50,14 @@ def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Grou
         return []
     sizes = scene.trace.copies.bytes[rows]
     cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
-    found = []
+    groups = []
     for at in grouped(copy_places(scene, rows), size_steps(sizes)):
         group = Group(rows[at], direction, sizes[at], cost[at], exposed[at])
         memory = memory_of(scene, rates, group)
         best = best_way(scene, rates, group, memory)
         if best.gain > 0:
-            found.append((group, best, memory))
-    return found
+            groups.append((group, best, memory))
+    return groups
 
 
 def _new_facts(rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:

@@ -130,8 +130,8 @@ def _of_buffers(scene: Scene, release: int) -> Integers:
     table = scene.trace.allocations
     mine = (table.process == scene.process) & (table.kind == memory_index("pinned")) & (table.release == release)
     calls = table.call[mine & (table.call >= 0) & (table.call < len(scene.trace.calls))]
-    found: Integers = calls[np.argsort(scene.trace.calls.start_ns[calls], kind="stable")]
-    return found
+    ordered: Integers = calls[np.argsort(scene.trace.calls.start_ns[calls], kind="stable")]
+    return ordered
 
 
 def _words_pinned_in_loop(summary: Summary) -> Words:

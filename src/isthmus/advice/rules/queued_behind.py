@@ -31,10 +31,10 @@ class _Queue(NamedTuple):
 def _find(scene: Scene, _rates: Rates) -> Draft | None:
     copies, every = scene.trace.copies, scene.copies
     engines = [every[rows] for rows in grouped(copies.direction[every], copies.device[every])]
-    found = [queue for rows in engines if (queue := _queue(scene, rows)) is not None]
-    if not found:
+    queues = [queue for rows in engines if (queue := _queue(scene, rows)) is not None]
+    if not queues:
         return None
-    small, large, delay, after, sure = (np.concatenate(column) for column in zip(*found, strict=True))
+    small, large, delay, after, sure = (np.concatenate(column) for column in zip(*queues, strict=True))
     # In chunks, a large copy lets others in after the one that is under way, and at worst one more.
     chunk = (scene.device_end(large) - scene.device_begin(large)) * CHUNK_BYTES / copies.bytes[large]
     median, low, high = (np.clip(delay - times * chunk, 0.0, after) for times in (1, 2, 0))
@@ -102,19 +102,19 @@ def _alone(scene: Scene, rows: Integers, at_large: Integers) -> Union:
 
 def _ready(scene: Scene, rows: Integers) -> Seconds:
     """When each copy could have begun: it was asked for, and what came before it on its stream was done."""
-    trace, begin, found = scene.trace, scene.device_begin(rows), scene.asked(rows)
+    trace, begin, ready = scene.trace, scene.device_begin(rows), scene.asked(rows)
     for table in (trace.kernels, trace.copies, trace.memsets):
         mine = np.where(table.process == scene.process, table.stream, UNKNOWN)
         backwards = -scene.moments(table.end_ns)
         last = _first_from(mine, backwards, trace.copies.stream[rows], -begin)
-        found = np.maximum(found, -_at(backwards, last))
-    return found
+        ready = np.maximum(ready, -_at(backwards, last))
+    return ready
 
 
 def _waited_for(scene: Scene, rows: Integers) -> tuple[Seconds, Mask]:
     """From when on something waited for each copy, without end where nothing did; and whether that was the host."""
     trace, begin, end = scene.trace, scene.device_begin(rows), scene.device_end(rows)
-    found = np.where(scene.blocking(rows), scene.asked(rows), np.inf)
+    awaited = np.where(scene.blocking(rows), scene.asked(rows), np.inf)
     calls = np.flatnonzero((trace.calls.process == scene.process) & scene.synchronizing(np.arange(len(trace.calls))))
     # Who waits for all of a device waits for the large copy, too.
     of_all = np.array([vendors.waits_for_all(name) for name in trace.names], np.bool_)
@@ -124,16 +124,16 @@ def _waited_for(scene: Scene, rows: Integers) -> tuple[Seconds, Mask]:
         called, returned = scene.moments(trace.calls.start_ns[calls]), scene.moments(trace.calls.end_ns[calls])
         place = np.minimum(np.searchsorted(returned, end), calls.size - 1)
         ended = (returned[place] >= end) & (returned[place] - end < LONGEST_HANDOVER_SECONDS)
-        found = np.where(ended & (called[place] < begin), np.minimum(found, called[place]), found)
-    sure = np.isfinite(found)
+        awaited = np.where(ended & (called[place] < begin), np.minimum(awaited, called[place]), awaited)
+    sure = np.isfinite(awaited)
     kernels, begun = trace.kernels, _kernels_begin(scene)
     known = (kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(trace.calls))
     if known.any():
         launched = scene.moments(trace.calls.start_ns[np.where(known, kernels.call, 0)])
         after = _first_from(np.where(known, kernels.stream, UNKNOWN), begun, trace.copies.stream[rows], end)
         follows = _at(begun, after) - end < LONGEST_HANDOVER_SECONDS
-        found = np.where(follows, np.minimum(found, _at(launched, after)), found)
-    return found, sure
+        awaited = np.where(follows, np.minimum(awaited, _at(launched, after)), awaited)
+    return awaited, sure
 
 
 def _kernels_begin(scene: Scene) -> Seconds:
@@ -143,18 +143,18 @@ def _kernels_begin(scene: Scene) -> Seconds:
 
 def _first_from(streams: Integers, moments: Seconds, of: Integers, since: Seconds) -> Integers:
     """For each `of` these streams the place of its first moment that is no earlier; UNKNOWN where there is none."""
-    found = np.full(of.size, UNKNOWN)
+    first = np.full(of.size, UNKNOWN)
     for stream in np.unique(of):
         asking, there = of == stream, np.flatnonzero(streams == stream)
         there = there[np.argsort(moments[there], kind="stable")]
-        found[asking] = np.append(there, UNKNOWN)[np.searchsorted(moments[there], since[asking])]
-    return found
+        first[asking] = np.append(there, UNKNOWN)[np.searchsorted(moments[there], since[asking])]
+    return first
 
 
 def _at(moments: Seconds, places: Integers) -> Seconds:
     """The moments at these places, infinity where the place is UNKNOWN."""
-    found: Seconds = np.append(moments, np.inf)[places]
-    return found
+    times: Seconds = np.append(moments, np.inf)[places]
+    return times
 
 
 def _words(summary: Summary) -> Words:

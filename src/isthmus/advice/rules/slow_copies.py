@@ -41,32 +41,32 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
             expected += float(price[slow, 0].sum())
     every = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     beside = float(scene.beside_others(every, elsewhere=True).mean()) if every.size else 0.0
-    found = np.concatenate(gains) if gains else np.zeros((0, 3))
+    all_gains = np.concatenate(gains) if gains else np.zeros((0, 3))
     if not names_devices(scene.trace):
         # Beside another device a copy is slow by what that takes, whatever the device is.
         if beside <= _MOST:
             raise Unpriced(say("advice.slow_nameless"))
-        found[:, 1] = 0.0
+        all_gains[:, 1] = 0.0
     if not every.size:
         return None
     alone = float(scene.trace.copies.bytes[every].sum()) / expected
     facts = {"seen": _rate(scene, every), "expected": alone, "beside": beside}
     facts |= _beside_facts(scene, every)
-    return Draft("copies", every, found, facts=facts)
+    return Draft("copies", every, all_gains, facts=facts)
 
 
 def _large(scene: Scene, rows: Integers) -> Integers:
     """Those of these copies whose rate tells something: narrow rows are slow by themselves, estimates no times."""
     copies = scene.trace.copies
-    found: Integers = rows[
+    large: Integers = rows[
         (copies.bytes[rows] >= TRACED_BYTES) & (copies.rows[rows] <= 1) & (copies.estimated[rows] != 1)
     ]
-    return found
+    return large
 
 
 def _lasted(scene: Scene, rows: Integers) -> Seconds:
-    found: Seconds = scene.device_end(rows) - scene.device_begin(rows)
-    return found
+    seconds: Seconds = scene.device_end(rows) - scene.device_begin(rows)
+    return seconds
 
 
 def _rate(scene: Scene, rows: Integers) -> float:

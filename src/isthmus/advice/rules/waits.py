@@ -56,25 +56,25 @@ def waits(scene: Scene) -> Waits:
     out = trace.copies.direction[rows] == direction_index("d2h")
     blocking = out & scene.blocking(rows) & (calls != UNKNOWN)
     made[calls[blocking]] = rows[blocking]
-    found = np.flatnonzero(mine & (scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)))
-    begin = scene.moments(trace.calls.start_ns[found])
-    end = begin + scene.lasted(trace.calls, found)
+    waiting = np.flatnonzero(mine & (scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)))
+    begin = scene.moments(trace.calls.start_ns[waiting])
+    end = begin + scene.lasted(trace.calls, waiting)
     fetched = _fetched(scene, begin, end)
-    unseen = np.repeat([False, True], [found.size, fetched.size])
+    unseen = np.repeat([False, True], [waiting.size, fetched.size])
     made[calls_of_fetched := scene.call(fetched)] = fetched
-    found = np.concatenate([found, calls_of_fetched])
+    waiting = np.concatenate([waiting, calls_of_fetched])
     begin = np.concatenate([begin, _waited_since(scene, fetched)])
     end = np.concatenate([end, scene.device_end(fetched)])
     waited = union(*scene.kernels).covered(begin, end)
     order = np.argsort(end, kind="stable")
     order = order[waited[order] > 0]
-    found, begin, end, waited = found[order], begin[order], end[order], waited[order]
+    waiting, begin, end, waited = waiting[order], begin[order], end[order], waited[order]
     # After the last kernel nobody waits for more.
     until = np.minimum(np.append(end[1:], np.inf), scene.kernels[0].max(initial=-np.inf))
     idle = scene.idle_between(end, until)
     # Pages that the host touched meanwhile: that is what it waited for.
     idle[_arrived(scene, begin, until, migrated=True)] = 0.0
-    return Waits(found, made[found], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False))
+    return Waits(waiting, made[waiting], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False))
 
 
 def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
@@ -90,8 +90,8 @@ def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
     rows = rows[of_driver[calls.name[scene.call(rows)]]] if rows.size else rows
     arrived = scene.device_end(rows)
     told = union(begin, end + LONGEST_HANDOVER_SECONDS)
-    found: Integers = rows[told.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
-    return found
+    fetched: Integers = rows[told.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
+    return fetched
 
 
 def _waited_since(scene: Scene, fetched: Integers) -> Seconds:
@@ -120,36 +120,36 @@ def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> M
     if not migrated:
         wanted &= copies.bytes > SMALL_COPY_BYTES
     arrivals = np.sort(scene.device_end(np.flatnonzero(wanted)))
-    found: Mask = np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
-    return found
+    mask: Mask = np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
+    return mask
 
 
 def _calls_of_kernels(scene: Scene) -> Integers:
     kernels = scene.trace.kernels
     calls = kernels.call[kernels.process == scene.process]
-    found: Integers = calls[(calls >= 0) & (calls < len(scene.trace.calls))]
-    return found
+    known: Integers = calls[(calls >= 0) & (calls < len(scene.trace.calls))]
+    return known
 
 
 def _find(scene: Scene, _rates: Rates) -> Draft | None:
     if not scene.kernels[0].size:
         return None
-    found = waits(scene)
-    useful: Mask = found.gains > 0
-    total = float(found.gains.sum())
+    waiting = waits(scene)
+    useful: Mask = waiting.gains > 0
+    total = float(waiting.gains.sum())
     if useful.sum() < LEAST_WAITS or total < least_gain(scene.span_seconds):
         return None
-    sure = np.where(found.is_doubtful, 0.0, WAIT_SURE_SHARE)
-    gains = found.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
-    copies = found.copies[useful]
+    sure = np.where(waiting.is_doubtful, 0.0, WAIT_SURE_SHARE)
+    gains = waiting.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
+    copies = waiting.copies[useful]
     copied = copies[copies != UNKNOWN]
     facts = {
-        "waited": float(found.waited[useful].sum()),
-        "idle": float(found.idle[useful].sum()),
+        "waited": float(waiting.waited[useful].sum()),
+        "idle": float(waiting.idle[useful].sum()),
         "copies": copied.size,
         "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
     }
-    return Draft("calls", found.calls[useful], gains, bound=total, facts=facts, took=found.waited[useful])
+    return Draft("calls", waiting.calls[useful], gains, bound=total, facts=facts, took=waiting.waited[useful])
 
 
 def _words(summary: Summary) -> Words:

@@ -131,9 +131,9 @@ def _next(file: int, place: int) -> int:
         except OSError:
             return -1
         chunk = os.pread(file, _CHUNK, place)
-        found = [at for at in range(0, len(chunk), _ALIGNMENT) if chunk.startswith(MAGIC, at)][:1]
-        if found or len(chunk) < _CHUNK:
-            return place + found[0] if found else -1
+        starts = [at for at in range(0, len(chunk), _ALIGNMENT) if chunk.startswith(MAGIC, at)][:1]
+        if starts or len(chunk) < _CHUNK:
+            return place + starts[0] if starts else -1
         place += _CHUNK
 
 

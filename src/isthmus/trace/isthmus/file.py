@@ -89,9 +89,9 @@ def read_isthmus(path: Path) -> Trace:
     timed = {name: column[~parts] for name, column in timed.items()}
     estimates: list[str] = []
     unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, accelerated, estimates)
-    found = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
-    called_for = called(found)
-    del found["correlation"]
+    copies = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
+    called_for = called(copies)
+    del copies["correlation"]
     faults = sound(file.records("fault"), notes, "faults")
     sites = Indices(file.text)
     call_sites = sites.of(call_process, calls["site"])
@@ -102,7 +102,7 @@ def read_isthmus(path: Path) -> Trace:
         processes=tuple(file.process(index) for index in range(file.shown)),
         devices=file.devices(),
         names=names.all,
-        copies=Copies(**found, call=called_for),
+        copies=Copies(**copies, call=called_for),
         calls=Calls(
             start_ns=calls["start_ns"],
             end_ns=calls["end_ns"],
@@ -156,16 +156,16 @@ def _frames(site: str) -> Site:
     return tuple(site.split("\n"))
 
 
-def _silent(found: Sequence[Block]) -> set[int]:
+def _silent(all_blocks: Sequence[Block]) -> set[int]:
     """Those without any records, where others have their process id.
 
     In one process each recorder writes a part, and a driver's OpenCL loads that of CUDA, too, which tells of nothing.
     Parts that both tell something stay apart: what the process became by an exec, and devices and streams of CUDA and
     OpenCL, which are numbered each in its own way.
     """
-    telling = {block.process for block in found if block.kind not in _SAYS_NOTHING}
-    pids = {block.pid for block in found if block.process in telling}
-    return {block.process for block in found if block.process not in telling and block.pid in pids}
+    telling = {block.process for block in all_blocks if block.kind not in _SAYS_NOTHING}
+    pids = {block.pid for block in all_blocks if block.process in telling}
+    return {block.process for block in all_blocks if block.process not in telling and block.pid in pids}
 
 
 class _File:
@@ -176,10 +176,10 @@ class _File:
         self._pids: list[int] = []
         self.text: dict[tuple[int, int], str] = {}
         self.processes: list[Any] = []
-        found = list(blocks(path, notes))
-        silent = _silent(found)
+        all_blocks = list(blocks(path, notes))
+        silent = _silent(all_blocks)
         places: dict[int, int] = {}
-        for block in sorted(found, key=lambda block: block.process in silent):
+        for block in sorted(all_blocks, key=lambda block: block.process in silent):
             place = places.setdefault(block.process, len(places))
             if place == len(self.processes):
                 if place == _MOST_PROCESSES:
@@ -199,13 +199,13 @@ class _File:
 
     def records(self, kind: Kind) -> Records:
         """All records of one kind as columns, with ``process``; numbers that no 63 bits hold are UNKNOWN."""
-        found = self._found[kind]
+        of_kind = self._found[kind]
         fields = next(fields for name, fields in RECORDS.values() if name == kind)
         columns: Records = {}
         for name in fields.names or ():
-            parts = [records[name].astype(np.int64) for _, records in found]
+            parts = [records[name].astype(np.int64) for _, records in of_kind]
             columns[name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-        sizes = [np.full(records.size, place, np.int64) for place, records in found]
+        sizes = [np.full(records.size, place, np.int64) for place, records in of_kind]
         columns["process"] = np.concatenate(sizes) if sizes else np.zeros(0, np.int64)
         return columns
 

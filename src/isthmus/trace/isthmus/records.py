@@ -56,8 +56,8 @@ class Indices(Names):
     def of(self, process: Integers, number: Integers, shown: Callable[[str], str] = str) -> Integers:
         """The index of each as it is shown; UNKNOWN where no text has the number."""
         keys = process * CORRELATIONS + number
-        found = {key: self._text.get(divmod(key, CORRELATIONS)) for key in np.unique(keys).tolist()}
-        return self.places(keys, {key: shown(text) for key, text in found.items() if text is not None})
+        texts = {key: self._text.get(divmod(key, CORRELATIONS)) for key in np.unique(keys).tolist()}
+        return self.places(keys, {key: shown(text) for key, text in texts.items() if text is not None})
 
 
 def sound(records: Records, notes: list[str], words: str) -> Records:
@@ -91,9 +91,9 @@ def timed_copies(records: Records, operands: Records) -> Records:
     same[same] = operands["bytes"][place[same]] == records["bytes"][same]
 
     def operand(name: str, nothing: int) -> Integers:
-        found = np.full(place.size, UNKNOWN, np.int64)
-        found[same] = operands[name][place[same]]
-        return np.where(found == nothing, UNKNOWN, found)
+        values = np.full(place.size, UNKNOWN, np.int64)
+        values[same] = operands[name][place[same]]
+        return np.where(values == nothing, UNKNOWN, values)
 
     return _copies(
         start_ns=records["start_ns"],
@@ -190,28 +190,28 @@ def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:
         stem = name.removeprefix("cuda").removeprefix("cu")
         if stem.endswith("Synchronize") and (what := _AWAITED.get(stem.removesuffix("Synchronize"))):
             awaited[place] = what
-    found = {place: names.place(what) for place, what in awaited.items()}
-    waiting = np.flatnonzero(np.isin(call_names, list(found)))
-    return waiting, looked_up(call_names[waiting], found)
+    places = {place: names.place(what) for place, what in awaited.items()}
+    waiting = np.flatnonzero(np.isin(call_names, list(places)))
+    return waiting, looked_up(call_names[waiting], places)
 
 
 def blocking(calls: Records, operands: Records) -> Integers:
     """For each call 1 where it waited for its work, 0 where it did not, UNKNOWN where its name alone tells."""
     place = places_of(calls["process"], calls["correlation"], operands["process"], operands["correlation"])
-    found = np.full(place.size, UNKNOWN, np.int64)
+    flags = np.full(place.size, UNKNOWN, np.int64)
     known = place != UNKNOWN
-    found[known] = looked_up(operands["waited"][place[known]], _WAITED)
-    return found
+    flags[known] = looked_up(operands["waited"][place[known]], _WAITED)
+    return flags
 
 
 def given_back(allocations: Records) -> Integers:
     """The bytes of each, of memory that is given back those it was got with."""
-    found: Integers = allocations["bytes"].copy()
+    sizes: Integers = allocations["bytes"].copy()
     held: dict[tuple[int, int], int] = {}
     rows = zip(*(allocations[name].tolist() for name in ("process", "address", "bytes", "release")), strict=True)
     for place, (process, address, size, release) in enumerate(rows):
         if release:
-            found[place] = held.pop((process, address), UNKNOWN)
+            sizes[place] = held.pop((process, address), UNKNOWN)
         else:
             held[process, address] = size
-    return found
+    return sizes

@@ -76,10 +76,10 @@ def estimated_times(timed: Columns, kernels: Columns, untimed: Columns, calls: C
     # Whatever hostile records say, not for ever.
     ends = np.minimum(np.maximum(ends, stretched), np.minimum(until[run], work.called[rows] + _LONGEST))
     ends = np.maximum(ends, work.called[rows])
-    found = {name: np.zeros(rows.size, np.int64) for name in ("start_ns", "end_ns")}
-    found["end_ns"][work.untimed[rows]] = ends
-    found["start_ns"][work.untimed[rows]] = np.clip(ends - lasted, work.called[rows], ends)
-    return found
+    times = {name: np.zeros(rows.size, np.int64) for name in ("start_ns", "end_ns")}
+    times["end_ns"][work.untimed[rows]] = ends
+    times["start_ns"][work.untimed[rows]] = np.clip(ends - lasted, work.called[rows], ends)
+    return times
 
 
 def _in_order(timed: Columns, kernels: Columns, untimed: Columns, calls: Columns) -> _Work:
@@ -157,8 +157,8 @@ def _by_size(wanted: Integers, sizes: Integers, lasted: Integers) -> Integers:
     distinct, first, counts = np.unique(sizes[order], return_index=True, return_counts=True)
     medians = lasted[order][first + (counts - 1) // 2]
     beyond = np.maximum(wanted / max(int(distinct[-1]), 1), 1.0)
-    found: Integers = np.minimum(np.interp(wanted, distinct, medians) * beyond, _LONGEST).astype(np.int64)
-    return found
+    durations: Integers = np.minimum(np.interp(wanted, distinct, medians) * beyond, _LONGEST).astype(np.int64)
+    return durations
 
 
 def _runs(work: _Work, rows: Integers) -> tuple[Integers, Integers, Integers]:
@@ -221,12 +221,12 @@ def unreported_copies(
         & (operands["bytes"] > 0)
         & (operands["bytes"] <= MOST_BYTES)
     )
-    found = called_copies(operands, rows)
-    known = found["direction"] != UNKNOWN
-    rows, found = rows[known], {name: column[known] for name, column in found.items()}
+    copies = called_copies(operands, rows)
+    known = copies["direction"] != UNKNOWN
+    rows, copies = rows[known], {name: column[known] for name, column in copies.items()}
     call = call[rows]
-    found |= {"start_ns": calls["start_ns"][call], "end_ns": calls["end_ns"][call]}
-    found |= _memory_kinds(found, allocations)
+    copies |= {"start_ns": calls["start_ns"][call], "end_ns": calls["end_ns"][call]}
+    copies |= _memory_kinds(copies, allocations)
     untimed = np.flatnonzero((operands["timing"][rows] >= MAYBE_TIMED) & ~accelerated[call])
     if lost := int(rows.size - untimed.size - np.count_nonzero(accelerated[call])):
         notes.append(
@@ -234,15 +234,15 @@ def unreported_copies(
             "they have the times of their calls."
         )
     if untimed.size:
-        without_times = {name: column[untimed] for name, column in found.items()}
+        without_times = {name: column[untimed] for name, column in copies.items()}
         for name, column in estimated_times(timed, kernels, without_times, calls, waits).items():
-            found[name][untimed] = column
+            copies[name][untimed] = column
         notes.append(
             f"{untimed.size} of {untimed.size + timed['bytes'].size} copies came so fast that timing them would have "
             "slowed the program: when the device made them is estimated from those it timed. "
             "To time all: isthmus trace --all-times."
         )
-    return found
+    return copies
 
 
 def _memory_kinds(copies: Records, allocations: Allocations) -> Records:

@@ -24,14 +24,14 @@ def call_sites(records: Records, calls: Mapping[str, Integers]) -> tuple[Integer
     rows = np.flatnonzero(np.isin(calls["name"], np.flatnonzero(asked)))
     lines, operators = (_around(table, calls, rows) for table in (records.frames, records.operators))
     names = list(records.frame_names)
-    found: dict[Site, int] = {}
+    sites: dict[Site, int] = {}
     for row in sorted({*lines, *operators}):
         # The outermost operator is what the program called.
         frames = [names[operators[row][-1]]] if row in operators else []
         frames += [line for name in lines.get(row, ()) if (line := _line(names[name]))]
         if frames:
-            site[row] = found.setdefault(tuple(frames), len(found))
-    return site, tuple(found)
+            site[row] = sites.setdefault(tuple(frames), len(sites))
+    return site, tuple(sites)
 
 
 def _around(table: Table, calls: Mapping[str, Integers], rows: Integers) -> dict[int, tuple[int, ...]]:
@@ -39,7 +39,7 @@ def _around(table: Table, calls: Mapping[str, Integers], rows: Integers) -> dict
     if not len(table) or not rows.size:
         return {}
     frames = table.sorted_columns()
-    found: dict[int, tuple[int, ...]] = {}
+    stacks: dict[int, tuple[int, ...]] = {}
     owner = np.concatenate([np.zeros(frames["pid"].size, np.int64), np.ones(rows.size, np.int64)])
     pids, threads = (np.concatenate([frames[key], calls[key][rows]]) for key in ("pid", "thread"))
     for group in grouped(pids, threads):
@@ -48,8 +48,8 @@ def _around(table: Table, calls: Mapping[str, Integers], rows: Integers) -> dict
         begun = np.sort(calls["start_ns"][called])
         # Most hold no such call.
         first, last = (np.searchsorted(begun, frames[key][within]) for key in ("start_ns", "end_ns"))
-        found.update(_nested(frames, within[last > first], calls["start_ns"], called))
-    return found
+        stacks.update(_nested(frames, within[last > first], calls["start_ns"], called))
+    return stacks
 
 
 def _nested(

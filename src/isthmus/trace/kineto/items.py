@@ -71,8 +71,8 @@ class Items:
         yield from self._items()
         if not self._has_events:
             keys = f"with the keys {', '.join(self._top_keys)}" if self._top_keys else "without keys"
-            found = self._damage or f"JSON {keys}"
-            raise TraceFileError(f"{self.path}: no list of events: {found}; {EXPECTED}")
+            damage = self._damage or f"JSON {keys}"
+            raise TraceFileError(f"{self.path}: no list of events: {damage}; {EXPECTED}")
         if self._damage:
             self.notes.append(f"Only about the first {self._bytes_read >> 10} KiB of JSON were read: {self._damage}.")
 

@@ -90,9 +90,9 @@ def _with_ends_of_calls(copies: Columns, calls: Columns) -> tuple[Columns, int]:
     addresses = {f"{end}_address": np.full_like(sizes, UNKNOWN) for end in ("source", "destination")}
     for end in ("source", "destination"):
         addresses[f"{end}_address"][called[alone]] = calls[end][of[alone]]
-    found = {**copies, **addresses, "bytes": sizes}
+    columns = {**copies, **addresses, "bytes": sizes}
     known = sizes != UNKNOWN
-    return {name: column[known] for name, column in found.items()}, int((~known).sum())
+    return {name: column[known] for name, column in columns.items()}, int((~known).sum())
 
 
 def _calls_of(correlation: Integers, calls: Columns) -> Integers:

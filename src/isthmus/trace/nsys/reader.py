@@ -61,8 +61,8 @@ def read_nsys(path: Path) -> Trace:
         memsets = records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
         waits = records(tables, _WAITS, ("syncType",), _ON_DEVICE)
 
-        found = processes(tables, number_processes((copies, calls, kernels, memsets, waits)))
-        number_devices(tables, [process.pid for process in found], (copies, kernels, memsets, waits))
+        members = processes(tables, number_processes((copies, calls, kernels, memsets, waits)))
+        number_devices(tables, [process.pid for process in members], (copies, kernels, memsets, waits))
 
         wanted = {*np.unique(calls["nameId"]).tolist(), *np.unique(kernels["demangledName"]).tolist()}
         strings = tables.texts("StringIds", "id", "value", wanted)
@@ -76,7 +76,7 @@ def read_nsys(path: Path) -> Trace:
             path=path,
             maker="nsys",
             version=version(tables),
-            processes=found,
+            processes=members,
             devices=tables.texts("TARGET_INFO_GPU", "id", "name"),
             names=names.all,
             copies=trace_copies,

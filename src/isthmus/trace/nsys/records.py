@@ -133,8 +133,8 @@ def processes(tables: Tables, keys: Integers) -> tuple[Process, ...]:
 def physical_devices(tables: Tables) -> dict[tuple[int, int], int]:
     """Devices of the machine by the number of a process and the number by which it knows them."""
     columns = tables.numbers("TARGET_INFO_CUDA_DEVICE", (), ("pid", "cudaId", "gpuId"))
-    found = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return {(pid, number): device for pid, number, device in found if device != UNKNOWN}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return {(pid, number): device for pid, number, device in rows if device != UNKNOWN}
 
 
 def version(tables: Tables) -> str:

@@ -65,12 +65,12 @@ class Tables:
     def has(self, table: str) -> bool:
         """Whether the table is there. Raises TraceFileError where a view or a virtual table stands in its place."""
         # SQLite itself writes these words before what makes a table a plain one.
-        found = self._connection.execute(
+        row = self._connection.execute(
             "SELECT type = 'table' AND substr(sql, 1, 13) = 'CREATE TABLE ' FROM sqlite_master WHERE name = ?", [table]
         ).fetchone()
-        if found is not None and not found[0]:
+        if row is not None and not row[0]:
             raise TraceFileError(f"{self.path}: {table} is not a plain table, as nsys writes them; {_ADVICE}")
-        return found is not None
+        return row is not None
 
     def has_records(self, table: str) -> bool:
         """Whether anything stands in the table."""
@@ -122,11 +122,11 @@ class Tables:
             f'SELECT "{key}", substr("{value}", 1, {_MOST_CHARACTERS}) FROM {table} '
             f'WHERE typeof("{key}") = \'integer\' AND wanted("{key}") AND typeof("{value}") = \'text\''
         )
-        found: dict[int, str] = {}
+        by_id: dict[int, str] = {}
         for count, (number, text) in enumerate(cursor, 1):
             self._check_count(table, count)
-            found[number] = printable(text)
-        return found
+            by_id[number] = printable(text)
+        return by_id
 
     def setting(self, table: str, name: str) -> str:
         """The text in the column ``value`` of the record of this name; empty where there is none."""
@@ -171,8 +171,8 @@ def opened(path: Path) -> Iterator[Tables]:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         # SQLite's messages quote the file; those that are no UTF-8 come as the other exception.
         reason = printable(str(error)) if isinstance(error, sqlite3.Error) else "its schema is no text"
-        found = "it takes more steps to read than a file of its size can" if steps.left < 0 else reason
-        raise TraceFileError(f"{path}: cut off or damaged: {found}; copy it again, or {_ADVICE}") from error
+        problem = "it takes more steps to read than a file of its size can" if steps.left < 0 else reason
+        raise TraceFileError(f"{path}: cut off or damaged: {problem}; copy it again, or {_ADVICE}") from error
 
 
 def _checked_bytes(path: Path) -> int:
