@@ -76,7 +76,7 @@ def made_advice() -> Advice:
     """A finding with a price, one without, and a rule that could not judge."""
     pageable = Finding(
         rule="pageable",
-        severity="warning",
+        level="ATTENTION",
         title="Copies from pageable memory",
         cause="2 copies come from pageable memory.",
         change="Pin the buffer once.",
@@ -87,7 +87,7 @@ def made_advice() -> Advice:
         bytes=200_000_000,
         gain_seconds=Interval(0.016, 0.015, 0.017),
     )
-    remark = replace(pageable, rule="over-pinned", severity="information", title="Much is pinned", snippets={})
+    remark = replace(pageable, rule="over-pinned", level="note", title="Much is pinned", snippets={})
     return Advice(
         findings=(pageable, replace(remark, gain_seconds=None, evidence=())),
         abstentions=(Abstention("duplicate", "record with isthmus trace --contents"),),

@@ -61,14 +61,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "document": {"language", "record"},
     "analysis": {"errors", "files", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
-    "compare": {"errors", "files", "language", "record", "analysis"},
+    "compare": {"errors", "files", "language", "record", "analysis", "document"},
     # What a way costs its neighbours is a question of a plan.
     "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},
     "weights": {"errors", "files"},
     # Imported by who has torch alone.
     "torch": {"isthmus", "errors", "files", "weights", "transfer"},
     "trace": {"errors", "files", "messages", "record"},
-    "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
+    "advice": {"errors", "language", "record", "trace", "analysis", "document", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
     "fleet": {"errors", "files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING | {"cache", "files", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},

@@ -117,7 +117,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
     matters = gain.median >= least_gain(span)
     return Finding(
         rule=rule.name,
-        severity=draft.severity or ("warning" if matters else "information"),
+        level=draft.level or ("ATTENTION" if matters else "note"),
         title=words.title,
         cause=sentences([words.cause, *_beside(len(drafts), also)]),
         change=words.change,
@@ -166,4 +166,4 @@ def _took(scene: Scene, draft: Draft) -> Seconds:
 
 
 def _rank(finding: Finding) -> tuple[bool, float]:
-    return finding.severity != "warning", -(finding.gain_seconds.median if finding.gain_seconds else 0.0)
+    return finding.level != "ATTENTION", -(finding.gain_seconds.median if finding.gain_seconds else 0.0)

@@ -2,14 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
+from isthmus.document.finding import Level
 from isthmus.errors import UsageError
 from isthmus.record import Interval, format_seconds, parse_seconds
 
 _GATE = re.compile(r"\s*gain\s*:\s*(?:(?P<percent>\d+(?:\.\d+)?)\s*%\s*|(?P<time>\d.*))", re.ASCII)
-# A warning names something to change that would gain time; information is worth knowing, and nothing to act on.
-Severity = Literal["warning", "information"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,8 @@ class Finding:
 
     # ``pageable``, ``small-copies``: as documented, for scripts.
     rule: str
-    severity: Severity
+    # ATTENTION for something to change that would gain time, note for what is worth knowing.
+    level: Level
     title: str
     # What was seen, with its figures; what is to be changed; what the gain rests on.
     cause: str

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from isthmus.advice.finding import Severity
 from isthmus.advice.rates import Range, Rates, Seconds, saved
 from isthmus.advice.records import Interface
 from isthmus.advice.scene import Scene
+from isthmus.document.finding import Level
 from isthmus.trace import Integers, Knowledge
 
 
@@ -31,7 +31,7 @@ class Draft:
     # Seconds that each took; None for what its call or the device did, whichever is more.
     took: Seconds | None = None
     # Where that does not follow from the gain.
-    severity: Severity | None = None
+    level: Level | None = None
 
 
 @dataclass(frozen=True)

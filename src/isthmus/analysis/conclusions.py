@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from isthmus.analysis.phrases import describe_device
 from isthmus.analysis.quality import quality_findings
 from isthmus.analysis.surroundings import surroundings_findings
-from isthmus.document.finding import Finding, Severity, Takeaway
+from isthmus.document.finding import Finding, gravest_first
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run
 from isthmus.registry import EXPERIMENTS, Experiment, load
-
-_GRAVITY = get_args(Severity)
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Conclusion:
     """
 
     experiment: str
-    takeaway: Takeaway | None
+    takeaway: Finding | None
     findings: tuple[Finding, ...]
 
 
@@ -43,12 +40,12 @@ class Conclusions:
     @property
     def findings(self) -> list[Finding]:
         """All findings, FAULT, then ATTENTION, then notes, each group in the order of a report."""
-        return _gravest_first([finding for each in (*self.experiments, self.whole) for finding in each.findings])
+        return gravest_first([finding for each in (*self.experiments, self.whole) for finding in each.findings])
 
     @property
     def reliable(self) -> bool:
         """Whether nothing found speaks against every figure of the run."""
-        return all(finding.severity != "FAULT" for finding in self.findings)
+        return all(finding.level != "FAULT" for finding in self.findings)
 
     def of(self, experiment: str) -> Conclusion:
         """What the experiment shows; an empty conclusion where it shows nothing."""
@@ -63,7 +60,7 @@ def conclude(run: Run) -> Conclusions:
     return Conclusions(
         device=describe_device(run),
         complete=bool(run.end and run.end.status == "complete"),
-        whole=Conclusion("", None, tuple(_gravest_first([*quality_findings(run), *surroundings_findings(run)]))),
+        whole=Conclusion("", None, tuple(gravest_first([*quality_findings(run), *surroundings_findings(run)]))),
         experiments=known,
         nothing="" if any(each.takeaway for each in known) else _nothing(run),
     )
@@ -81,21 +78,17 @@ def verdict(runs: Sequence[Run]) -> str:
 
 def _concluded(run: Run, experiment: Experiment) -> Conclusion:
     analysis = load(experiment.findings, ("findings", "takeaway"))
-    return Conclusion(experiment.name, analysis.takeaway(run), tuple(_gravest_first(analysis.findings(run))))
-
-
-def _gravest_first(found: Sequence[Finding]) -> list[Finding]:
-    return sorted(found, key=lambda finding: _GRAVITY.index(finding.severity))
+    return Conclusion(experiment.name, analysis.takeaway(run), tuple(gravest_first(analysis.findings(run))))
 
 
 def _verdict(found: Conclusions) -> str:
     key = "conclusions.subject" if found.complete else "conclusions.subject_incomplete"
-    errors = [finding.sentence for finding in found.findings if finding.severity == "FAULT"]
+    errors = [finding.text for finding in found.findings if finding.level == "FAULT"]
     if errors:
         text = sentences([say("conclusions.unreliable"), errors[0]])
     else:
         answers = [each.takeaway for each in found.experiments if each.takeaway]
-        text = sentences(part for each in answers for part in (each.does, each.advice)) or found.nothing
+        text = sentences(part for each in answers for part in (each.text, *each.do[:1])) or found.nothing
     return say(key, device=found.device, text=text)
 
 

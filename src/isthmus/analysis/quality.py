@@ -19,7 +19,7 @@ from isthmus.record import MIB, Case, Direction, Run, format_bytes, format_rate,
 def quality_findings(run: Run) -> list[Finding]:
     """What speaks for and against trusting the run's figures."""
     found = [
-        _not_verified(run),
+        *wrong_data(run),
         _above_the_link(run),
         _calls_failed(run),
         _ended_early(run),
@@ -29,24 +29,20 @@ def quality_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def _not_verified(run: Run) -> Finding | None:
-    failed = [case for case in run.cases if case.verified == "no" and not case.skipped]
+def wrong_data(run: Run) -> list[Finding]:
+    """That data arrived wrong, with the first case: one finding, which speaks against the run and its device alike."""
+    measured = [case for case in run.cases if not case.skipped]
+    failed = [case for case in measured if case.verified == "no"]
     if not failed:
-        return None
-    # Of copies between devices there are causes that no other copies have.
+        return []
+    first = f"{_where(failed[0])}{in_brackets(failed[0].note)}"
+    text = say("quality.not_verified", count=len(failed), all=len(measured), first=first)
+    # Copies between devices fail for reasons that no other copies have.
     between = all(case.is_between_devices for case in failed)
-    return Finding(
-        "FAULT",
-        "verification",
-        say(
-            "quality.not_verified",
-            count=len(failed),
-            all=len(run.cases),
-            first=f"{_where(failed[0])}{in_brackets(failed[0].note)}",
-        ),
-        cause=say("peers.wrong_cause") if between else "",
-        fix=say("peers.wrong_fix" if between else "quality.not_verified_fix"),
-    )
+    cause = say("peers.wrong_cause") if between else ""
+    return [
+        Finding("FAULT", "verification", text, cause, (say("peers.wrong_fix" if between else "health.wrong_data_do"),))
+    ]
 
 
 def _above_the_link(run: Run) -> Finding | None:
@@ -70,7 +66,7 @@ def _above_the_link(run: Run) -> Finding | None:
             size=format_bytes(most.bytes),
             limit=format_rate(limit),
         ),
-        fix=say("quality.above_link_fix"),
+        do=(say("quality.above_link_fix"),),
     )
 
 
@@ -116,7 +112,7 @@ def _ended_early(run: Run) -> Finding | None:
         return None
     message = in_brackets(run.end.message or run.end.status if run.end else "")
     sentence = say("quality.ended_early", message=message, count=len(run.cases))
-    return Finding("ATTENTION", "ended_early", sentence, fix=say("quality.ended_early_fix"))
+    return Finding("ATTENTION", "ended_early", sentence, do=(say("quality.ended_early_fix"),))
 
 
 def _nothing_measured(run: Run) -> Finding | None:
@@ -143,7 +139,7 @@ def _precision(run: Run) -> Finding | None:
             percent=100 * target,
             kinds=say("common.comma").join(kinds),
         ),
-        fix=say("quality.imprecise_fix"),
+        do=(say("quality.imprecise_fix"),),
     )
 
 

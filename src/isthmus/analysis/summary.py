@@ -47,8 +47,8 @@ def summarise(found: Conclusions) -> Summary:
         device=found.device,
         complete=found.complete,
         reliable=found.reliable,
-        does=_fitting([Entry(first_sentence(each.does), name) for name, each in reliable], _LINES_DOES),
-        advice=_fitting([Entry(each.advice, name) for name, each in reliable], _LINES_ADVICE),
+        does=_fitting([Entry(first_sentence(each.text), name) for name, each in reliable], _LINES_DOES),
+        advice=_fitting([Entry(do, name) for name, each in reliable for do in each.do[:1]], _LINES_ADVICE),
         nothing=found.nothing,
     )
 
@@ -63,8 +63,8 @@ def things_to_do(found: Conclusions, most: int) -> tuple[Entry, ...]:
     importance = {each.name: each.importance for each in EXPERIMENTS}
     answers = sorted(found.experiments if found.reliable else (), key=lambda each: importance[each.experiment])
     taken = [(each.experiment, each.takeaway) for each in answers if each.takeaway]
-    every = [(name, each.advice) for name, each in taken] + [(name, each.also) for name, each in taken]
-    return tuple(Entry(first_sentence(text), name) for name, text in every if text)[:most]
+    every = [(name, do) for at in (0, 1) for name, each in taken for do in each.do[at : at + 1]]
+    return tuple(Entry(first_sentence(text), name) for name, text in every)[:most]
 
 
 def _fitting(entries: Iterable[Entry], left: int) -> tuple[Entry, ...]:

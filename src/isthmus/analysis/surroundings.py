@@ -55,7 +55,7 @@ def _numa(run: Run) -> Finding | None:
         return None  # Whether to the right one is for the verdict on the device's health.
     fix = say("surroundings.numa_fix", node="N" if near is None else near)
     sentence = say("surroundings.numa_unbound", count=len(nodes), note=in_brackets(placement.note))
-    return Finding("ATTENTION", "numa", sentence, fix=fix)
+    return Finding("ATTENTION", "numa", sentence, do=(fix,))
 
 
 def _stray_pages(run: Run) -> Finding | None:
@@ -75,7 +75,7 @@ def _stray_pages(run: Run) -> Finding | None:
         "ATTENTION",
         "stray_pages",
         say("surroundings.stray_pages", node=node, kinds=say("common.comma").join(kinds)),
-        fix=say("surroundings.stray_pages_fix"),
+        do=(say("surroundings.stray_pages_fix"),),
     )
 
 
@@ -107,7 +107,7 @@ def _locked_memory(run: Run) -> Finding | None:
         "ATTENTION",
         "locked_memory",
         say("surroundings.locked_memory", limit=format_bytes(limit), count=len(skipped), kinds=kinds),
-        fix=say("compare_causes.why_locked_memory"),
+        do=(say("compare_causes.why_locked_memory"),),
     )
 
 
@@ -116,5 +116,5 @@ def _huge_pages_off(run: Run) -> Finding | None:
     if not off or not any(case.skipped and memory_kind(case.host_memory).huge for case in run.cases):
         return None
     return Finding(
-        "ATTENTION", "huge_pages_off", say("surroundings.huge_pages_off"), fix=say("compare_causes.why_huge_pages")
+        "ATTENTION", "huge_pages_off", say("surroundings.huge_pages_off"), do=(say("compare_causes.why_huge_pages"),)
     )

@@ -382,7 +382,7 @@ def _exit_code(run: "Run") -> int:
         for count, what in ((wrong, "moved wrong data"), (failed, "failed"))
         if count
     ]
-    troubles += [finding.sentence for finding in findings(run) if finding.topic == "above_link"]
+    troubles += [finding.text for finding in findings(run) if finding.topic == "above_link"]
     if all(case.skipped for case in run.cases):
         troubles.append("nothing was measured; the notes say why")
     for trouble in troubles:

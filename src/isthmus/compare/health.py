@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from isthmus.analysis.phrases import memory_label
+from isthmus.analysis.quality import wrong_data
 from isthmus.analysis.strip import link_name
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.spread import GroupKey
-from isthmus.language import say, sentences
-from isthmus.record import Case, Direction, Link, Run, format_rate, format_seconds, median_interval
+from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
+from isthmus.language import say
+from isthmus.record import Direction, Link, Run, format_rate, format_seconds, median_interval
 
-Level = Literal["FAULT", "ATTENTION", "OK", "none"]
-_ORDER: tuple[Level, ...] = ("FAULT", "ATTENTION", "OK", "none")
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 # Of the wire's rate: what pinned copies reach at least on every link that is as it should be (79 % of PCIe 3.0, 88 % of
 # 5.0), and what they lose by nothing but a fault.
@@ -23,15 +22,6 @@ _FAULTY_RATIO = 0.85
 _BUSY_WIDTH = 0.05
 # A rate above what a link could carry says that the link was not read rightly.
 _ABOVE = 1.02
-
-
-@dataclass(frozen=True)
-class Point:
-    """One thing to know about a device: how bad it is, a sentence, and what to do, the likeliest cure first."""
-
-    level: Level
-    text: str
-    do: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,24 +39,24 @@ class Health:
     """The verdict on a device: the level of its worst point, the points from bad to good, and the rates."""
 
     level: Level
-    points: tuple[Point, ...]
+    points: tuple[Finding, ...]
     rates: tuple[Rate, ...]
 
     @property
     def mark(self) -> str:
         """The first word of a verdict."""
-        return "--" if self.level == "none" else self.level
+        return level_word(self.level)
 
     @property
-    def troubles(self) -> tuple[Point, ...]:
+    def troubles(self) -> tuple[Finding, ...]:
         """The points that are not about what is right, or cannot be judged."""
-        return tuple(point for point in self.points if point.level not in ("OK", "none"))
+        return tuple(point for point in self.points if point.level in TROUBLES)
 
 
 def judge(run: Run, reference: Reference | None = None) -> Health:
     """Judge the device of a run by its link, its rates and, where there is one, a reference for such devices."""
     rates = tuple(_rates(run, reference))
-    points = sorted(_points(run, reference, rates), key=lambda point: _ORDER.index(point.level))
+    points = gravest_first(_points(run, reference, rates))
     return Health(points[0].level, tuple(points), rates)
 
 
@@ -76,10 +66,10 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
     A link that is worse in some of them than in others is one that flaps.
     """
     verdicts = [judge(run, reference) for run in runs]
-    worst = min(range(len(runs)), key=lambda at: _ORDER.index(verdicts[at].level))
+    worst = min(range(len(runs)), key=lambda at: gravity(verdicts[at].level))
     health = verdicts[worst]
     as_bad = sum(each.level == health.level for each in verdicts)
-    if as_bad < len(runs) and health.level in ("FAULT", "ATTENTION"):
+    if as_bad < len(runs) and health.level in TROUBLES:
         seconds = sum(run.end.seconds for run in runs if run.end)
         told = {"count": as_bad, "all": len(runs), "time": format_seconds(seconds)}
         first = health.points[0]
@@ -110,47 +100,38 @@ def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
                 yield Rate(memory, direction, values["rate", key], ranges.get(key))
 
 
-def _about_wrong(wrong: Sequence[Case]) -> tuple[str, ...]:
-    """What to do; of copies between devices alone the causes that no other copies have, too."""
-    if all(case.is_between_devices for case in wrong):
-        return (sentences([say("peers.wrong_cause"), say("peers.wrong_fix")]),)
-    return (say("health.wrong_data_do"),)
-
-
-def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Point]:
-    wrong = [case for case in run.cases if case.verified == "no" and not case.skipped]
-    if wrong:
-        yield Point(
-            "FAULT",
-            say("health.wrong_data", count=len(wrong), all=sum(not case.skipped for case in run.cases)),
-            _about_wrong(wrong),
-        )
+def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Finding]:
+    yield from wrong_data(run)
     device, pinned = run.fingerprint.device, [rate for rate in rates if rate.memory == "pinned"]
     if not device.crosses_link:
-        yield Point("none", say("health.no_link"))
+        yield Finding("none", "no_link", say("health.no_link"))
         return
     if reference and (other := reference.run.fingerprint.device.name) != device.name:
-        yield Point("ATTENTION", say("compare.other_device", name=reference.name, expected=other, device=device.name))
+        yield Finding(
+            "ATTENTION",
+            "other_device",
+            say("compare.other_device", name=reference.name, expected=other, device=device.name),
+        )
     busy = _busy(run)
     if busy:
-        yield Point("ATTENTION", say("health.busy", percent=100 * busy), (say("health.busy_do"),))
-    link = list(_link_points(run, pinned))
+        yield Finding("ATTENTION", "busy", say("health.busy", percent=100 * busy), do=(say("health.busy_do"),))
+    link = list(_link_findings(run, pinned))
     yield from link
     yield from _replays(run)
     yield from _surroundings(run)
     if not pinned:
-        yield Point("none", say("health.nothing_pinned"))
+        yield Finding("none", "nothing_pinned", say("health.nothing_pinned"))
     elif not any(point.level == "FAULT" for point in link):
-        yield from _rate_points(run, reference, rates, busy=bool(busy))
+        yield from _rate_findings(run, reference, rates, busy=bool(busy))
 
 
-def _link_points(run: Run, pinned: list[Rate]) -> Iterator[Point]:
+def _link_findings(run: Run, pinned: list[Rate]) -> Iterator[Finding]:
     links = links_of(run)
     fastest = max((rate.rate for rate in pinned), default=0.0)
     seen = {link.in_use for link in links if link.read_under_load}
     if len(seen) > 1:
         first, last = (link_name(*link.in_use) for link in (links[0], links[-1]))
-        yield Point("FAULT", say("health.link_changed", before=first, after=last), (say("health.reseat"),))
+        yield Finding("FAULT", "link", say("health.link_changed", before=first, after=last), do=(say("health.reseat"),))
         return
     for link in links[-1:]:
         if not link.read_under_load or not (link.is_slower or link.is_narrower):
@@ -158,9 +139,11 @@ def _link_points(run: Run, pinned: list[Rate]) -> Iterator[Point]:
         now, carries = link_name(*link.in_use), link.theoretical_bytes_per_second
         best = Link(generation=link.max_generation, width=link.max_width)
         if carries and fastest > _ABOVE * carries:
-            yield Point("ATTENTION", say("health.link_unlike_rate", now=now, rate=format_rate(fastest)))
+            yield Finding(
+                "ATTENTION", "link_reading", say("health.link_unlike_rate", now=now, rate=format_rate(fastest))
+            )
             continue
-        yield Point("FAULT", _degraded(now, best, fastest, pinned), (say("health.reseat"),))
+        yield Finding("FAULT", "link", _degraded(now, best, fastest, pinned), do=(say("health.reseat"),))
 
 
 def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
@@ -173,25 +156,26 @@ def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
     return say("health.link_degraded_rate", rate=format_rate(fastest), percent=percent, full=full, **told)
 
 
-def _replays(run: Run) -> Iterator[Point]:
+def _replays(run: Run) -> Iterator[Finding]:
     if (count := replays_of(run) or 0) > 0:
-        yield Point("ATTENTION", say("health.replays", count=count), (say("health.reseat"),))
+        yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=(say("health.reseat"),))
 
 
-def _surroundings(run: Run) -> Iterator[Point]:
+def _surroundings(run: Run) -> Iterator[Finding]:
     placement = run.end.placement if run.end else None
     near = run.fingerprint.device.numa_node
     if placement and placement.bound_node is not None and near is not None and placement.bound_node != near:
-        yield Point(
+        yield Finding(
             "ATTENTION",
+            "far_node",
             say("health.far_node", bound=placement.bound_node, near=near),
-            (say("compare_causes.why_placement"),),
+            do=(say("compare_causes.why_placement"),),
         )
     if run.fingerprint.device.is_confidential:
-        yield Point("ATTENTION", say("health.confidential"))
+        yield Finding("ATTENTION", "confidential", say("health.confidential"))
 
 
-def _rate_points(run: Run, reference: Reference | None, rates: tuple[Rate, ...], *, busy: bool) -> Iterator[Point]:
+def _rate_findings(run: Run, reference: Reference | None, rates: tuple[Rate, ...], *, busy: bool) -> Iterator[Finding]:
     known = [rate for rate in rates if rate.normal]
     carries = max((link.theoretical_bytes_per_second or 0 for link in links_of(run)), default=0)
     slow = dict(_below_reference(run, known, busy=busy) if known else _below_theory(rates, carries, busy=busy))
@@ -200,13 +184,16 @@ def _rate_points(run: Run, reference: Reference | None, rates: tuple[Rate, ...],
         yield _summary(run, reference, rates, carries)
 
 
-def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tuple[Rate, Point]]:
+def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tuple[Rate, Finding]]:
     for rate in known:
         normal = rate.normal
         if normal is None or rate.rate >= normal.low:
             continue
         faulty = rate.memory == "pinned" and not busy and rate.rate < _FAULTY_RATIO * normal.low
-        yield rate, Point("FAULT" if faulty else "ATTENTION", _beside(rate, normal), _causes(run, rate.memory))
+        yield (
+            rate,
+            Finding("FAULT" if faulty else "ATTENTION", "rate", _beside(rate, normal), do=_causes(run, rate.memory)),
+        )
 
 
 def _beside(rate: Rate, normal: Expected) -> str:
@@ -221,7 +208,7 @@ def _beside(rate: Rate, normal: Expected) -> str:
     )
 
 
-def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Iterator[tuple[Rate, Point]]:
+def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Iterator[tuple[Rate, Finding]]:
     for rate in rates:
         share = rate.rate / carries if carries else 1.0
         if rate.memory == "pinned" and share < _USUAL_SHARE:
@@ -233,7 +220,7 @@ def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Ite
                 percent=100 * share,
                 usual=100 * _USUAL_SHARE,
             )
-            yield rate, Point("FAULT" if faulty else "ATTENTION", text, (say("health.slow_pinned_do"),))
+            yield rate, Finding("FAULT" if faulty else "ATTENTION", "rate", text, do=(say("health.slow_pinned_do"),))
 
 
 def _causes(run: Run, memory: str) -> tuple[str, ...]:
@@ -249,19 +236,19 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
     return (*found, say("health.slow_pinned_do"))
 
 
-def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Point:
+def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Finding:
     """What is right, or that nothing is known that could tell."""
     best = max((rate for rate in rates if rate.memory == "pinned"), key=lambda rate: rate.rate)
     told = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
     if best.normal and reference:
         if not carries:
-            return Point("OK", _beside(best, best.normal))
+            return Finding("OK", "rate", _beside(best, best.normal))
         low, high = format_rate(best.normal.low), format_rate(best.normal.high)
         name = reference.run.fingerprint.device.name
-        return Point("OK", say("health.ok", device=name, low=low, high=high, **told))
+        return Finding("OK", "rate", say("health.ok", device=name, low=low, high=high, **told))
     if carries:
-        return Point("OK", say("health.ok_theory", device=run.fingerprint.device.name, **told))
-    return Point("none", say("health.link_unread", **told), (say("health.link_unread_do"),))
+        return Finding("OK", "rate", say("health.ok_theory", device=run.fingerprint.device.name, **told))
+    return Finding("none", "rate", say("health.link_unread", **told), do=(say("health.link_unread_do"),))
 
 
 def _busy(run: Run) -> float:

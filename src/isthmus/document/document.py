@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from isthmus.document.finding import Finding, Severity
+from isthmus.document.finding import Finding, Level
 from isthmus.document.grid import Grid
 from isthmus.document.pictures import FleetMap, Lanes
 from isthmus.document.section import Chart, LegendEntry
@@ -73,11 +73,11 @@ class Prose(Block):
 
 @dataclass(frozen=True)
 class Labelled(Block):
-    """Sentences behind a word that says what they are, one below the other; `severity` where that word is one."""
+    """Sentences behind a word that says what they are, one below the other; `level` where that word is one."""
 
     label: str
     lines: tuple[str, ...]
-    severity: Severity | None = None
+    level: Level | None = None
 
 
 @dataclass(frozen=True)

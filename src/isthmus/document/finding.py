@@ -1,41 +1,52 @@
-"""One conclusion about a run, with what supports it, its cause and what to do; and what to take away from all."""
+"""One conclusion about a machine or a run: how grave it is, what was seen, why, and what to do about it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from isthmus.language import say
+from isthmus.language import say, sentences
 
-# The machine is not as it should be; it costs the user, who can change it; a property, or noise. The gravest first.
-Severity = Literal["FAULT", "ATTENTION", "note"]
+# The machine is not as it should be; it costs the user, who can change it; it is as it should be; a property, or noise;
+# nothing that one could judge. The gravest first.
+Level = Literal["FAULT", "ATTENTION", "OK", "note", "none"]
+# What a user has to know before anything else.
+TROUBLES: tuple[Level, ...] = ("FAULT", "ATTENTION")
 
 
-def severity_word(severity: Severity) -> str:
-    """Faults and matters for attention have one name in all languages, so that one can search for it."""
-    return say("page.severity_note") if severity == "note" else severity
+def gravity(level: Level) -> int:
+    """The place of a level among all, the gravest first."""
+    return get_args(Level).index(level)
+
+
+def level_word(level: Level) -> str:
+    """What a screen shows for it: faults and the like have one name in all languages, so that one can search for it."""
+    return {"note": say("page.severity_note"), "none": "--"}.get(level, level)
 
 
 @dataclass(frozen=True)
 class Finding:
     """A conclusion in sentences.
 
-    `topic` is a stable name for scripts and tests; `cause` and `fix` are empty where the data do not support one or
-    nothing needs to be done.
+    `topic` is a stable name for scripts and tests; `cause` is empty where the data do not support one. `do` are things
+    to do, the likeliest cure first; those given as an empty text are left out.
     """
 
-    severity: Severity
+    level: Level
     topic: str
-    sentence: str
+    text: str
     cause: str = ""
-    fix: str = ""
+    do: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Leave out what is empty, so that who concludes need not ask whether anything follows."""
+        object.__setattr__(self, "do", tuple(filter(None, self.do)))
+
+    @property
+    def cure(self) -> str:
+        """All that there is to do, as one text."""
+        return sentences(self.do)
 
 
-@dataclass(frozen=True)
-class Takeaway:
-    """What an experiment says in two short texts: what the machine does, and what to do about it.
-
-    All are whole sentences; `advice` is empty where nothing follows, `also` is a lesser thing to do.
-    """
-
-    does: str
-    advice: str = ""
-    also: str = ""
+def gravest_first(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by level; those of one level stay in their order."""
+    return sorted(findings, key=lambda finding: gravity(finding.level))

@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus.advice import Advice, Evidence, Finding, Steps, lines_for
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table, Where
+from isthmus.document.finding import level_word
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
@@ -81,7 +82,7 @@ def _verdict(advice: Advice) -> Iterator[Block]:
 
 def _verdict_sentences(advice: Advice) -> Iterator[str]:
     """What all changes gain: of the time traced, or on each of two machines."""
-    warnings = sum(finding.severity == "warning" for finding in advice.findings)
+    warnings = sum(finding.level == "ATTENTION" for finding in advice.findings)
     by_trace, by_run = (_priced(advice, by_trace=each) for each in (True, False))
     if advice.foreign:
         if (gain := advice.gain_seconds) is not None:
@@ -163,8 +164,7 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, e
 
 
 def _finding(number: int, finding: Finding, advice: Advice, where: Where) -> Iterator[Block]:
-    severity = "ATTENTION" if finding.severity == "warning" else say("page.severity_note")
-    heading = say("advice_report.finding", number=number, severity=severity, title=finding.title)
+    heading = say("advice_report.finding", number=number, severity=level_word(finding.level), title=finding.title)
     yield Heading(heading, 3, where=where)
     if finding.gain_seconds is not None:
         yield Answer((_gain(finding, _interval(finding.gain_seconds), advice),), where=where)
@@ -279,10 +279,17 @@ def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapp
         "steps": advice.steps and asdict(advice.steps) | {"gain_seconds": _seconds(advice.steps.gain_seconds)},
         "gain_seconds": _seconds(advice.gain_seconds),
         "gain_by_trace_seconds": _seconds(advice.gain_by_trace_seconds),
-        "findings": [asdict(finding) | {"gain_seconds": _seconds(finding.gain_seconds)} for finding in advice.findings],
+        "findings": list(map(_found, advice.findings)),
         "abstentions": [asdict(abstention) for abstention in advice.abstentions],
         "notes": notes,
     }
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    """The levels by the names that scripts know since the first version."""
+    severity = "warning" if finding.level == "ATTENTION" else "information"
+    values = asdict(finding) | {"level": severity, "gain_seconds": _seconds(finding.gain_seconds)}
+    return {"severity" if name == "level" else name: value for name, value in values.items()}
 
 
 def _seconds(interval: Interval | None) -> Mapping[str, float] | None:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from isthmus.document.document import (
     Table,
     Where,
 )
+from isthmus.document.finding import Finding
 from isthmus.document.section import Part, Section
 from isthmus.language import say, sentences
 from isthmus.record import COLUMNS, TEXT_COLUMNS, Run, rows
@@ -71,11 +71,18 @@ def _data(every: Sequence[_Concluded]) -> dict[str, Any]:
             {
                 "run": each.run.run,
                 "device": msgspec.to_builtins(each.run.fingerprint.device),
-                "findings": [asdict(finding) for finding in each.found.findings],
+                "findings": list(map(_finding, each.found.findings)),
             }
             for each in every
         ],
     }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    """By the names that scripts know since the first version."""
+    names = ("severity", "topic", "sentence", "cause", "fix")
+    texts = (finding.level, finding.topic, finding.text, finding.cause, finding.cure)
+    return dict(zip(names, texts, strict=True))
 
 
 def _known(row: Mapping[str, str]) -> dict[str, Any]:
@@ -162,7 +169,7 @@ def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:
         yield Prose(section.question, "question", where=where)
     for each in every:
         if answer := each.found.of(section.name).takeaway:
-            yield Prose(_of_text(each, answer.does, several), "answer", where="long")
+            yield Prose(_of_text(each, answer.text, several), "answer", where="long")
     if section.has_grids:
         yield Prose(section.intro, where=where)
         yield Prose(say("page.marks"), "small", where="text")

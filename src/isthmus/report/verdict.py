@@ -6,32 +6,18 @@ from isthmus.analysis.conclusions import Conclusions
 from isthmus.analysis.strip import machine_strip
 from isthmus.compare import judge, reference_for
 from isthmus.document.document import Block, Labelled, Strip
-from isthmus.document.finding import Severity
+from isthmus.document.finding import TROUBLES, gravest_first, level_word
 from isthmus.record import Run
-
-# Wrong data: what the verdict on the device begins with, too.
-_JUDGED = "verification"
 
 
 def verdict_blocks(run: Run, found: Conclusions) -> Iterator[Block]:
     """The machine in a line, then what is wrong with it or with the run, the gravest first, or that nothing is."""
     yield Strip(machine_strip(run))
     health = judge(run, reference_for(run.fingerprint.device))
-    points = [(point.level, (point.text, *point.do[:1])) for point in health.points]
-    for finding in found.findings:
-        if finding.topic == _JUDGED:
-            # The verdict counts such cases; the finding says which is the first.
-            level, (text, *do) = points[0]
-            points[0] = level, (text, finding.sentence, *do)
-        elif finding.severity != "note":
-            points.append((finding.severity, tuple(filter(None, (finding.sentence, finding.fix)))))
-    for level in ("FAULT", "ATTENTION"):
-        severity: Severity = "FAULT" if level == "FAULT" else "ATTENTION"
-        yield from (Labelled(level, lines, severity) for each, lines in points if each == level)
-    for level, lines in points:
-        if level == "OK":
-            yield Labelled("OK", lines)
-        elif level == "none":
-            yield Labelled(
-                "--", (*lines, *(each.sentence for each in found.whole.findings if each.topic == "precision"))
-            )
+    troubles = [finding for finding in found.findings if finding.level in TROUBLES]
+    noise = [finding.text for finding in found.whole.findings if finding.topic == "precision"]
+    # Wrong data is a conclusion about both the device and the run, in the same words.
+    for each in gravest_first(dict.fromkeys([*health.points, *troubles])):
+        why = each.cause if each.level == "FAULT" else ""
+        lines = (each.text, why, *each.do[:1], *(noise if each.level == "none" else ()))
+        yield Labelled(level_word(each.level), tuple(filter(None, lines)), each.level)

@@ -82,7 +82,7 @@ def test_any_trace(advised: Callable[[list[Trace]], Advice], made: list[Trace]) 
     gains = [finding.gain_seconds for finding in advice.findings if finding.gain_seconds]
     for gain in (*gains, *([advice.gain_seconds] if advice.gain_seconds else [])):
         assert 0 <= gain.low <= gain.median <= gain.high <= advice.span_seconds * (1 + 1e-9)
-    order = [finding.severity for finding in advice.findings]
+    order = [finding.level for finding in advice.findings]
     assert order == sorted(order, reverse=True)
     for finding in advice.findings:
         assert finding.calls >= 0

@@ -43,7 +43,7 @@ def test_the_gain_is_the_loop_less_one_launch(run: Run, synthetic_traces: Module
     finding = of(advise([broken], run))
     assert finding
     assert finding.gain_seconds
-    assert (finding.severity, finding.calls) == ("warning", LOOPS * COUNT)
+    assert (finding.level, finding.calls) == ("ATTENTION", LOOPS * COUNT)
     planted = span(broken) - span(loops(synthetic_traces, count=1))
     assert finding.gain_seconds.median == pytest.approx(planted, rel=0.05)
     # What Python does between the calls may remain.

@@ -68,7 +68,7 @@ def test_the_gain_is_the_faster_copy_and_the_second_one(
     finding = of(advise([broken], run))
     assert finding
     assert finding.gain_seconds
-    assert (finding.severity, finding.calls) == ("warning", STEPS)
+    assert (finding.level, finding.calls) == ("ATTENTION", STEPS)
     faster = STEPS * (seconds("pageable", "d2h", SIZE) - seconds("pinned", "d2h", SIZE))
     assert finding.gain_seconds.median > 1.2 * faster
     assert finding.gain_seconds.median <= 1.01 * (span(broken) - span(fixed))

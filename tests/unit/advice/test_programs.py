@@ -20,7 +20,7 @@ STEPS = 30
 def check(broken: Advice, rule: str, gained: float, within: float = 0.25) -> None:
     """The first finding is of the rule, and gains what the fixed program gained."""
     top = broken.findings[0]
-    assert (top.rule, top.severity) == (rule, "warning")
+    assert (top.rule, top.level) == (rule, "ATTENTION")
     assert top.gain_seconds
     assert top.gain_seconds.median == pytest.approx(gained, rel=within)
     assert top.gain_seconds.low <= top.gain_seconds.median <= top.gain_seconds.high
@@ -154,7 +154,7 @@ def test_chunks_one_after_another(
     interval = advice.findings[0].gain_seconds
     assert interval
     assert interval.high <= sum(stages) - max(stages)
-    assert not [each for each in advise([fixed.trace()], run).findings if each.severity == "warning"]
+    assert not [each for each in advise([fixed.trace()], run).findings if each.level == "ATTENTION"]
 
 
 @pytest.mark.parametrize("contents", [False, True])
@@ -178,7 +178,7 @@ def test_a_round_trip_in_each_step(
     check(advice, "round-trip", span(broken) - span(fixed))
     # Each turn needs what the one before it made.
     assert "no-overlap" not in {finding.rule for finding in advice.findings}
-    assert not [each for each in advise([fixed.trace(knows)], run).findings if each.severity == "warning"]
+    assert not [each for each in advise([fixed.trace(knows)], run).findings if each.level == "ATTENTION"]
 
 
 def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -222,7 +222,7 @@ def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synth
     # Rates that say nothing of moves on demand give no price, and the finding stays.
     cases = [case for case in run.cases if case.experiment != "managed"]
     unpriced = advise([broken.trace()], msgspec.structs.replace(run, cases=cases)).findings[0]
-    assert (unpriced.rule, unpriced.severity, unpriced.gain_seconds) == ("managed", "warning", None)
+    assert (unpriced.rule, unpriced.level, unpriced.gain_seconds) == ("managed", "ATTENTION", None)
     assert "isthmus measure managed" in unpriced.pricing
 
 
@@ -241,4 +241,4 @@ def test_a_program_that_does_everything_right(
     program.synchronize()
     program.release(HOST, 5e-3)
     advice = advise([program.trace()], run)
-    assert [each.rule for each in advice.findings if each.severity == "warning"] == []
+    assert [each.rule for each in advice.findings if each.level == "ATTENTION"] == []

@@ -28,7 +28,7 @@ def check(broken: Any, fixed: Any, run: Run, rule: str, knows: Any = None) -> Ad
     """The first finding is of the rule, and gains what the fixed program gains; nothing is wrong with that one."""
     advice = advise([broken.trace(*([knows] if knows else []))], run)
     top = advice.findings[0]
-    assert (top.rule, top.severity) == (rule, "warning"), [(each.rule, each.gain_seconds) for each in advice.findings]
+    assert (top.rule, top.level) == (rule, "ATTENTION"), [(each.rule, each.gain_seconds) for each in advice.findings]
     assert top.gain_seconds
     assert top.gain_seconds.median == pytest.approx(span(broken) - span(fixed), rel=0.25)
     return advice
@@ -249,4 +249,4 @@ def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, synthetic_traces: Mo
             begin = program.now
             program.call("cudaEventSynchronize", max((step - 2) * 4 * 1.4e-3 - begin, 1e-6))
     program.synchronize()
-    assert not [each for each in advise([program.trace()], run).findings if each.severity == "warning"]
+    assert not [each for each in advise([program.trace()], run).findings if each.level == "ATTENTION"]

@@ -53,7 +53,7 @@ def test_the_gain_is_what_the_host_waits_for_the_large_copy(run: Run, synthetic_
     finding = of(advise([broken.trace()], run))
     assert finding
     assert finding.gain_seconds
-    assert finding.severity == "warning"
+    assert finding.level == "ATTENTION"
     planted = span(broken) - span(checkpoints(synthetic_traces, "never"))
     assert planted == pytest.approx(STEPS // EVERY * (SAVING - KERNEL), rel=0.01)
     assert finding.gain_seconds.median == pytest.approx(planted, rel=0.02)

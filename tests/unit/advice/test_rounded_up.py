@@ -24,7 +24,7 @@ def over_pinned(run: Run, traces: ModuleType, held: int, used: int, buffers: int
 def test_the_bytes_that_are_left_are_named(run: Run, synthetic_traces: ModuleType) -> None:
     finding = over_pinned(run, synthetic_traces, 512 * MIB, 300 * MIB)
     assert finding
-    assert (finding.severity, finding.gain_seconds, finding.calls) == ("information", None, BUFFERS)
+    assert (finding.level, finding.gain_seconds, finding.calls) == ("note", None, BUFFERS)
     assert f"{(512 - 300) * BUFFERS} MiB of 4 GiB" in finding.title
     assert finding.cause.endswith("round up so.")
 

@@ -62,7 +62,7 @@ def test_a_pageable_buffer_that_is_used_once_is_left(
     program.own(1.0)
     finding = found(advise([program.trace()], run), "pageable")
     assert finding
-    assert (finding.severity, finding.gain_seconds, finding.calls) == ("information", None, 1)
+    assert (finding.level, finding.gain_seconds, finding.calls) == ("note", None, 1)
 
 
 def test_what_kernels_hide_is_not_gained(
@@ -94,7 +94,7 @@ def test_what_a_copy_takes_while_the_host_works_and_nothing_waits_is_not_gained(
         program.synchronize()
     finding = found(advise([program.trace()], run), "slow-copies")
     assert finding
-    assert finding.severity == "information"
+    assert finding.level == "note"
     assert (finding.gain_seconds.median if finding.gain_seconds else 0) < 1e-3
 
 
@@ -327,7 +327,7 @@ def test_pinned_memory_that_no_copy_touches_is_told(run: Run, synthetic_traces: 
     program.copy(SIZE, 1.2e-3, host=HOST + SIZE, device=DEVICE)
     finding = found(advise([program.trace()], run), "over-pinned")
     assert finding
-    assert (finding.severity, finding.gain_seconds) == ("information", None)
+    assert (finding.level, finding.gain_seconds) == ("note", None)
     assert "8128 MiB" in finding.title
     assert "over-pinned" in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {"allocations"})], run))
 

@@ -48,7 +48,7 @@ def test_the_gain_is_what_the_device_idles(run: Run, synthetic_traces: ModuleTyp
     finding = of(advice, "waits")
     assert finding
     assert finding.gain_seconds
-    assert finding.severity == "warning"
+    assert finding.level == "ATTENTION"
     # Nobody waits for what comes after the last step.
     assert finding.calls == STEPS - 1
     assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * LAUNCHING, rel=0.02)

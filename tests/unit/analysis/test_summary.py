@@ -6,10 +6,10 @@ import pytest
 
 from isthmus.analysis.conclusions import Conclusion, Conclusions, conclude
 from isthmus.analysis.summary import first_sentence, summarise, things_to_do
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 
 
-def concluded(*answers: tuple[str, Takeaway], findings: tuple[Finding, ...] = ()) -> Conclusions:
+def concluded(*answers: tuple[str, Finding], findings: tuple[Finding, ...] = ()) -> Conclusions:
     experiments = tuple(Conclusion(name, takeaway, ()) for name, takeaway in answers)
     return Conclusions("GPU", True, Conclusion("", None, findings), experiments, "")
 
@@ -29,10 +29,12 @@ def test_a_sentence_ends_where_it_ends_and_not_inside_a_figure(text: str, first:
 
 
 def test_what_most_programs_meet_comes_first_and_what_does_not_fit_stays_out() -> None:
-    long = Takeaway("long " * 150)
+    long = Finding("note", "a", "long " * 150)
     found = summarise(
         concluded(
-            ("stencil", Takeaway("Stencil.")), ("allocation", long), ("bandwidth", Takeaway("Bandwidth.", "Pin."))
+            ("stencil", Finding("note", "a", "Stencil.")),
+            ("allocation", long),
+            ("bandwidth", Finding("note", "a", "Bandwidth.", do=("Pin.",))),
         )
     )
     assert [entry.text for entry in found.does] == ["Bandwidth.", "Stencil."]
@@ -40,29 +42,50 @@ def test_what_most_programs_meet_comes_first_and_what_does_not_fit_stays_out() -
 
 
 def test_a_single_long_answer_is_not_left_out() -> None:
-    found = summarise(concluded(("allocation", Takeaway("long " * 200))))
+    found = summarise(concluded(("allocation", Finding("note", "a", "long " * 200))))
     assert len(found.does) == 1
 
 
 def test_wide_characters_take_two_columns() -> None:
     narrow, wide = "a" * 700, "あ" * 400
-    assert len(summarise(concluded(("bandwidth", Takeaway("x")), ("overlap", Takeaway(narrow)))).does) == 1
-    assert len(summarise(concluded(("bandwidth", Takeaway("x")), ("overlap", Takeaway("a" * 400)))).does) == 2
-    assert len(summarise(concluded(("bandwidth", Takeaway("x")), ("overlap", Takeaway(wide)))).does) == 1
+    assert (
+        len(
+            summarise(
+                concluded(("bandwidth", Finding("note", "a", "x")), ("overlap", Finding("note", "a", narrow)))
+            ).does
+        )
+        == 1
+    )
+    assert (
+        len(
+            summarise(
+                concluded(("bandwidth", Finding("note", "a", "x")), ("overlap", Finding("note", "a", "a" * 400)))
+            ).does
+        )
+        == 2
+    )
+    assert (
+        len(
+            summarise(concluded(("bandwidth", Finding("note", "a", "x")), ("overlap", Finding("note", "a", wide)))).does
+        )
+        == 1
+    )
 
 
 def test_a_fault_silences_the_answers_and_what_to_do() -> None:
-    faulty = concluded(("bandwidth", Takeaway("Fast.", "Pin.")), findings=(Finding("FAULT", "e", "Error. More."),))
+    faulty = concluded(
+        ("bandwidth", Finding("note", "a", "Fast.", do=("Pin.",))), findings=(Finding("FAULT", "e", "Error. More."),)
+    )
     assert not summarise(faulty).reliable
     assert summarise(faulty).does == things_to_do(faulty, 4) == ()
 
 
 def test_every_experiment_says_one_thing_to_do_before_any_says_two() -> None:
     found = concluded(
-        ("bandwidth", Takeaway("Fast.", "Pin.", "Batch.")),
-        ("stencil", Takeaway("Fast.", "Pack.")),
-        ("overlap", Takeaway("Fast.", "Overlap. That is so.")),
-        ("breakeven", Takeaway("Fast.")),
+        ("bandwidth", Finding("note", "a", "Fast.", do=("Pin.", "Batch."))),
+        ("stencil", Finding("note", "a", "Fast.", do=("Pack.",))),
+        ("overlap", Finding("note", "a", "Fast.", do=("Overlap. That is so.",))),
+        ("breakeven", Finding("note", "a", "Fast.")),
     )
     assert [each.text for each in things_to_do(found, 4)] == ["Pin.", "Overlap.", "Pack.", "Batch."]
     assert [each.experiment for each in things_to_do(found, 2)] == ["bandwidth", "overlap"]

@@ -126,7 +126,7 @@ def test_wrong_data_is_a_fault_before_anything_else() -> None:
     cases = [replace(case, verified="no") if case.bytes == 1 << 20 else case for case in healthy().cases]
     health = judge(changed(replace(healthy(), cases=cases), slower=2.0, **X8), h200())
     assert health.level == "FAULT"
-    assert "wrong data" in first(health)
+    assert "Wrong data" in first(health)
 
 
 def test_a_busy_machine_is_said_before_it_is_judged() -> None:

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isthmus.advice.code import own_code, way_code
-from isthmus.advice.finding import Severity
 from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
 from isthmus.analysis.managed.counts import counted_passes
+from isthmus.document.finding import Level
 from isthmus.language import say, sentences
 from isthmus.plan import Way
 from isthmus.record import Direction, ManagedNeed, decimal_bytes, format_seconds
@@ -49,8 +49,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     if not {_ON_DEMAND, _PREFETCH, _EXPLICIT} <= offered.keys():
         # What could be gained at most is no price.
         facts |= {"way": _PREFETCH, "bound": bound}
-        severity: Severity = "warning" if bound >= least_gain(scene.span_seconds) else "information"
-        return Draft("copies", rows, np.zeros((rows.size, 3)), facts=facts, severity=severity)
+        level: Level = "ATTENTION" if bound >= least_gain(scene.span_seconds) else "note"
+        return Draft("copies", rows, np.zeros((rows.size, 3)), facts=facts, level=level)
     ways = {way: [_saved(rates, side, way, touched, offered) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
     totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
     # A prefetch is a line; other memory and copies are a change of the program.

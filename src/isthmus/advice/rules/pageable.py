@@ -24,7 +24,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     groups = [each for direction in ONE_WAY for each in _of_way(scene, rates, direction)]
     if not groups:
-        return Draft("copies", every, np.zeros((every.size, 3)), severity="information")
+        return Draft("copies", every, np.zeros((every.size, 3)), level="note")
     rows = np.concatenate([group.rows for group, _, _ in groups])
     leading, largest, memory = max(groups, key=lambda each: each[1].gain)
     facts = {

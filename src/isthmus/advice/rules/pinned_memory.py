@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from isthmus.advice.code import CALLS, own_code
-from isthmus.advice.finding import Severity
 from isthmus.advice.places import call_places
 from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -17,6 +16,7 @@ from isthmus.advice.thresholds import (
     ROUNDED_UP_SHARE,
     UNUSED_PINNED_SHARE,
 )
+from isthmus.document.finding import Level
 from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union, vendors
@@ -44,8 +44,8 @@ def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
         return _rounded_up(scene, rows, used)
     idle = rows[used < UNUSED_PINNED_SHARE * table.bytes[rows]]
     host = rates.run.fingerprint.host.memory.total_bytes
-    severity: Severity = "warning" if host and unused >= PINNED_SHARE_OF_HOST * host else "information"
-    return Draft("allocations", idle, np.zeros((idle.size, 3)), severity=severity, facts={"held": held, "idle": unused})
+    level: Level = "ATTENTION" if host and unused >= PINNED_SHARE_OF_HOST * host else "note"
+    return Draft("allocations", idle, np.zeros((idle.size, 3)), level=level, facts={"held": held, "idle": unused})
 
 
 def _rounded_up(scene: Scene, rows: Integers, used: Seconds) -> Draft | None:
@@ -58,7 +58,7 @@ def _rounded_up(scene: Scene, rows: Integers, used: Seconds) -> Draft | None:
     if rounded.sum() < LEAST_REPEATED_ALLOCATIONS or held < PINNED_BYTES:
         return None
     facts = {"held": held, "idle": idle, "count": int(rounded.sum())}
-    return Draft("allocations", rows[rounded], np.zeros((int(rounded.sum()), 3)), severity="information", facts=facts)
+    return Draft("allocations", rows[rounded], np.zeros((int(rounded.sum()), 3)), level="note", facts=facts)
 
 
 def _words_over_pinned(summary: Summary) -> Words:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from isthmus.analysis.allocation.model import AllocationCosts, allocation_costs, pinned_choices
 from isthmus.analysis.phrases import memory_name, times
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_seconds
 
@@ -35,17 +35,17 @@ def findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away about the cost of memory; None where none was measured from allocation to release."""
     costs = allocation_costs(run)
     if costs is None:
         return None
     pinned = _pinned(costs)
     # Pinned memory whose pages are still to come says nothing of what memory costs.
-    first = pinned if pinned and pinned.fix else _pageable(costs)
+    first = pinned if pinned and pinned.do else _pageable(costs)
     found = [finding for finding in (first, _cheapest_pinned(run, costs), _device(costs)) if finding]
-    text = sentences(finding.sentence for finding in found)
-    return Takeaway(text, pinned.fix if pinned else "") if text else None
+    text = sentences(finding.text for finding in found)
+    return Finding("note", "allocation", text, do=pinned.do if pinned else ()) if text else None
 
 
 def _device_cost(costs: AllocationCosts) -> str:
@@ -88,7 +88,7 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     if costs.pages_absent("pinned", size):
         return Finding("note", "allocation_pinned", say("allocation.pinned_absent", size=format_bytes(size), time=time))
     text = say("allocation.cost", size=format_bytes(size), memory=memory_name("pinned"), time=time)
-    return Finding("note", "allocation_pinned", text, fix=say("allocation.keep"))
+    return Finding("note", "allocation_pinned", text, do=(say("allocation.keep"),))
 
 
 def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
@@ -105,7 +105,7 @@ def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
     act = best != "pinned" and not run.fingerprint.device.shares_host_memory
     fixes = [say("allocation.get_touched_registered")] if act else []
     fixes += [say("allocation.huge_fix")] if act and best == "touched_registered_huge" else []
-    return Finding("note", "allocation_cheapest_pinned", text, fix=sentences(fixes))
+    return Finding("note", "allocation_cheapest_pinned", text, do=(sentences(fixes),))
 
 
 def _huge_pages(costs: AllocationCosts) -> Finding | None:
@@ -119,13 +119,13 @@ def _huge_pages(costs: AllocationCosts) -> Finding | None:
     if ratio.low <= _MATTERS:
         return None
     text = say("allocation.huge_pages", size=format_bytes(size), times=times(ratio.median, ratio.median))
-    return Finding("note", "allocation_huge_pages", text, fix=say("allocation.huge_fix"))
+    return Finding("note", "allocation_huge_pages", text, do=(say("allocation.huge_fix"),))
 
 
 def _device(costs: AllocationCosts) -> Finding | None:
     text = _device_cost(costs)
     fix = say("allocation.pool_fix") if costs.whole("device_pool") else ""
-    return Finding("note", "allocation_device", text, fix=fix) if text else None
+    return Finding("note", "allocation_device", text, do=(fix,)) if text else None
 
 
 def _beside(costs: AllocationCosts) -> Finding | None:
@@ -141,7 +141,7 @@ def _beside(costs: AllocationCosts) -> Finding | None:
             gains.append(memory_name(kind))
     if gains:
         text = say("allocation.beside", kinds=enumerated(gains))
-        return Finding("note", "allocation_beside", text, fix=say("allocation.carved_fix"))
+        return Finding("note", "allocation_beside", text, do=(say("allocation.carved_fix"),))
     return Finding("note", "allocation_beside", say("allocation.none_carved")) if measured else None
 
 
@@ -150,4 +150,4 @@ def _first_calls(costs: AllocationCosts) -> Finding | None:
     if costs.open_device is None:
         return None
     text = say("allocation.opening", time=format_seconds(costs.open_device))
-    return Finding("note", "allocation_first_call", text, fix=say("allocation.first_call_fix"))
+    return Finding("note", "allocation_first_call", text, do=(say("allocation.first_call_fix"),))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.words import moves
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
-from isthmus.document.finding import Finding, Severity
+from isthmus.document.finding import Finding, Level
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -28,5 +28,5 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
         return [Finding("note", "both_ways", text)]
     engines = run.fingerprint.device.copy_engines
     cause = say("bandwidth.single_engine") if engines == 1 else ""
-    severity: Severity = "note" if engines == 1 or run.fingerprint.device.shares_host_memory else "ATTENTION"
-    return [Finding(severity, "both_ways", text, cause=cause, fix=say("bandwidth.both_fix"))]
+    level: Level = "note" if engines == 1 or run.fingerprint.device.shares_host_memory else "ATTENTION"
+    return [Finding(level, "both_ways", text, cause=cause, do=(say("bandwidth.both_fix"),))]

@@ -9,7 +9,7 @@ from isthmus.analysis.bandwidth.pageable import pageable_advice, pageable_findin
 from isthmus.analysis.bandwidth.words import moves, over
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run
 
@@ -22,17 +22,17 @@ def findings(run: Run) -> list[Finding]:
     return [*found, error] if error else found
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away about rates; None where none was measured."""
     curves = bandwidth_curves(run)
     kind = _main_kind(curves)
     if kind is None:
         return None
     if not any(curve.points[-1].bytes >= LARGE_BYTES for way in ONE_WAY if (curve := find(curves, way, kind))):
-        return Takeaway(say("bandwidth.nothing_large"))
+        return Finding("note", "bandwidth", say("bandwidth.nothing_large"))
     text, advice = moves(run, curves, kind), pageable_advice(curves)
     tied = "" if advice else over(curves, "pinned", "pageable")
-    return Takeaway(sentences([text, tied]), advice, small_advice(curves))
+    return Finding("note", "bandwidth", sentences([text, tied]), do=(advice, small_advice(curves)))
 
 
 def _main_kind(curves: Sequence[Curve]) -> str | None:

@@ -32,7 +32,7 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
     text = moves(run, curves, "pinned")
-    return Finding("note", "pinned", text, fix=small_advice(curves)) if text else None
+    return Finding("note", "pinned", text, do=(small_advice(curves),)) if text else None
 
 
 def small_advice(curves: Sequence[Curve]) -> str:
@@ -52,7 +52,7 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
             size = format_bytes(gap.slower_to)
             text = sentences([text, say("bandwidth.kernel_faster", size=size, way=direction.upper())])
             fix = say("bandwidth.mapped_fix")
-    return Finding("note", "mapped", text, fix=fix) if text else None
+    return Finding("note", "mapped", text, do=(fix,)) if text else None
 
 
 def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | None:
@@ -67,7 +67,7 @@ def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | No
         "registered": bool(gaps) and not any(ratio < 1 for ratio in ratios),
         "managed": any(ratio < 0.8 for ratio in ratios),
     }
-    return Finding("note", kind, text, fix=say(_FIXES[kind]) if acts[kind] else "")
+    return Finding("note", kind, text, do=(say(_FIXES[kind]) if acts[kind] else "",))
 
 
 def _beside(run: Run, curves: Sequence[Curve], kind: str) -> str:

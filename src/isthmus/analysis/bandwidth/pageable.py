@@ -45,7 +45,7 @@ def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
         said.append(say("bandwidth.spread", times=times(max(spreads), max(spreads))))
     fix = pageable_advice(curves)
     staged = fix and not run.fingerprint.device.shares_host_memory
-    return Finding("note", "pageable", sentences(said), say("bandwidth.pageable_cause") if staged else "", fix)
+    return Finding("note", "pageable", sentences(said), say("bandwidth.pageable_cause") if staged else "", (fix,))
 
 
 def _behind(curves: Sequence[Curve]) -> list[str]:
@@ -73,7 +73,7 @@ def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
     gaps = contrasts(curves, "pageable_huge", "pageable", 4 * MIB).values()
     helps = any(gap.matters and gap.ratio > 1 for gap in gaps)
     fix = say("bandwidth.huge_pages_fix") if helps else ""
-    return Finding("note", "pageable_huge", sentences(said), fix=fix) if said else None
+    return Finding("note", "pageable_huge", sentences(said), do=(fix,)) if said else None
 
 
 def _compared(run: Run, curves: Sequence[Curve], kind: str, other: str, least: int = LARGE_BYTES) -> list[str]:

@@ -8,7 +8,7 @@ from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, tak
 from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
 from isthmus.analysis.pieces.thresholds import Cliff, batch_cliff
 from isthmus.analysis.pieces.words import way_words
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -24,7 +24,7 @@ def findings(run: Run) -> list[Finding]:
     return [finding for finding in (*found, _cliff(main)) if finding]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away; None where pieces were not measured."""
     surfaces = piece_surfaces(run, BATCHING)
     cells = [surface.typical for surface in main_surfaces(surfaces) if surface.typical]
@@ -42,7 +42,7 @@ def _cliff(surfaces: Sequence[Surface]) -> Finding | None:
         return None
     size = format_bytes(max(cliff.above for _, cliff in jumps))
     sentence = sentences(_cliff_words(*jump) for jump in jumps)
-    return Finding("note", "batching_cliff", sentence, fix=say("pieces.cliff_fix", size=size))
+    return Finding("note", "batching_cliff", sentence, do=(say("pieces.cliff_fix", size=size),))
 
 
 def _cliff_words(surface: Surface, cliff: Cliff) -> str:

@@ -4,7 +4,7 @@ from isthmus.analysis.breakeven.analysis import BreakevenAnalysis, analyse_break
 from isthmus.analysis.breakeven.tables import uses_cell, written
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words
 from isthmus.analysis.phrases import memory_name, times
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say, sentences
 from isthmus.record import Run, format_bytes
 
@@ -18,12 +18,12 @@ def findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """When pinning pays and what is the fastest; None for a run that has nothing to compare."""
     found = {finding.topic: finding for finding in findings(run) if finding.topic != "breakeven_in_place"}
     choice = found.get("breakeven_choice")
-    text = sentences(finding.sentence for finding in found.values())
-    return Takeaway(text, choice.fix if choice else "") if text else None
+    text = sentences(finding.text for finding in found.values())
+    return Finding("note", "breakeven", text, do=choice.do if choice else ()) if text else None
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
@@ -49,7 +49,7 @@ def _choice(analysis: BreakevenAnalysis) -> Finding | None:
     way, speed = ranked[0]
     size, factor = format_bytes(analysis.reference_bytes), times(speed, speed)
     text = say("breakeven.fastest", size=size, memory=memory_name(way), times=factor)
-    return Finding("note", "breakeven_choice", text, fix=say("breakeven.keep_staging") if way == "staging" else "")
+    return Finding("note", "breakeven_choice", text, do=(say("breakeven.keep_staging") if way == "staging" else "",))
 
 
 def _in_place(analysis: BreakevenAnalysis) -> Finding | None:

@@ -2,7 +2,7 @@
 
 from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, costs, largest, telling
 from isthmus.analysis.interference.words import cost_words
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run
 
@@ -13,10 +13,10 @@ def findings(run: Run) -> list[Finding]:
     return [Finding("note", f"interference_{neighbour}", text) for neighbour, text in found if text]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What the first neighbour that was measured pays; None where none was."""
     found = findings(run)
-    return Takeaway(found[0].sentence) if found else None
+    return Finding("note", "interference", found[0].text) if found else None
 
 
 def _sentence(run: Run, neighbour: str) -> str:

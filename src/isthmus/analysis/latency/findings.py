@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.latency.model import Step, steps
 from isthmus.analysis.phrases import memory_name
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_seconds
 
@@ -14,14 +14,14 @@ def findings(run: Run) -> list[Finding]:
     found = steps(run)
     launch, fuse = _launch(found)
     texts = {"latency_access": (_access(found), ""), "latency_launch": (launch, fuse)}
-    return [Finding("note", topic, text, fix=fix) for topic, (text, fix) in texts.items() if text]
+    return [Finding("note", topic, text, do=(fix,)) for topic, (text, fix) in texts.items() if text]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What a launch and an access take; None where neither was measured."""
     found = findings(run)
-    does = sentences(each.sentence for each in found)
-    return Takeaway(does, sentences(each.fix for each in found)) if found else None
+    does = sentences(each.text for each in found)
+    return Finding("note", "latency", does, do=(sentences(do for each in found for do in each.do),)) if found else None
 
 
 def _access(found: Sequence[Step]) -> str:

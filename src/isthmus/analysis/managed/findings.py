@@ -10,7 +10,7 @@ from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtak
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
 from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -31,20 +31,20 @@ def findings(run: Run) -> list[Finding]:
     return [*(finding for finding in found if finding), *granularity_findings(run)]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away; None where nothing was measured."""
     main = main_movements(run)
     thresholds = [found for each in main.values() if (found := _threshold(each, run))]
-    parts = [each.sentence for each in thresholds]
+    parts = [each.text for each in thresholds]
     if percents := main.get("percent"):
         parts.append(_fastest_words(percents, 100))
     text = sentences(parts)
     if not text:
         fault = _device_fault(mechanisms(run))
-        return Takeaway(fault.sentence, fault.fix) if fault else None
+        return Finding("note", "managed", fault.text, do=fault.do) if fault else None
     prefetch = _prefetch(percents) if percents else None
-    fixes = [each.fix for each in (*thresholds, prefetch) if each and each.fix]
-    return Takeaway(text, fixes[0] if fixes else "")
+    fixes = [do for each in (*thresholds, prefetch) if each for do in each.do]
+    return Finding("note", "managed", text, do=tuple(fixes[:1]))
 
 
 def granularity_findings(run: Run) -> list[Finding]:
@@ -76,7 +76,7 @@ def _device_fault(found: list[Mechanism]) -> Finding | None:
     fix = ""
     if device.waiting and not unit.beyond:
         fix = say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(device.waiting.median))
-    return Finding("note", "managed_granularity", say("granularity.fault", unit=unit_words(unit)), fix=fix)
+    return Finding("note", "managed_granularity", say("granularity.fault", unit=unit_words(unit)), do=(fix,))
 
 
 def _threshold(movement: Movement, run: Run) -> Finding | None:
@@ -98,7 +98,7 @@ def _threshold(movement: Movement, run: Run) -> Finding | None:
     # A threshold that some draws contradict, such as one that may lie beyond all measured, is no ground for advice.
     first = answers[0].threshold
     advised = first.certain and first.state in {"up_to", "from", "never"}
-    return Finding("note", f"managed_{pattern}", text, fix=say("managed.leave") if advised else "")
+    return Finding("note", f"managed_{pattern}", text, do=(say("managed.leave") if advised else "",))
 
 
 def _prefetch(movement: Movement) -> Finding | None:
@@ -107,7 +107,7 @@ def _prefetch(movement: Movement) -> Finding | None:
         return None
     gain = ratio(managed.seconds, prefetched.seconds)
     text = say("managed.prefetch", gain=factor_words(gain))
-    return Finding("note", "managed_prefetch", text, fix=say("managed.prefetch_fix") if gain.low > MATTERS else "")
+    return Finding("note", "managed_prefetch", text, do=(say("managed.prefetch_fix") if gain.low > MATTERS else "",))
 
 
 def _advice(movement: Movement) -> Finding | None:

@@ -4,7 +4,7 @@ from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, whole_arr
 from isthmus.analysis.openacc.words import part_words
 from isthmus.analysis.phrases import factor_words, times
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say
 from isthmus.record import Interval, Run, format_bytes
 
@@ -20,7 +20,7 @@ def findings(run: Run) -> list[Finding]:
     return [*natives, *both]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """How managed memory compares, and where to use which; None where no program was measured both ways."""
     ratios = {part_words(work): ratio for work in openacc_works(run) if (ratio := work.ratio("automatic"))}
     if not ratios:
@@ -31,14 +31,14 @@ def takeaway(run: Run) -> Takeaway | None:
     advice = say("openacc.use_managed", parts=enumerated(faster)) if faster else ""
     if slower and not faster:
         advice = say("openacc.use_directives", parts=enumerated(slower))
-    return Takeaway(say("openacc.verdict", times=span), advice)
+    return Finding("note", "openacc", say("openacc.verdict", times=span), do=(advice,))
 
 
 def _native(work: OpenaccWork, ratio: Interval) -> Finding:
     size = format_bytes(work.bytes)
     text = say("openacc.native", size=size, compiler=work.compiler, times=factor_words(ratio))
     if ratio.low > NATIVE_BAR:
-        return Finding("ATTENTION", "openacc_native", text, fix=say("openacc.native_fix"))
+        return Finding("ATTENTION", "openacc_native", text, do=(say("openacc.native_fix"),))
     return Finding("note", "openacc_native", text)
 
 

@@ -6,7 +6,7 @@ from isthmus.analysis.overlap.exchange import exchanges
 from isthmus.analysis.overlap.model import Overlap, main_overlaps, overlaps
 from isthmus.analysis.phrases import factor_words, memory_name
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
@@ -23,17 +23,17 @@ def findings(run: Run) -> list[Finding]:
         if text := _gain_words(each):
             topic = f"overlap_{each.host_memory}" + (f"_{each.bytes}" if each.bytes != mains[0].bytes else "")
             cause, fix = _why_nothing(run, each, mains)
-            found.append(Finding("note", topic, text, cause=cause, fix=fix))
+            found.append(Finding("note", topic, text, cause=cause, do=(fix,)))
     both_ways = _both_ways(run, mains[0].bytes) if mains else None
     return [*found, both_ways] if both_ways else found
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away about overlap; None where none was measured."""
     mains = main_overlaps(overlaps(run))
     text = sentences(_gain_words(each) for each in mains if each.bytes == mains[0].bytes)
     gains = any(each.gains == "yes" for each in mains)
-    return Takeaway(text, say("overlap.advice") if gains else "") if text else None
+    return Finding("note", "overlap", text, do=(say("overlap.advice") if gains else "",)) if text else None
 
 
 def way_words(host_memory: str, chunks: int, streams: int) -> str:

@@ -17,7 +17,7 @@ from isthmus.analysis.paths.model import (
 from isthmus.analysis.paths.words import factor_words, gain_words, links_words, percent_words
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes
 
@@ -32,14 +32,14 @@ def findings(run: Run) -> list[Finding]:
     return [*found, cost] if cost else found
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What the first device gains, and how programs have it."""
     first = next((finding for finding in findings(run) if finding.topic != "paths_cost"), None)
     if first is None:
         return None
     of_first = [each for memory in MEMORIES for each in _of(run, targets(run)[0], memory)]
     pays = any(gain.median >= MATTERS and gain.low > 1 for each in of_first if (gain := each.gain(each.best)))
-    return Takeaway(first.sentence, say("paths.advice") if pays else "")
+    return Finding("note", "paths", first.text, do=(say("paths.advice") if pays else "",))
 
 
 def _of(run: Run, target: str, memory: str) -> list[Compared]:
@@ -80,7 +80,7 @@ def _costs(run: Run) -> Finding | None:
         "ATTENTION" if much else "note",
         "paths_cost",
         sentences(filter(None, texts)),
-        fix=say("paths.cost_fix") if much else "",
+        do=(say("paths.cost_fix") if much else "",),
     )
 
 

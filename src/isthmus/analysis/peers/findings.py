@@ -7,7 +7,7 @@ from isthmus.analysis.peers.links import Together, group_name, together
 from isthmus.analysis.peers.model import Copies, Pair, accesses, paths, whole
 from isthmus.analysis.phrases import range_text, spanned, way_word
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
 
@@ -24,11 +24,11 @@ def findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """The rates, and what to do about them."""
     found = findings(run)
-    does = next((each.sentence for each in found if each.topic == "peers_rates"), "")
-    return Takeaway(does, sentences(each.fix for each in found if each.fix)) if does else None
+    does = next((each.text for each in found if each.topic == "peers_rates"), "")
+    return Finding("note", "peers", does, do=(sentences(do for each in found for do in each.do),)) if does else None
 
 
 def _spread(matrices: Sequence[Copies], prefix: str) -> str:
@@ -60,7 +60,7 @@ def _by_host(run: Run) -> Finding | None:
     if not staged:
         return None
     text = say("peers.by_host", count=len(staged), all=len(known), first=_named(staged))
-    return Finding("ATTENTION", "peers_by_host", text, say("peers.by_host_cause"), say("peers.by_host_fix"))
+    return Finding("ATTENTION", "peers_by_host", text, say("peers.by_host_cause"), (say("peers.by_host_fix"),))
 
 
 def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
@@ -90,7 +90,7 @@ def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
         path=path_name(path),
         usual=format_rate(usual.median),
     )
-    return Finding("ATTENTION", "peers_uneven", text, fix=say("peers.uneven_fix"))
+    return Finding("ATTENTION", "peers_uneven", text, do=(say("peers.uneven_fix"),))
 
 
 def _shared(group: Together) -> Finding | None:
@@ -107,7 +107,9 @@ def _shared(group: Together) -> Finding | None:
     text = say("peers.links", who=group_name(group), each=each)
     if min(shares.values()) * MATTERS >= 1:
         return Finding("note", topic, text)
-    return Finding("ATTENTION" if group.port else "note", topic, text, fix=say("peers.links_fix") if group.port else "")
+    return Finding(
+        "ATTENTION" if group.port else "note", topic, text, do=(say("peers.links_fix") if group.port else "",)
+    )
 
 
 def _named(pairs: Sequence[Pair]) -> str:

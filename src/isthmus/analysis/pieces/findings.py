@@ -6,7 +6,7 @@ from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import factor_words, link_rate, way_name
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.words import figure_words, layout_words, method_name, shape_words, way_words
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import can_say, capitalised, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -18,17 +18,17 @@ def gain_finding(run: Run, topic: str, cells: Sequence[Cell]) -> Finding | None:
         return None
     gaining = [cell for cell in compared if cell.gains]
     cause = _cause(run, max(gaining, key=times_of)) if gaining else ""
-    return Finding("note", topic, _about(compared), cause, _advice(compared))
+    return Finding("note", topic, _about(compared), cause, (_advice(compared),))
 
 
-def takeaway_of(cells: Sequence[Cell]) -> Takeaway:
+def takeaway_of(cells: Sequence[Cell]) -> Finding:
     """The fastest method of each cell, of one shape and pair of layouts, and what to do about it."""
-    return Takeaway(_about(cells), _advice(cells))
+    return Finding("note", "pieces", _about(cells), do=(_advice(cells),))
 
 
-def nothing_compared(kind: Kind) -> Takeaway:
+def nothing_compared(kind: Kind) -> Finding:
     """That no cell has the incumbent and another method."""
-    return Takeaway(say("pieces.no_comparison", incumbent=method_name(kind.incumbent)))
+    return Finding("note", "pieces", say("pieces.no_comparison", incumbent=method_name(kind.incumbent)))
 
 
 def times_of(cell: Cell) -> float:

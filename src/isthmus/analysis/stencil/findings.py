@@ -7,7 +7,7 @@ from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
 from isthmus.analysis.stencil.words import setting_words, stencil_words, way_title
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds
 
@@ -23,7 +23,7 @@ def findings(run: Run) -> list[Finding]:
     return [*found, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away from the largest square; None where no stencil was measured."""
     everything = _on_most_ranks(run)
     everything = _squares(everything) or everything
@@ -31,7 +31,7 @@ def takeaway(run: Run) -> Takeaway | None:
         return None
     narrowest = min(each.halo for each in everything)
     main = max((each for each in everything if each.halo == narrowest), key=lambda each: each.side)
-    return Takeaway(_fastest_sentence(main), _advice(main))
+    return Finding("note", "stencil", _fastest_sentence(main), do=(_advice(main),))
 
 
 def _on_most_ranks(run: Run) -> list[Stencil]:

@@ -6,7 +6,7 @@ from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, takeaway_of, times_of
 from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.analysis.pieces.words import section_kind
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.record import Run
 
 _KINDS = ("column", "halo", "box", "face")
@@ -19,7 +19,7 @@ def findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away; None where no sections were measured."""
     cells = piece_cells(run, STRIDED)
     for kind in _KINDS:

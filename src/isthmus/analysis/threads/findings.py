@@ -7,7 +7,7 @@ from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.analysis.threads.places_findings import place_findings
 from isthmus.analysis.threads.spawn import SpawnCost, spawn_costs, usual_spawn_cost
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -20,14 +20,14 @@ def findings(run: Run) -> list[Finding]:
     return [*gain_findings(run, thread_gains(curves)), *spawned, *place_findings(run)]
 
 
-def takeaway(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Finding | None:
     """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
-    texts = gain_takeaways(thread_gains(curves)) or [each.sentence for each in place_findings(run)[:1]]
+    texts = gain_takeaways(thread_gains(curves)) or [each.text for each in place_findings(run)[:1]]
     cost = usual_spawn_cost(spawn_costs(curves))
     spawned = _spawn_finding(cost) if cost else None
-    advice = sentences([spawned.fix, spawned.sentence]) if spawned and spawned.fix else ""
-    return Takeaway(sentences(texts), advice) if texts or advice else None
+    advice = sentences([*spawned.do, spawned.text]) if spawned and spawned.do else ""
+    return Finding("note", "threads", sentences(texts), do=(advice,)) if texts or advice else None
 
 
 def _spawn_finding(cost: SpawnCost) -> Finding:
@@ -42,4 +42,4 @@ def _spawn_finding(cost: SpawnCost) -> Finding:
         memory=memory_name(curve.host_memory),
         time=format_seconds(seconds),
     )
-    return Finding("note", "threads_spawn", text, fix=say("threads.spawn_fix") if cost.is_resolved else "")
+    return Finding("note", "threads_spawn", text, do=(say("threads.spawn_fix") if cost.is_resolved else "",))

@@ -44,7 +44,7 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
     held = [gain for gain in first if gain.answer == "no" and gain.curve.direction in ONE_WAY]
     staged = bool(held and link_rate(run)) and not gaining and all(_staged(gains, gain) for gain in held)
     cause, fix = (say("threads.staged"), say("threads.staged_fix")) if staged else ("", "")
-    return Finding("note", f"threads_{kind}", sentences([*_sentences(first), *_sentences(others)]), cause, fix)
+    return Finding("note", f"threads_{kind}", sentences([*_sentences(first), *_sentences(others)]), cause, (fix,))
 
 
 def _sentences(gains: Sequence[Gain]) -> Iterator[str]:

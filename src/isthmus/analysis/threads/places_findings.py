@@ -48,7 +48,7 @@ def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
         each=enumerated([f"{way_word(way)} {times(min(each), max(each))}" for way, each in slowed.items()]),
     )
     cause, fix = _shared(groups, pinned, list(slowed)) if slowed else ("", "")
-    return Finding("ATTENTION" if slowed else "note", f"threads_devices_{memory}", text, cause, fix)
+    return Finding("ATTENTION" if slowed else "note", f"threads_devices_{memory}", text, cause, (fix,))
 
 
 def _shared(groups: _Groups, pinned: _Groups, slowed: Sequence[Direction]) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
     if not texts:
         return None
     fix = say("threads.node_fix") if bound else ""
-    return Finding("ATTENTION" if contradicted else "note", "threads_nodes", sentences(texts), fix=fix)
+    return Finding("ATTENTION" if contradicted else "note", "threads_nodes", sentences(texts), do=(fix,))
 
 
 def _first_size(settings: Iterable[TransferSetting]) -> int | None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from isthmus.document.chart import Spec, Tiles, Timeline
 from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
+from isthmus.document.finding import level_word
 from isthmus.document.palette import all_looks
 from isthmus.document.pictures import Lanes
 from isthmus.language import say, sentences, spoken
@@ -57,7 +58,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(all_looks=all_looks, say=say, sentences=sentences, spoken=spoken)
+    made.globals.update(all_looks=all_looks, level_word=level_word, say=say, sentences=sentences, spoken=spoken)
     return made
 
 

@@ -20,7 +20,7 @@ from isthmus.document.document import (
     Strip,
     Table,
 )
-from isthmus.document.finding import Finding, severity_word
+from isthmus.document.finding import Finding, level_word
 from isthmus.document.grid import Cell, Grid
 from isthmus.language import say
 from isthmus.messages import plain, printable
@@ -69,9 +69,9 @@ def _item(item: Item) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    parts = [f"**{severity_word(finding.severity)}**: {_escaped(finding.sentence)}"]
+    parts = [f"**{level_word(finding.level)}**: {_escaped(finding.text)}"]
     parts += [f"*{say('page.why')}:* {_escaped(finding.cause)}"] if finding.cause else []
-    parts += [f"*{say('page.do')}:* {_escaped(finding.fix)}"] if finding.fix else []
+    parts += [f"*{say('page.do')}:* {_escaped(finding.cure)}"] if finding.cure else []
     return f"- {' '.join(parts)}"
 
 

@@ -28,13 +28,13 @@ from isthmus.document.document import (
     Strip,
     Table,
 )
-from isthmus.document.finding import Finding, severity_word
+from isthmus.document.finding import Finding, level_word
 from isthmus.document.grid import Cell, Grid, part_of
 from isthmus.language import enumerated, say
 from isthmus.messages import plain, printable
 
 _STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim", "bar": ""}
-_SEVERITIES = {"FAULT": "bold red", "ATTENTION": "yellow", "note": "cyan"}
+_LEVELS = {"FAULT": "bold red", "ATTENTION": "yellow", "OK": "bold", "note": "cyan", "none": "bold"}
 _HEADINGS = {2: "bold underline", 3: "bold"}
 _TONES = {"plain": "", "question": "bold", "answer": "bold", "warning": "yellow", "small": "dim"}
 _PIPE_WIDTH = 10_000
@@ -78,8 +78,8 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             yield _text(f"{text} {quoted}".rstrip(), _TONES[tone])
         case Strip(text):
             yield from (_text(_strip(text, width), "bold"), Text(""))
-        case Labelled(label, lines, severity):
-            yield _labelled(label, lines, _SEVERITIES[severity] if severity else "bold")
+        case Labelled(label, lines, level):
+            yield _labelled(label, lines, _LEVELS[level] if level else "bold")
         case Bullets(items):
             yield from (_indented(_text(item.words)) for item in items)
         case Answer():
@@ -125,9 +125,9 @@ def _labelled(label: str, lines: Sequence[str], style: str) -> Padding:
 
 
 def _finding(finding: Finding) -> Iterator[RenderableType]:
-    severity = say("terminal.labelled", label=severity_word(finding.severity), text="")
-    yield Text.assemble((severity, _SEVERITIES[finding.severity]), _text(finding.sentence))
-    for label, text in ((say("page.why"), finding.cause), (say("page.do"), finding.fix)):
+    level = say("terminal.labelled", label=level_word(finding.level), text="")
+    yield Text.assemble((level, _LEVELS[finding.level]), _text(finding.text))
+    for label, text in ((say("page.why"), finding.cause), (say("page.do"), finding.cure)):
         if text:
             yield _indented(_text(say("terminal.labelled", label=label, text=text)))
 

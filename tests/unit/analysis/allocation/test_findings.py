@@ -30,19 +30,19 @@ def topics(full: Run) -> dict[str, Finding]:
 def test_a_full_run_says_one_thing_about_every_kind(topics: dict[str, Finding]) -> None:
     names = ["pageable", "pinned", "cheapest_pinned", "huge_pages", "device", "beside", "first_call"]
     assert [topic for topic in topics if topic.startswith("allocation_")] == [f"allocation_{name}" for name in names]
-    assert all(topics[f"allocation_{name}"].severity == "note" for name in names)
+    assert all(topics[f"allocation_{name}"].level == "note" for name in names)
 
 
 def test_pinned_memory_has_its_cost_and_what_to_do(topics: dict[str, Finding]) -> None:
     found = topics["allocation_pinned"]
-    assert re.match(r"64 MiB of pinned memory: 29\.\d ms from allocation to release\.", found.sentence)
-    assert found.fix.startswith("Allocate pinned buffers once")
+    assert re.match(r"64 MiB of pinned memory: 29\.\d ms from allocation to release\.", found.text)
+    assert found.cure.startswith("Allocate pinned buffers once")
 
 
 def test_the_cheapest_way_is_named_with_what_to_do(topics: dict[str, Finding]) -> None:
     found = topics["allocation_cheapest_pinned"]
-    assert found.sentence.startswith("Cheapest new pinned memory at 64 MiB: huge-page memory touched by many threads")
-    assert "MADV_HUGEPAGE" in found.fix
+    assert found.text.startswith("Cheapest new pinned memory at 64 MiB: huge-page memory touched by many threads")
+    assert "MADV_HUGEPAGE" in found.cure
 
 
 def only(run: Run, *kinds: str) -> Run:
@@ -62,7 +62,7 @@ def test_ways_without_a_significant_difference_are_tied(
         synthetic_allocation.cases({(way, phase): noisy for way in ways for phase in ("allocate", "free")})
     )
     found = by_topic(run)["allocation_cheapest_pinned"]
-    assert " or " in found.sentence
+    assert " or " in found.text
 
 
 def test_memory_whose_pages_are_not_there_yet_wins_no_comparison(
@@ -72,9 +72,9 @@ def test_memory_whose_pages_are_not_there_yet_wins_no_comparison(
     reserved["pinned", "allocate"] = reserved["pinned", "free"] = synthetic_allocation.Cost(15e-6)
     run = synthetic.run(synthetic_allocation.cases(reserved))
     found = by_topic(run)
-    assert "without its pages" in found["allocation_pinned"].sentence
-    assert found["allocation_pinned"].fix == ""
-    assert "from the driver" not in found["allocation_cheapest_pinned"].sentence
+    assert "without its pages" in found["allocation_pinned"].text
+    assert found["allocation_pinned"].cure == ""
+    assert "from the driver" not in found["allocation_cheapest_pinned"].text
     assert "64 MiB of fresh pageable memory:" in verdict([run])
 
 
@@ -82,20 +82,20 @@ def test_nothing_is_locked_for_a_device_that_shares_the_memory(
     synthetic: ModuleType, synthetic_allocation: ModuleType
 ) -> None:
     run = synthetic.run(synthetic_allocation.h200(), device=synthetic.cpu_device())
-    assert by_topic(run)["allocation_cheapest_pinned"].fix == ""
+    assert by_topic(run)["allocation_cheapest_pinned"].cure == ""
 
 
 def test_fresh_pages_cost_when_they_are_touched(topics: dict[str, Finding]) -> None:
     found = topics["allocation_pageable"]
     assert re.search(
-        r"64 MiB of fresh pageable memory: 2\d\.\d ms .*, 2\d\.\d ms of it for the first touch", found.sentence
+        r"64 MiB of fresh pageable memory: 2\d\.\d ms .*, 2\d\.\d ms of it for the first touch", found.text
     )
 
 
 def test_huge_pages_gain(topics: dict[str, Finding]) -> None:
     found = topics["allocation_huge_pages"]
-    assert re.search(r"First touch of 64 MiB with huge pages: \d\.\d times as fast", found.sentence)
-    assert "MADV_HUGEPAGE" in found.fix
+    assert re.search(r"First touch of 64 MiB with huge pages: \d\.\d times as fast", found.text)
+    assert "MADV_HUGEPAGE" in found.cure
 
 
 def test_huge_pages_that_do_not_help_are_no_finding(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
@@ -105,18 +105,18 @@ def test_huge_pages_that_do_not_help_are_no_finding(synthetic: ModuleType, synth
 
 def test_the_warm_pool_stands_beside_device_memory(topics: dict[str, Finding]) -> None:
     found = topics["allocation_device"]
-    assert re.search(r"from the warm pool \d+ ns", found.sentence)
-    assert "release threshold" in found.fix
+    assert re.search(r"from the warm pool \d+ ns", found.text)
+    assert "release threshold" in found.cure
 
 
 def test_small_blocks_beside_another_are_carved_out(topics: dict[str, Finding]) -> None:
     found = topics["allocation_beside"]
-    assert found.sentence.startswith("Holding one small block makes the next at least twice as cheap: pinned memory")
-    assert found.fix.startswith("Keep one small block")
+    assert found.text.startswith("Holding one small block makes the next at least twice as cheap: pinned memory")
+    assert found.cure.startswith("Keep one small block")
 
 
 def test_opening_the_device_has_its_time(topics: dict[str, Finding]) -> None:
-    assert "312 ms" in topics["allocation_first_call"].sentence
+    assert "312 ms" in topics["allocation_first_call"].text
 
 
 def test_verdict_of_a_run_of_allocation_alone(full: Run) -> None:
@@ -148,19 +148,19 @@ def test_a_single_kind_makes_a_verdict_or_says_that_nothing_is_concluded(
 
 def test_one_size_is_called_by_its_name(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
     run = one_kind(synthetic, synthetic_allocation, "device", sizes=[4 * KIB])
-    assert by_topic(run)["allocation_device"].sentence.startswith("4 KiB of device memory: ")
+    assert by_topic(run)["allocation_device"].text.startswith("4 KiB of device memory: ")
 
 
 def test_first_calls_are_no_imprecise_medians(full: Run) -> None:
     found = by_topic(full)
     large = sum(1 for case in full.cases if case.bytes >= MIB and case.series and not case.method.startswith("first_"))
-    assert f"of {large} medians" in found["precision"].sentence
-    assert "Measure with --full" in found["precision"].fix
+    assert f"of {large} medians" in found["precision"].text
+    assert "Measure with --full" in found["precision"].cure
 
 
 def test_a_failed_call_is_named_without_a_size_where_there_is_none(synthetic: ModuleType) -> None:
     case = Case(
         experiment="allocation", method="open_device", host_memory="", bytes=0, skipped=True, note="failed: gone"
     )
-    sentence = by_topic(synthetic.run([case]))["calls_failed"].sentence
+    sentence = by_topic(synthetic.run([case]))["calls_failed"].text
     assert "A call failed in 1 of 1 cases, first: open device (gone)" in sentence

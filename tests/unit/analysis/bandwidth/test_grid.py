@@ -131,7 +131,7 @@ def test_the_library_stands_beside_the_driver_under_names_of_their_own(synthetic
     names = [[column.name for column in grid.columns] for grid in grids([run])]
     assert names == [["pageable, driver", "pageable, isthmus"], ["untouched, driver", "untouched, isthmus"]]
     (found,) = [finding for finding in findings(run) if finding.topic == "pageable_isthmus"]
-    assert "5.0x H2D" in found.sentence
-    assert "4.0x D2H" in found.sentence
+    assert "5.0x H2D" in found.text
+    assert "4.0x D2H" in found.text
     # What is concluded of pageable memory stays what the driver does.
-    assert "25" not in next(finding.sentence for finding in findings(run) if finding.topic == "pageable")
+    assert "25" not in next(finding.text for finding in findings(run) if finding.topic == "pageable")

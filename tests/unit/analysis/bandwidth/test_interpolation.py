@@ -41,8 +41,8 @@ def test_the_held_out_size_is_no_part_of_its_prediction(synthetic: ModuleType) -
 def test_one_line_of_the_findings_says_the_error(synthetic: ModuleType) -> None:
     run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
     (found,) = (each for each in findings(run) if each.topic == "prediction")
-    assert found.sentence.startswith("Interpolation error: median 0.")
-    assert found.sentence.endswith("95th percentile 0 %.")
+    assert found.text.startswith("Interpolation error: median 0.")
+    assert found.text.endswith("95th percentile 0 %.")
 
 
 @pytest.mark.parametrize("sizes", [(), POWERS[20:21], POWERS[20:22], POWERS[20:25]])

@@ -10,13 +10,13 @@ from isthmus.analysis.breakeven.findings import findings as breakeven_findings
 from isthmus.analysis.breakeven.findings import takeaway as breakeven_takeaway
 from isthmus.analysis.breakeven.tables import size_cell, uses_cell
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.record import KIB, MIB, Run
 
 
-def takeaway(run: Run) -> Takeaway:
+def takeaway(run: Run) -> Finding:
     found = breakeven_takeaway(run)
-    assert isinstance(found, Takeaway)
+    assert isinstance(found, Finding)
     return found
 
 
@@ -41,11 +41,11 @@ def found(run: Run) -> dict[str, Finding]:
 
 def test_every_topic_once_and_no_grave_one(found: dict[str, Finding]) -> None:
     assert list(found) == ["breakeven_pinning", "breakeven_choice", "breakeven_in_place"]
-    assert {finding.severity for finding in found.values()} == {"note"}
+    assert {finding.level for finding in found.values()} == {"note"}
 
 
 def test_pinning_names_the_uses_from_which_it_pays(found: dict[str, Finding], builder: ModuleType) -> None:
-    sentence = found["breakeven_pinning"].sentence
+    sentence = found["breakeven_pinning"].text
     machine = builder.H200
     match = re.match(r"Uses from which pinning a 64 MiB buffer pays: (\d+) (?:±\d+ )?\(there and back\), ", sentence)
     assert match
@@ -61,30 +61,30 @@ def test_pinning_names_the_uses_from_which_it_pays(found: dict[str, Finding], bu
 
 def test_the_fastest_way_is_named_with_what_to_do(found: dict[str, Finding]) -> None:
     finding = found["breakeven_choice"]
-    assert re.search(r"64 MiB crosses fastest with a kept staging buffer: \d\.\d times", finding.sentence)
-    assert finding.fix.startswith("Keep one pinned buffer")
+    assert re.search(r"64 MiB crosses fastest with a kept staging buffer: \d\.\d times", finding.text)
+    assert finding.cure.startswith("Keep one pinned buffer")
 
 
 def test_without_a_staging_buffer_nobody_is_told_to_keep_one(synthetic: ModuleType, builder: ModuleType) -> None:
     ways = ["pageable", "pinned", "registered"]
     found = by_topic(synthetic.run(builder.breakeven(ways=ways))).values()
-    assert not any("staging" in finding.sentence + finding.fix for finding in found)
+    assert not any("staging" in finding.text + finding.cure for finding in found)
 
 
 def test_production_in_place_says_what_it_gains(found: dict[str, Finding]) -> None:
-    assert re.search(r"pageable memory is 1\.\d+ (to 1\.\d+ )?times as fast", found["breakeven_in_place"].sentence)
+    assert re.search(r"pageable memory is 1\.\d+ (to 1\.\d+ )?times as fast", found["breakeven_in_place"].text)
 
 
 def test_the_verdict_says_when_pinning_pays_and_what_is_fastest(run: Run) -> None:
     found = takeaway(run)
-    assert re.match(r"Uses from which pinning a 64 MiB buffer pays: \d (±\d )?\(there and back\)", found.does)
-    assert re.search(r"64 MiB crosses fastest with a kept staging buffer: \d\.\d times as fast", found.does)
-    assert found.advice.startswith("Keep one pinned buffer")
+    assert re.match(r"Uses from which pinning a 64 MiB buffer pays: \d (±\d )?\(there and back\)", found.text)
+    assert re.search(r"64 MiB crosses fastest with a kept staging buffer: \d\.\d times as fast", found.text)
+    assert found.cure.startswith("Keep one pinned buffer")
 
 
 def test_a_run_of_small_buffers_speaks_of_its_largest(synthetic: ModuleType, builder: ModuleType) -> None:
     small = synthetic.run(builder.breakeven(sizes=[64 * KIB, MIB]))
-    assert takeaway(small).does.startswith("Uses from which pinning a 1 MiB buffer pays")
+    assert takeaway(small).text.startswith("Uses from which pinning a 1 MiB buffer pays")
 
 
 @pytest.mark.parametrize("ways", [["pageable"], ["pinned"], ["staging", "mapped"]])

@@ -70,7 +70,7 @@ def test_a_slowdown_is_of_each_turn_by_itself(run: Run) -> None:
 
 
 def test_the_findings_have_the_figures(run: Run) -> None:
-    assert {each.topic: each.sentence for each in findings(run)} == {
+    assert {each.topic: each.text for each in findings(run)} == {
         "interference_compute": (
             "Beside a compute-bound kernel, H2D: the driver's copy of pinned memory costs it 1.2 % at 54.8 GB/s, "
             "a kernel of 2 blocks costs it 10 % at 49.6 GB/s, "
@@ -86,7 +86,7 @@ def test_the_findings_have_the_figures(run: Run) -> None:
     }
     taken = takeaway(run)
     assert taken
-    assert taken.does.startswith("Beside a compute-bound kernel, H2D")
+    assert taken.text.startswith("Beside a compute-bound kernel, H2D")
 
 
 def test_the_table_has_a_row_a_way_and_a_pair_of_columns_a_neighbour(run: Run) -> None:

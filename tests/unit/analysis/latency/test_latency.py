@@ -34,13 +34,13 @@ def run(synthetic: ModuleType) -> Run:
 
 
 def test_the_findings_have_the_figures(run: Run) -> None:
-    assert {each.topic: each.sentence for each in findings(run)} == {
+    assert {each.topic: each.text for each in findings(run)} == {
         "latency_access": "One access of a device thread: pinned memory 1.20 us, cuda:0 - cuda:1 2.00 us.",
         "latency_launch": "Queueing a kernel takes 2.10 us; it has run after 6.80 us.",
     }
     taken = takeaway(run)
     assert taken
-    assert taken.advice == "Fuse kernels that run shorter than 6.80 us, or launch them as a graph."
+    assert taken.cure == "Fuse kernels that run shorter than 6.80 us, or launch them as a graph."
 
 
 def test_the_table_has_a_row_a_step(run: Run) -> None:

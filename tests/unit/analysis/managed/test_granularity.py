@@ -46,7 +46,7 @@ def slowed(case: Case, spans: set[int | None], factor: float) -> Case:
 
 
 def topics(run: Run) -> dict[str, str]:
-    return {finding.topic: finding.sentence for finding in granularity_findings(run)}
+    return {finding.topic: finding.text for finding in granularity_findings(run)}
 
 
 @pytest.mark.thorough
@@ -74,11 +74,11 @@ def test_units_are_found_both_ways(
 
 def test_the_finding_names_units_and_what_waiting_costs(run: Run) -> None:
     [finding] = granularity_findings(run)
-    assert finding.sentence == "A device fault moves 64 KiB of managed memory."
-    assert finding.fix.startswith("Prefetch or copy what is touched farther apart than 64 KiB: each fault takes 22.")
+    assert finding.text == "A device fault moves 64 KiB of managed memory."
+    assert finding.cure.startswith("Prefetch or copy what is touched farther apart than 64 KiB: each fault takes 22.")
     taken = takeaway(run)
     assert taken
-    assert (taken.does, taken.advice) == (finding.sentence, finding.fix)
+    assert (taken.text, taken.cure) == (finding.text, finding.cure)
 
 
 @pytest.mark.thorough
@@ -99,8 +99,8 @@ def test_more_than_was_looked_at_is_said_so(synthetic: ModuleType, synthetic_mig
     assert unit == Unit(2 * MIB, beyond=True)
     assert unit_words(unit) == "> 2 MiB"
     [finding] = granularity_findings(synthetic.run(synthetic_migrations.probed(array)))[:1]
-    assert "> 2 MiB of managed memory" in finding.sentence
-    assert not finding.fix
+    assert "> 2 MiB of managed memory" in finding.text
+    assert not finding.cure
     cases = [*synthetic_migrations.probed(array), *synthetic_migrations.counted(array)]
     assert by_key(synthetic.run(cases))["device"].agreement == "yes"
 
@@ -174,7 +174,7 @@ def test_counters_that_differ_are_said(synthetic: ModuleType, synthetic_migratio
     counted = synthetic_migrations.counted(synthetic_migrations.Pretended(device_unit=2 * MIB))
     findings = granularity_findings(synthetic.run([*probed, *counted]))
     [differs] = [each for each in findings if each.topic == "granularity_differs"]
-    assert differs.sentence == "Counters and timing differ for device faults: 2 MiB and 64 KiB."
+    assert differs.text == "Counters and timing differ for device faults: 2 MiB and 64 KiB."
 
 
 def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:

@@ -68,15 +68,15 @@ def test_a_name_of_a_later_version_breaks_nothing(synthetic: ModuleType, synthet
 
 def test_directives_beside_native_calls(run: Run) -> None:
     found = {finding.topic: finding for finding in findings(run)}["openacc_native"]
-    assert (found.severity, found.fix) == ("note", "")
-    assert "directives (g++ 12.2.0) take 1.03 times as long as native calls." in found.sentence
+    assert (found.level, found.cure) == ("note", "")
+    assert "directives (g++ 12.2.0) take 1.03 times as long as native calls." in found.text
 
 
 def test_directives_slower_than_native_calls(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
     truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.27, 0.17)}
     found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_native"]
-    assert found.severity == "ATTENTION"
-    assert "Compare the phases" in found.fix
+    assert found.level == "ATTENTION"
+    assert "Compare the phases" in found.cure
 
 
 def test_a_slowness_within_noise_is_a_note_with_its_interval(
@@ -85,8 +85,8 @@ def test_a_slowness_within_noise_is_a_note_with_its_interval(
     truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.17, 0.18)}
     cases = synthetic_openacc.array("contiguous", truths, fraction=1.0, noise=0.1)
     found = concluded(synthetic, cases)["openacc_native"]
-    assert found.severity == "note"
-    assert " to " in found.sentence
+    assert found.level == "note"
+    assert " to " in found.text
 
 
 @pytest.mark.parametrize(("both", "times"), [("automatic", "1.00 times"), ("explicit", "0.68 times")])
@@ -95,7 +95,7 @@ def test_whether_directives_count_in_managed_mode(
 ) -> None:
     truths = synthetic_openacc.WHOLE | {"both": synthetic_openacc.WHOLE[both]}
     found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
-    assert found.sentence.startswith(f"Data directives in managed mode: {times} the time of managed memory alone")
+    assert found.text.startswith(f"Data directives in managed mode: {times} the time of managed memory alone")
 
 
 def test_the_verdict_says_where_managed_memory_is_faster(run: Run) -> None:

@@ -18,15 +18,15 @@ def test_two_devices_say_rates_factor_and_split_first(synthetic: ModuleType, syn
     run = synthetic.run(synthetic_paths.whole(2))
     found = by_topic(run)
     assert list(found) == ["paths_cuda:0", "paths_cost"]
-    assert found["paths_cuda:0"].sentence == (
+    assert found["paths_cuda:0"].text == (
         "cuda:0 with cuda:1's link, 1 GiB of pinned memory: H2D 105 GB/s, 1.92 times its own link's 54.8 GB/s (split "
         "51/49); D2H 105 GB/s, 1.92 times its own link's 54.8 GB/s (split 51/49). cuda:0 with cuda:1's link, 1 GiB of "
         "pageable memory: H2D 99.8 GB/s, 1.92 times its own link's 52.0 GB/s (split 51/49); D2H 99.8 GB/s, 1.92 times "
         "its own link's 52.0 GB/s (split 51/49)."
     )
     cost = found["paths_cost"]
-    assert (cost.severity, cost.fix) == ("note", "")
-    assert cost.sentence == (
+    assert (cost.level, cost.cure) == ("note", "")
+    assert cost.text == (
         "A neighbour's own copies lose up to 3.9 % of their rate while ours take its link, and up to 0.9 % while ours "
         "take their own link alone. A kernel that computes there loses up to 0.0 % of its rate, and up to 0.0 % beside "
         "our own link's copies. Beside a neighbour that copies at full rate, ours have at least 1.10 times the rate of "
@@ -34,8 +34,8 @@ def test_two_devices_say_rates_factor_and_split_first(synthetic: ModuleType, syn
     )
     said = takeaway(run)
     assert said
-    assert said.does == found["paths_cuda:0"].sentence
-    assert said.advice.startswith('Session(paths="all")')
+    assert said.text == found["paths_cuda:0"].text
+    assert said.cure.startswith('Session(paths="all")')
     assert conclude(run).of("paths").takeaway == said
 
 
@@ -46,7 +46,7 @@ def test_rates_above_the_own_link_are_no_fault(synthetic: ModuleType, synthetic_
 def test_with_many_neighbours_the_whole_is_said_and_not_each(
     synthetic: ModuleType, synthetic_paths: ModuleType
 ) -> None:
-    found = by_topic(synthetic.run(synthetic_paths.whole(8)))["paths_cuda:0"].sentence
+    found = by_topic(synthetic.run(synthetic_paths.whole(8)))["paths_cuda:0"].text
     assert found.startswith(
         "cuda:0 with the links of its 7 neighbours, 1 GiB of pinned memory: H2D 408 GB/s, 7.44 times"
     )
@@ -55,28 +55,28 @@ def test_with_many_neighbours_the_whole_is_said_and_not_each(
 
 def test_the_size_from_which_copies_gain_is_said(synthetic: ModuleType, synthetic_paths: ModuleType) -> None:
     factors = {16 * MIB: 1.0, 64 * MIB: 1.02, 256 * MIB: 1.5, GIB: 1.9}
-    found = by_topic(synthetic.run(synthetic_paths.whole(2, factors=factors)))["paths_cuda:0"].sentence
+    found = by_topic(synthetic.run(synthetic_paths.whole(2, factors=factors)))["paths_cuda:0"].text
     assert "From 256 MiB on, these copies gain 5 % or more." in found
 
 
 def test_links_that_add_nothing_are_not_recommended(synthetic: ModuleType, synthetic_paths: ModuleType) -> None:
     run = synthetic.run(synthetic_paths.whole(2, factors=dict.fromkeys(synthetic_paths.SIZES, 1.01)))
-    assert "Not both directions gain 5 % or more." in by_topic(run)["paths_cuda:0"].sentence
+    assert "Not both directions gain 5 % or more." in by_topic(run)["paths_cuda:0"].text
     said = takeaway(run)
     assert said
-    assert said.advice == ""
+    assert said.cure == ""
 
 
 def test_a_neighbour_that_loses_much_is_a_matter_for_attention(
     synthetic: ModuleType, synthetic_paths: ModuleType
 ) -> None:
     found = by_topic(synthetic.run(synthetic_paths.whole(2, loss=0.3)))["paths_cost"]
-    assert found.severity == "ATTENTION"
-    assert "lose up to 30 % of their rate" in found.sentence
-    assert 'Session(paths=["cuda:1"])' in found.fix
+    assert found.level == "ATTENTION"
+    assert "lose up to 30 % of their rate" in found.text
+    assert 'Session(paths=["cuda:1"])' in found.cure
     # What copies by the own link alone cost just as much is the host's memory, and no doing of these ways.
     same = [synthetic_paths.beside(method, "copies_h2d", 0.3, 54.0) for method in ("own", "one")]
-    assert by_topic(synthetic.run(same))["paths_cost"].severity == "note"
+    assert by_topic(synthetic.run(same))["paths_cost"].level == "note"
 
 
 def test_nothing_is_said_without_two_ways(synthetic: ModuleType, synthetic_paths: ModuleType) -> None:
@@ -92,4 +92,4 @@ def test_wrong_data_is_a_fault_and_no_figure(synthetic: ModuleType, synthetic_pa
     wrong = synthetic_paths.copies("one", 105.0, peer="cuda:1", verified="no", note="wrong data h2d")
     run = synthetic.run([synthetic_paths.copies("own", 54.8), wrong])
     assert findings(run) == []
-    assert [finding.topic for finding in conclude(run).findings if finding.severity == "FAULT"] == ["verification"]
+    assert [finding.topic for finding in conclude(run).findings if finding.level == "FAULT"] == ["verification"]

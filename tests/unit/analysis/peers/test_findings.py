@@ -23,14 +23,14 @@ def by_topic(run: Run) -> dict[str, Finding]:
 def test_two_devices_on_nvlink_are_one_note(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     run = synthetic.run(synthetic_peers.whole(2))
     (found,) = findings(run)
-    assert (found.severity, found.topic) == ("note", "peers_rates")
-    assert found.sentence == (
+    assert (found.level, found.topic) == ("note", "peers_rates")
+    assert found.text == (
         "Devices copy 512 MiB to each other at 394 GB/s to 396 GB/s by copy engine (NV18). Both ways at once: 776 GB/s "
         "to 780 GB/s in sum. Kernels copy at 370 GB/s to 376 GB/s. One access to another device's memory takes 830 ns."
     )
     said = takeaway(run)
     assert said
-    assert (said.does, said.advice) == (found.sentence, "")
+    assert (said.text, said.cure) == (found.text, "")
 
 
 def test_nothing_is_said_of_a_run_without_peers(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
@@ -41,8 +41,8 @@ def test_nothing_is_said_of_a_run_without_peers(synthetic: ModuleType, synthetic
 
 def test_pairs_that_pass_through_the_host_are_named(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     found = by_topic(synthetic.run(synthetic_peers.whole(3, lambda *_: 22.0, path="host SYS")))["peers_by_host"]
-    assert found.severity == "ATTENTION"
-    assert found.sentence == (
+    assert found.level == "ATTENTION"
+    assert found.text == (
         "6 of 6 pairs copy through the host's memory: cuda:0 to cuda:1, cuda:0 to cuda:2, cuda:1 to cuda:0, ... have "
         "no peer access."
     )
@@ -57,8 +57,8 @@ def test_a_pair_much_slower_than_others_joined_alike_is_named_once(
         return slow.get(method, 370.0) if (source, to) == ("cuda:2", "cuda:0") else 390.0
 
     found = by_topic(synthetic.run(synthetic_peers.whole(3, rate)))["peers_uneven"]
-    assert found.severity == "ATTENTION"
-    assert found.sentence.startswith("cuda:2 to cuda:0 copy at 150 GB/s (read, copy engine); pairs joined alike (NV18)")
+    assert found.level == "ATTENTION"
+    assert found.text.startswith("cuda:2 to cuda:0 copy at 150 GB/s (read, copy engine); pairs joined alike (NV18)")
 
 
 @pytest.mark.parametrize("slow", [360.0, 394.0])
@@ -89,15 +89,15 @@ def test_links_below_one_root_port_that_share_it_are_attention(
 ) -> None:
     found = by_topic(synthetic.run(links(synthetic_peers, 55.0, 165.0)))
     shared = found[f"peers_links_{PORT}"]
-    assert shared.severity == "ATTENTION"
-    assert shared.sentence == "Hosts' links, 2 below 0000:16:01.0 at once: H2D 55.0 GB/s (50 % of alone)."
-    assert "spread devices" in shared.fix
-    assert found["peers_links_all"].sentence == "Hosts' links, all 4 at once: H2D 165 GB/s (75 % of alone)."
+    assert shared.level == "ATTENTION"
+    assert shared.text == "Hosts' links, 2 below 0000:16:01.0 at once: H2D 55.0 GB/s (50 % of alone)."
+    assert "spread devices" in shared.cure
+    assert found["peers_links_all"].text == "Hosts' links, all 4 at once: H2D 165 GB/s (75 % of alone)."
 
 
 def test_links_that_keep_their_rates_are_a_note(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     found = by_topic(synthetic.run(links(synthetic_peers, 109.5, 219.0)))
-    assert {each.severity for each in found.values()} == {"note"}
+    assert {each.level for each in found.values()} == {"note"}
 
 
 def test_one_direction_that_loses_is_attention_though_the_other_keeps_its_rate(
@@ -110,18 +110,18 @@ def test_one_direction_that_loses_is_attention_though_the_other_keeps_its_rate(
         cases += [synthetic_peers.link(way, at_once / 2, specs, spec, PORT) for spec in specs]
         cases.append(synthetic_peers.link(way, at_once, specs, port=PORT))
     shared = by_topic(synthetic.run(cases))[f"peers_links_{PORT}"]
-    assert shared.severity == "ATTENTION"
-    assert "H2D 55.0 GB/s (50 % of alone)" in shared.sentence
-    assert "spread devices" in shared.fix
+    assert shared.level == "ATTENTION"
+    assert "H2D 55.0 GB/s (50 % of alone)" in shared.text
+    assert "spread devices" in shared.cure
 
 
 def test_corrupted_copies_name_their_known_causes(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     wrong = synthetic_peers.copies("copy_read", 394.0, "cuda:0", "cuda:1", verified="no", note="wrong data")
     run = synthetic.run([wrong, *synthetic_peers.whole(3)[1:]])
-    (fault,) = [each for each in conclude(run).findings if each.severity == "FAULT"]
+    (fault,) = [each for each in conclude(run).findings if each.level == "FAULT"]
     for word in ("ACS", "IOMMU", "virtual machines"):
         assert word in fault.cause
-    assert "NCCL_P2P_DISABLE=1" in fault.fix
+    assert "NCCL_P2P_DISABLE=1" in fault.cure
     first = judge(run, None).points[0]
     assert first.level == "FAULT"
     assert "ACS" in first.do[0]
@@ -131,5 +131,5 @@ def test_corrupted_copies_name_their_known_causes(synthetic: ModuleType, synthet
 def test_other_wrong_data_does_not_blame_them(synthetic: ModuleType, synthetic_peers: ModuleType) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [1 << 20], verified="no")
     run = synthetic.run([*synthetic_peers.whole(2), *cases])
-    (fault,) = [each for each in conclude(run).findings if each.severity == "FAULT"]
-    assert "ACS" not in fault.cause + fault.fix
+    (fault,) = [each for each in conclude(run).findings if each.level == "FAULT"]
+    assert "ACS" not in fault.cause + fault.cure

@@ -8,7 +8,7 @@ from isthmus.analysis.conclusions import findings, verdict
 from isthmus.analysis.stencil.findings import findings as stencil_findings
 from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding
 from isthmus.record import Run
 
 
@@ -59,7 +59,7 @@ def test_mpi_stands_beside_the_time(paper: Run) -> None:
 
 
 def test_the_fastest_way_is_named_with_its_time(paper: Run) -> None:
-    sentence = by_topic(paper)["stencil_fastest_61440"].sentence
+    sentence = by_topic(paper)["stencil_fastest_61440"].text
     where = "61440 x 61440 points, halos 1 wide, 2 ranks (1 x 2) on 2 devices."
     assert sentence.startswith("GPU packs, mapped, mapped: 4.0")
     assert f" s for all iterations, the fastest on {where}" in sentence
@@ -72,16 +72,16 @@ def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
     run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
     found = stencil_takeaway(run)
     assert found
-    assert found.advice == "Exchange halos by hand, not through managed memory."
+    assert found.cure == "Exchange halos by hand, not through managed memory."
 
 
 def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
     verdict_of_run = stencil_takeaway(run)
-    assert isinstance(verdict_of_run, Takeaway)
-    assert "1 rank." in verdict_of_run.does
-    assert verdict_of_run.advice.startswith("Arrays may stay in managed memory")
+    assert isinstance(verdict_of_run, Finding)
+    assert "1 rank." in verdict_of_run.text
+    assert verdict_of_run.cure.startswith("Arrays may stay in managed memory")
 
 
 def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:

@@ -79,7 +79,7 @@ def test_without_one_rank_alone_there_is_no_efficiency(synthetic: ModuleType, sy
     assert found.efficiency(found.last, CPU)
     assert found.ways[0] == GPU, "it is the fastest all the same"
     [told] = [each for each in stencil_findings(run) if each.topic == "stencil_strong_grid_64_1"]
-    assert "CPU packs, whole array, pinned" in told.sentence
+    assert "CPU packs, whole array, pinned" in told.text
 
 
 def test_files_from_before_have_no_time_with_mpi(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
@@ -105,11 +105,11 @@ def test_a_cut_that_does_not_fit_the_ranks_is_none(
 def test_every_curve_has_its_efficiency(run: Run) -> None:
     found = {finding.topic: finding for finding in stencil_findings(run)}
     strong = found["stencil_strong_grid_64_1"]
-    assert strong.sentence.startswith(
+    assert strong.text.startswith(
         "Strong scaling, grid, 64 x 64 points, halos 1 wide: 78 to 79 % parallel efficiency on 4 ranks (2 x 2) on "
         "4 devices, by GPU packs, pinned (17.5 ms an iteration, "
     )
-    assert "(55.1 ms an iteration" in found["stencil_weak_grid_64_1"].sentence
+    assert "(55.1 ms an iteration" in found["stencil_weak_grid_64_1"].text
     topics = [finding.topic for finding in stencil_findings(run)]
     assert len(topics) == len(set(topics))
     assert {topic for topic in topics if "fastest" in topic} == {
@@ -122,13 +122,13 @@ def test_every_curve_has_its_efficiency(run: Run) -> None:
 def test_ranks_that_share_a_device_are_told(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     cases = [msgspec.structs.replace(case, devices=None) for case in synthetic_stencil.scaled()]
     found = {each.topic: each for each in stencil_findings(run_of(synthetic, cases, "strong"))}
-    assert "on 4 ranks (1 x 4) on 1 device, by" in found["stencil_strong_strips_64_1"].sentence
+    assert "on 4 ranks (1 x 4) on 1 device, by" in found["stencil_strong_strips_64_1"].text
 
 
 def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
     told = stencil_takeaway(run)
     assert told
-    assert "the fastest on 64 x 64 points, halos 1 wide, 4 ranks (1 x 4) on 4 devices" in told.does
+    assert "the fastest on 64 x 64 points, halos 1 wide, 4 ranks (1 x 4) on 4 devices" in told.text
 
 
 def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
@@ -139,5 +139,5 @@ def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, s
     run = synthetic.run(made)
     found = {each.topic: each for each in stencil_findings(run)}
     assert set(found) == {"stencil_fastest_64x256"}, "the paper's squares are not compared with it"
-    assert "64 x 256 points, halos 1 wide, 4 ranks (1 x 4) on 1 device" in found["stencil_fastest_64x256"].sentence
+    assert "64 x 256 points, halos 1 wide, 4 ranks (1 x 4) on 1 device" in found["stencil_fastest_64x256"].text
     assert stencil_takeaway(run)

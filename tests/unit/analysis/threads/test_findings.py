@@ -30,16 +30,16 @@ def test_a_full_run_has_every_finding_of_one_device_and_none_of_several(full: Ru
 def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: Run) -> None:
     finding = by_topic(full)["threads_pageable"]
     assert re.match(
-        r"One thread moves 6\.\d+ GB/s H2D, 1\d\.\d GB/s D2H and .* of pageable memory \(64 MiB\);", finding.sentence
+        r"One thread moves 6\.\d+ GB/s H2D, 1\d\.\d GB/s D2H and .* of pageable memory \(64 MiB\);", finding.text
     )
-    assert re.search(r"more bring at most 1\.0\d times that\.$", finding.sentence)
+    assert re.search(r"more bring at most 1\.0\d times that\.$", finding.text)
     assert "The link is not the limit" in finding.cause
-    assert "pin or register" in finding.fix
+    assert "pin or register" in finding.cure
 
 
 def test_pinned_memory_that_gains_nothing_has_no_cause(full: Run) -> None:
     finding = by_topic(full)["threads_pinned"]
-    assert "of pinned memory (64 MiB); more bring at most 1.0" in finding.sentence
+    assert "of pinned memory (64 MiB); more bring at most 1.0" in finding.text
     assert finding.cause == ""
 
 
@@ -57,21 +57,21 @@ def test_a_gain_names_threads_way_and_factor(synthetic: ModuleType, synthetic_th
     gain = found["threads_pageable"]
     assert re.match(
         r"4 threads \(slices, own streams\) move 3[56]\.\d GB/s of pageable memory H2D \(64 MiB\), 5\.1 times the rate",
-        gain.sentence,
+        gain.text,
     )
 
 
 def test_a_gain_at_another_size_alone_is_said(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     flat = synthetic_threads.cases({("h2d", "pageable"): lambda threads: 7.0}, sizes=[64 * MIB])
     rising = synthetic_threads.cases({("h2d", "pageable"): lambda threads: 7.0 + threads}, sizes=[GIB])
-    sentence = by_topic(synthetic.run([*flat, *rising]))["threads_pageable"].sentence
+    sentence = by_topic(synthetic.run([*flat, *rising]))["threads_pageable"].text
     assert re.search(r"of pageable memory \(64 MiB\); more .* 32 threads \(.*\) move .* H2D \(1 GiB\)", sentence)
 
 
 def test_doubt_is_said_with_what_it_leaves_room_for(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     run = synthetic.run(synthetic_threads.cases({("h2d", "pageable"): lambda threads: 6.5}, noise=0.2))
     finding = by_topic(run)["threads_pageable"]
-    assert re.search(r"whether more help is within noise \(at most 1\.\d\d? times that\)", finding.sentence)
+    assert re.search(r"whether more help is within noise \(at most 1\.\d\d? times that\)", finding.text)
     assert "within noise" in verdict([run])
 
 
@@ -81,15 +81,15 @@ def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: M
     cases = [*synthetic_threads.cases(pageable, noise=0.06), *synthetic_threads.cases(pinned)]
     run = synthetic.run(cases)
     finding = by_topic(run)["threads_pageable"]
-    assert re.search(r"pageable memory \(64 MiB\); more bring at most 1\.\d\d? times that", finding.sentence)
+    assert re.search(r"pageable memory \(64 MiB\); more bring at most 1\.\d\d? times that", finding.text)
     assert "The link is not the limit" in finding.cause
-    assert finding.fix.startswith("Use one thread; pin or register")
+    assert finding.cure.startswith("Use one thread; pin or register")
     assert re.search(r"more bring at most 1\.\d\d? times that", verdict([run]))
 
 
 def test_spawning_has_a_cost_and_a_share(full: Run) -> None:
     finding = by_topic(full)["threads_spawn"]
-    assert re.search(r"Creating 16 threads for each transfer adds 4[12]\d us \(64 MiB D2H", finding.sentence)
+    assert re.search(r"Creating 16 threads for each transfer adds 4[12]\d us \(64 MiB D2H", finding.text)
 
 
 def test_spawning_that_costs_nothing_says_so(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -98,8 +98,8 @@ def test_spawning_that_costs_nothing_says_so(synthetic: ModuleType, synthetic_th
     free = ways.Costs(fixed=0.0, per_thread=0.0)
     run = synthetic.run(ways.cases(rates, (ways.SHARED, ways.SPAWN), costs=free, noise=0.02))
     finding = by_topic(run)["threads_spawn"]
-    assert "no measurable difference" in finding.sentence
-    assert finding.fix == ""
+    assert "no measurable difference" in finding.text
+    assert finding.cure == ""
     assert "Creating" not in verdict([run])
 
 
@@ -112,17 +112,17 @@ def devices(synthetic: ModuleType, synthetic_threads: ModuleType, together: floa
 
 def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     finding = devices(synthetic, synthetic_threads, 33.0)
-    assert finding.severity == "ATTENTION"
+    assert finding.level == "ATTENTION"
     assert re.match(
-        r"2 devices at once, pinned memory of 64 MiB each, are slower than alone: H2D 1\.7 times\.$", finding.sentence
+        r"2 devices at once, pinned memory of 64 MiB each, are slower than alone: H2D 1\.7 times\.$", finding.text
     )
-    assert "lspci" in finding.fix
+    assert "lspci" in finding.cure
 
 
 def test_devices_that_do_not_are_none(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     finding = devices(synthetic, synthetic_threads, 54.9)
-    assert (finding.severity, finding.cause, finding.fix) == ("note", "", "")
-    assert "none is measurably slower" in finding.sentence
+    assert (finding.level, finding.cause, finding.cure) == ("note", "", "")
+    assert "none is measurably slower" in finding.text
 
 
 def test_devices_that_slow_pageable_copies_alone_share_the_host(
@@ -136,10 +136,10 @@ def test_devices_that_slow_pageable_copies_alone_share_the_host(
             cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
     found = by_topic(synthetic.run(cases))
     finding = found["threads_devices_pageable"]
-    assert finding.severity == "ATTENTION"
+    assert finding.level == "ATTENTION"
     assert "Pinned memory is not slowed:" in finding.cause
-    assert "Pin or register" in finding.fix
-    assert found["threads_devices_pinned"].severity == "note"
+    assert "Pin or register" in finding.cure
+    assert found["threads_devices_pinned"].level == "note"
 
 
 @pytest.mark.parametrize(("one_way", "limit"), [(50.0, "both directions together."), (25.0, "")])
@@ -156,11 +156,11 @@ def test_devices_that_slow_each_other_both_ways_alone_share_the_host_and_no_swit
     finding = by_topic(synthetic.run(cases))["threads_devices_pinned"]
     assert finding.cause.endswith(limit)
     if one_way == 50.0:
-        assert "slower than alone: both 1.33 times." in finding.sentence
-        assert re.search(r"Plan with 14[34] GB/s for both directions of all", finding.fix)
+        assert "slower than alone: both 1.33 times." in finding.text
+        assert re.search(r"Plan with 14[34] GB/s for both directions of all", finding.cure)
     else:
-        assert re.search(r"slower than alone: D2H 2\.0 times and both 1\.33 times", finding.sentence)
-        assert "lspci" in finding.fix
+        assert re.search(r"slower than alone: D2H 2\.0 times and both 1\.33 times", finding.text)
+        assert "lspci" in finding.cure
 
 
 def test_peers_have_their_rates_and_a_link_of_their_own(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -170,7 +170,7 @@ def test_peers_have_their_rates_and_a_link_of_their_own(synthetic: ModuleType, s
         for (source, to), rate in rates.items()
     ]
     finding = by_topic(synthetic.run(cases))["threads_peers"]
-    assert re.search(r"move (199|200) GB/s to 39\d GB/s\.", finding.sentence)
+    assert re.search(r"move (199|200) GB/s to 39\d GB/s\.", finding.text)
     assert "63.0 GB/s" in finding.cause
 
 
@@ -191,17 +191,17 @@ def test_the_best_node_is_held_against_the_one_that_the_system_names(
 ) -> None:
     cases = [synthetic_threads.placed(rate, node=node) for node, rate in enumerate((55.0, 41.0))]
     finding = by_topic(synthetic.run(cases, device=synthetic.gpu(numa_node=named)))["threads_nodes"]
-    assert finding.severity == severity
-    assert "NUMA node 0; elsewhere it is 1.34 times slower." in finding.sentence
-    assert finding.sentence.endswith(words)
-    assert "numactl" in finding.fix
+    assert finding.level == severity
+    assert "NUMA node 0; elsewhere it is 1.34 times slower." in finding.text
+    assert finding.text.endswith(words)
+    assert "numactl" in finding.cure
 
 
 def test_nodes_without_a_certain_difference(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     cases = [synthetic_threads.placed(55.0, node=node, seed=node) for node in range(2)]
     finding = by_topic(synthetic.run(cases))["threads_nodes"]
-    assert "no measurable difference" in finding.sentence
-    assert finding.fix == ""
+    assert "no measurable difference" in finding.text
+    assert finding.cure == ""
 
 
 def test_the_verdict_has_rates_and_what_creating_threads_costs(full: Run) -> None:
@@ -234,14 +234,14 @@ def test_wrong_data_of_a_thread_is_an_error_that_names_it(synthetic: ModuleType,
     cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0})
     cases[4] = msgspec.structs.replace(cases[4], verified="no", note="first mismatch at byte 17")
     finding = by_topic(synthetic.run(cases))["verification"]
-    assert "workers, H2D, 64 MiB, pinned memory, 16 threads (first mismatch at byte 17)" in finding.sentence
+    assert "workers, H2D, 64 MiB, pinned memory, 16 threads (first mismatch at byte 17)" in finding.text
 
 
 def test_a_worker_that_failed_is_named_with_its_place(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0})
     failed = synthetic_threads.skips("failed: worker 3: cuMemcpyHtoDAsync gave 719", ["both"], target="cuda:1", node=1)
     finding = by_topic(synthetic.run([*cases, *failed[3:4]]))["calls_failed"]
-    assert "workers, both, 64 MiB, pinned memory, 8 + 8 threads, cuda:1, NUMA node 1 (worker 3:" in finding.sentence
+    assert "workers, both, 64 MiB, pinned memory, 8 + 8 threads, cuda:1, NUMA node 1 (worker 3:" in finding.text
 
 
 def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -249,7 +249,7 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_thre
     assert "above_link" not in by_topic(synthetic.run(cases))
     elided = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 + 25 * (threads == 32)}, noise=1e-3)
     finding = by_topic(synthetic.run(elided))["above_link"]
-    assert finding.sentence.startswith(
+    assert finding.text.startswith(
         "Rates above the link's 63.0 GB/s: 1; highest: 80.0 GB/s (pinned memory (32 threads), H2D"
     )
 
