@@ -15,7 +15,7 @@ from isthmus.experiment.engine.blocks import TransferPoint, most_managed_bytes, 
 from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane, wrong_data
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, least_seconds, skipped_case
+from isthmus.experiment.engine.sampling import Collected, Companion, least_seconds, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, KIB, MIB, Case, CommandMetric, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
@@ -162,7 +162,7 @@ class TransferSubject:
             collected.samples.setdefault(metric, []).extend(samples[metric])
         for way, values in zip(_LANES, samples["lanes"], strict=False):
             lane = msgspec.structs.replace(self.template, method="duplex", direction=way)
-            collected.add_companion(way, lane, "device_seconds", values)
+            collected.add_companion(Companion(lane, "device_seconds", values))
         collected.verified = True
         for way, (words, first) in zip(self._ways, mismatches, strict=False):
             if words and not collected.wrong:

@@ -18,7 +18,7 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import TransferPoint, most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
+from isthmus.experiment.engine.sampling import Collected, Companion, reason_of, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case
 
@@ -157,9 +157,9 @@ class _TripSubject:
             if uses == self.template.uses:
                 collected.samples.setdefault("host_seconds", []).extend(seconds)
             else:
-                collected.add_companion(f"{uses} uses", self._case(uses=uses), "host_seconds", seconds)
+                collected.add_companion(Companion(self._case(uses=uses), "host_seconds", seconds))
         further = self._case(method=f"further_{self.template.method}", uses=None)
-        collected.add_companion("further", further, "host_seconds", samples["further"])
+        collected.add_companion(Companion(further, "host_seconds", samples["further"]))
         collected.verified = True
         if self._trip.wrong_words and not collected.wrong:
             what = "32-bit words did not come back as computed" if work == "round_trip" else "sums are wrong"

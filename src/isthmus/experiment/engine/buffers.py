@@ -82,3 +82,9 @@ def _shares(nodes: Sequence[int]) -> dict[str, float]:
 def wrong_data(way: str, words: int, first: int, size: int) -> str:
     """What a check found: how many 8-byte words of `size` bytes differ, and the place of the first."""
     return f"wrong data {way}: {words} of {-(-size // 8)} 8-byte words differ, the first at byte {8 * first}"
+
+
+def first_wrong(names: Iterable[str], mismatches: Iterable[tuple[int, int]], size: int) -> str:
+    """`wrong_data` of the first of several copies of `size` bytes that differs; empty where all are right."""
+    pairs = zip(names, mismatches, strict=False)
+    return next((wrong_data(name, words, first, size) for name, (words, first) in pairs if words), "")

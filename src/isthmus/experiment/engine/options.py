@@ -2,11 +2,12 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from isthmus.errors import UsageError
 
 ModeName = Literal["quick", "default", "full"]
+Name = TypeVar("Name", bound=str)
 
 
 class Effort(NamedTuple):
@@ -41,7 +42,7 @@ class Options(NamedTuple):
         seconds = effort.budget_seconds if self.budget_seconds is None else self.budget_seconds
         return effort._replace(sizes=self.sizes or effort.sizes, budget_seconds=seconds)
 
-    def chosen(self, known: Sequence[str], given: Sequence[str]) -> list[str]:
+    def chosen(self, known: Sequence[Name], given: Sequence[str]) -> list[Name]:
         """Those of `known` that were `given`, or all of them; an experiment leaves out what others know."""
         return [name for name in known if name in given] if given else list(known)
 

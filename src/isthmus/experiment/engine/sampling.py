@@ -9,7 +9,7 @@ import msgspec
 
 from isthmus.errors import CallFailed, IsthmusError, OutOfMemory
 from isthmus.experiment.engine.in_step import ALONE
-from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
+from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, case_key, median_interval
 
 TIME_UP = "the time for this experiment was up before its turn"
 
@@ -57,9 +57,9 @@ def least_seconds(size: int) -> float:
 class Companion(NamedTuple):
     """Another case that the visits of one yield: a phase of the same work, or one direction of two."""
 
-    template: Case
+    case: Case
     metric: Metric
-    samples: list[float]
+    samples: Sequence[float]
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Collected:
 
     template: Case
     samples: dict[Metric, list[float]] = field(default_factory=dict)
-    companions: dict[str, Companion] = field(default_factory=dict)
+    companions: dict[tuple[object, ...], Companion] = field(default_factory=dict)
     seconds: float = 0.0
     visits: int = 0
     verified: bool = False
@@ -77,9 +77,11 @@ class Collected:
     # Waits until other devices that measure in step are ready, too; called by visits before their first sample.
     begin: Callable[[], None] = ALONE.begin
 
-    def add_companion(self, name: str, template: Case, metric: Metric, samples: Sequence[float]) -> None:
-        """Add samples of the companion of this name, whose case is `template`."""
-        self.companions.setdefault(name, Companion(template, metric, [])).samples.extend(samples)
+    def add_companion(self, companion: Companion) -> None:
+        """Add samples of another case, of one metric."""
+        key = case_key(companion.case)
+        earlier = self.companions[key].samples if key in self.companions else ()
+        self.companions[key] = companion._replace(samples=[*earlier, *companion.samples])
 
     @property
     def deciding(self) -> Sequence[float]:
@@ -145,7 +147,7 @@ class Collected:
         cases = [_with(self.template, series=series, verified=verified, note=note)]
         for template, metric, values in self.companions.values():
             if values:
-                series = [Series(metric=metric, samples=values)]
+                series = [Series(metric=metric, samples=list(values))]
                 cases.append(_with(template, series=series, verified=verified, note=note))
         return cases
 

@@ -5,24 +5,26 @@ with ``--together`` what the host's links give at once. Copies are made and time
 tests are, whose buffers have 512 MiB.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import permutations
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import combinations, permutations
+
+import msgspec
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.batch import Batch, Planned, Prepared
+from isthmus.experiment.engine.accesses import LINES, Access
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import reason_of, skipped_case
-from isthmus.experiment.latency.cases import LINES, AccessSubject, access_chase
-from isthmus.experiment.peers.links import plan_links
+from isthmus.experiment.engine.sampling import reason_of
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.peers.copies import Copies
+from isthmus.experiment.peers.links import LinkSweep
 from isthmus.experiment.peers.machine import Machine
-from isthmus.experiment.peers.points import NAME, Point, points, template
-from isthmus.experiment.peers.subjects import CopySubject
 from isthmus.machine.devices import OpenDevice, neighbours, probe
-from isthmus.record import GIB, KIB, MIB, Case, Device
+from isthmus.record import GIB, KIB, MIB, Case
 
+NAME = "peers"
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([128 * MIB], 3.0, 0.05),
     "default": Effort([4 * KIB, 64 * KIB, MIB, 16 * MIB, 128 * MIB, 512 * MIB], 30.0, 0.3),
@@ -31,95 +33,141 @@ EFFORTS: Mapping[ModeName, Effort] = {
 _NEEDS_TWO = "needs two devices of one backend; there is one"
 # Fewer than `latency` takes, since there are many pairs: a mean of some milliseconds.
 _CHAIN = LINES._replace(hops=4 * KIB)
+# Who copies, and by what: a write is made by the device with the source, a read by the one with the destination; both
+# as nvbandwidth has them, whose tests are named _write_ce, _read_ce, _write_sm, _read_sm.
+_METHODS = ("copy_write", "copy_read", "kernel_write", "kernel_read")
+# Of many devices a quick run leaves out what seldom differs.
+_WRITES = ("copy_write", "kernel_write")
+_MOST_COPIES = 64
+_FEWEST_COPIES = 2
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Everything between the devices of the backend that can work at once, then their links."""
-    devices = neighbours(device.description, probe())
-    sizes = options.effort(EFFORTS).sizes
-    if len(devices) < 2:
-        return Planned([], [skipped_case(template(Point("copy_write", "peer", max(sizes), "", "")), _NEEDS_TWO)])
-    parts = [plan_pairs(device, devices, options, memory_bytes)]
-    if options.together:
-        parts.append(plan_links(device, devices, options, memory_bytes))
-    return Planned(
-        [batch for part in parts for batch in part.batches], [case for part in parts for case in part.skipped]
-    )
+    sweep = PairSweep(device, options, memory_bytes)
+    if options.together and len(sweep.devices) > 1:
+        return planned(sweep, LinkSweep(device, options, memory_bytes, sweep.devices))
+    return planned(sweep)
 
 
-def plan_pairs(device: OpenDevice, devices: Sequence[Device], options: Options, memory_bytes: int) -> Planned:
-    """All copies and accesses between `devices`; skipped where device memory is host memory, and that is short."""
-    sizes = options.effort(EFFORTS).sizes
-    specs = [each.spec for each in devices]
-    wanted = list(points(specs, device.description.spec, sizes, options.mode))
-    if device.description.shares_host_memory and len(devices) ** 2 * max(sizes) > memory_bytes:
-        return Planned([], [skipped_case(template(point), over_budget(memory_bytes)) for point in wanted])
-    count = len(wanted) + len(devices) * (len(devices) - 1)
-    return Planned([Batch(count, 1.0, partial(_prepare, device, devices, wanted, sizes, options.seed))])
+class PairSweep(Sweep):
+    """Copies and accesses between devices. `target` is empty for copies from all others to `peer`, and vice versa."""
+
+    def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.devices = neighbours(device.description, probe())
+        self.specs = [each.spec for each in self.devices]
+
+    def cases(self) -> Iterator[Case]:
+        """Everything of the largest size; smaller ones one way, from the run's own device, in a full run of each pair.
+
+        Where there is one device, one case stands for all that needs two.
+        """
+        specs, sizes, mode = self.specs, self.sizes(EFFORTS), self.options.mode
+        largest = max(sizes)
+        if len(specs) < 2:
+            yield Case(
+                experiment=NAME,
+                method=_METHODS[0],
+                direction="peer",
+                host_memory="device",
+                bytes=largest,
+                moved_bytes=largest,
+            )
+            return
+        for method in _WRITES if mode == "quick" and len(specs) > 2 else _METHODS:
+            copy = partial(Case, experiment=NAME, method=method, host_memory="device")
+            pairs = [partial(copy, target=source, peer=to) for source, to in permutations(specs, 2)]
+            yield from (pair(direction="peer", bytes=largest) for pair in pairs)
+            for source, to in combinations(specs, 2):
+                yield copy(direction="both", bytes=largest, target=source, peer=to)
+            # With two devices all others are the other one.
+            if mode != "quick" or len(specs) > 2:
+                moved = (len(specs) - 1) * largest
+                fan = partial(copy, direction="peer", bytes=largest, devices=len(specs), moved_bytes=moved)
+                for spec in specs:
+                    yield fan(target=spec)
+                    yield fan(peer=spec)
+            for size in sizes:
+                for pair in pairs:
+                    if size != largest and (mode == "full" or pair.keywords["target"] == self.device.description.spec):
+                        yield pair(direction="peer", bytes=size)
+        yield from (_CHAIN.case(NAME, "device", here, there) for here, there in permutations(specs, 2))
+
+    def why_not(self, _case: Case) -> str | None:
+        """Device memory matters where it is the host's."""
+        if len(self.specs) < 2:
+            return _NEEDS_TWO
+        needed = len(self.specs) ** 2 * max(self.sizes(EFFORTS)) if self.shares_host_memory else 0
+        return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
+
+    def weight(self, _cases: Sequence[Case]) -> float:
+        """Four times that of the links."""
+        return 1.0
+
+    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+        """Open the other devices, and allocate and fill on all of them."""
+        return _Bench(Machine(self.device, self.devices, self.sizes(EFFORTS), self.seed))
 
 
-def _prepare(
-    device: OpenDevice, devices: Sequence[Device], wanted: Sequence[Point], sizes: Sequence[int], seed: int
-) -> Prepared:
-    """Open the other devices, and allocate and fill on all of them."""
-    machine = Machine(device, devices, sizes, seed)
-    subjects: list[Subject] = []
-    ended: list[list[Case]] = []
-    for point in wanted:
-        ends = point.lanes(machine.specs)
-        case = template(point, len(ends), machine.path(point.source, point.destination) if len(ends) < 3 else "")
-        reasons = (machine.why_no_lane(*each, point.method, point.bytes) for each in ends)
+def lanes_of(case: Case, specs: Sequence[str]) -> list[tuple[str, str]]:
+    """The copies of a case that run at once, each from and to."""
+    if not case.target or not case.peer:
+        one = case.target or case.peer
+        others = [spec for spec in specs if spec != one]
+        return [(one, other) if case.target else (other, one) for other in others]
+    there = (case.target, case.peer)
+    return [there, there[::-1]] if case.direction == "both" else [there]
+
+
+def copies_of(size: int, devices: int) -> int:
+    """Copies in a row of one sample: enough that neither clock nor start count, fewer where many devices copy."""
+    most = (GIB if devices <= 4 else GIB // 2) if size < 512 * MIB else 2 * GIB
+    return min(max(most // size, _FEWEST_COPIES), _MOST_COPIES)
+
+
+class _Bench(Bench):
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def named(self, case: Case) -> Case:
+        return msgspec.structs.replace(case, path=self._machine.path(case.target, case.peer))
+
+    def start(self, case: Case) -> Start | str:
+        if case.method == "access":
+            return self._access(case)
+        specs, method = self._machine.specs, case.method
+        lanes = lanes_of(case, specs)
+        reasons = (self._machine.why_no_lane(*each, method, case.bytes) for each in lanes)
         if reason := next(filter(None, reasons), None):
-            ended.append([skipped_case(case, reason)])
-            continue
-        lanes = [machine.lane(*each, point.method) for each in ends]
-        copies, by_kernel = point.copies(len(devices)), point.method.startswith("kernel")
-        subjects.append(CopySubject(case, lanes, copies, by_kernel=by_kernel, parts=_parts(point, case)))
-    for here, there in permutations(machine.specs, 2):
-        access = _access(machine, here, there)
-        if isinstance(access, Case):
-            ended.append([access])
-        else:
-            subjects.append(access)
-    return Prepared(subjects, ended)
-
-
-def _parts(point: Point, case: Case) -> dict[str, tuple[Case, Sequence[int]]]:
-    """Of both ways each by itself: a copy beside the other one."""
-    if point.direction != "both":
-        return {}
-    ends = ((point.source, point.destination), (point.destination, point.source))
-    one_way = point._replace(direction="peer")
-    return {
-        f"{source} to {to}": (
-            template(one_way._replace(source=source, destination=to, devices=2), path=case.path),
-            [number],
+            return reason
+        return cache(
+            partial(
+                Copies,
+                case,
+                [self._machine.lane(*each, method) for each in lanes],
+                copies_of(case.bytes, len(specs)),
+                by_kernel=method.startswith("kernel"),
+                parts=_parts(case, lanes),
+            )
         )
-        for number, (source, to) in enumerate(ends)
-    }
+
+    def _access(self, case: Case) -> Start | str:
+        here, there = case.target, case.peer
+        if reason := self._machine.why_unusable(here, there):
+            return reason
+        reader, owner = self._machine.native(here), self._machine.native(there)
+        if reason := reader.why_no_peer_reach(owner):
+            return reason
+        try:
+            access = Access(reader, owner, case)
+        except IsthmusError as error:
+            return reason_of(error, f"{here} to {there}: ")
+        return lambda: access
 
 
-def _access(machine: Machine, here: str, there: str) -> Subject | Case:
-    """One thread of a device that follows a chain through another one's memory, or the case skipped."""
-    case = Case(
-        experiment=NAME,
-        method="access",
-        host_memory="device",
-        bytes=_CHAIN.bytes,
-        pieces=_CHAIN.hops,
-        stride_bytes=_CHAIN.stride_bytes,
-        target=here,
-        peer=there,
-        path=machine.path(here, there),
-    )
-    if reason := machine.why_unusable(here, there):
-        return skipped_case(case, reason)
-    reader, owner = machine.native(here), machine.native(there)
-    assert reader is not None, "why_unusable says so"
-    assert owner is not None, "likewise"
-    if reason := reader.why_no_peer_reach(owner):
-        return skipped_case(case, reason)
-    try:
-        return AccessSubject(case, access_chase(reader, owner, "device", _CHAIN))
-    except IsthmusError as error:
-        return skipped_case(case, reason_of(error, f"{here} to {there}: "))
+def _parts(case: Case, lanes: Sequence[tuple[str, str]]) -> list[tuple[Case, Sequence[int]]]:
+    """Where copies run both ways, each direction: a copy while another one goes the other way."""
+    one_way = partial(msgspec.structs.replace, case, direction="peer", devices=2)
+    each = [one_way(target=source, peer=to) for source, to in lanes] if case.direction == "both" else []
+    return [(part, [number]) for number, part in enumerate(each)]

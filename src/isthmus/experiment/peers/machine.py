@@ -7,12 +7,10 @@ from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import Arena, allocate_largest
 from isthmus.experiment.engine.sampling import reason_of
+from isthmus.experiment.peers.copies import Lane
 from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.machine.peers import path_between
 from isthmus.record import Device
-
-# Name for messages, source, destination, seed of the source's pattern, whether the destination's device copies.
-Lane = tuple[str, _native.Buffer, _native.Buffer, int, bool]
 
 
 class _Ready(NamedTuple):
@@ -49,9 +47,9 @@ class Machine:
             except IsthmusError as error:
                 self._unusable[spec] = reason_of(error, f"{spec}: ")
 
-    def native(self, spec: str) -> _native.Device | None:
-        """The open device; None where it cannot be used."""
-        return self._ready[spec].native if spec in self._ready else None
+    def native(self, spec: str) -> _native.Device:
+        """The open device. Precondition: why_unusable is None."""
+        return self._ready[spec].native
 
     def why_unusable(self, *specs: str) -> str | None:
         """Why one of the devices cannot be used; None where all can."""
@@ -59,8 +57,9 @@ class Machine:
 
     def path(self, source: str, destination: str) -> str:
         """By what copies go from the one to the other, as `Case.path` has it; empty where one cannot be used."""
-        here, there = self.native(source), self.native(destination)
-        return path_between(here, there) if here and there else ""
+        if source not in self._ready or destination not in self._ready:
+            return ""
+        return path_between(self.native(source), self.native(destination))
 
     def why_no_lane(self, source: str, destination: str, method: str, size: int) -> str | None:
         """Why nothing of this size can be copied so; None where it can."""

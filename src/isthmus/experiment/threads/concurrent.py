@@ -9,7 +9,7 @@ from isthmus import _native
 from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.buffers import TransferLane, wrong_data
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sampling import Collected, Companion
 from isthmus.machine.binding import NodeBinding
 from isthmus.record import MIB, Case
 
@@ -117,9 +117,9 @@ class ConcurrentSubject:
         samples = transfer.run(warmups, quota.least, quota.most, quota.seconds, self._limit_seconds)
         mismatches = transfer.verify() if checked else []
         collected.samples.setdefault("host_seconds", []).extend(samples["host_seconds"])
-        for name, (template, lanes) in self._parts.items():
+        for template, lanes in self._parts.values():
             ends = zip(*(samples["lanes"][lane] for lane in lanes), strict=True)
-            collected.add_companion(name, template, "host_seconds", [max(times) for times in ends])
+            collected.add_companion(Companion(template, "host_seconds", [max(times) for times in ends]))
         collected.verified = True
         for lane, (words, first) in zip(self._lanes, mismatches, strict=False):
             if words and not collected.wrong:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.engine.sampling import Collected, Companion, Rules
 from isthmus.record import LEAST_SAMPLES, Case
 
 RULES = Rules()
@@ -105,10 +105,10 @@ def lane(direction: str) -> Case:
 
 def test_what_comes_with_a_case_is_a_case_of_its_own() -> None:
     case = collected(*[1e-6] * 10, verified=True)
-    case.add_companion("h2d", lane("h2d"), "device_seconds", [1.0])
-    case.add_companion("d2h", lane("d2h"), "device_seconds", [3.0, 4.0])
-    case.add_companion("h2d", lane("h2d"), "device_seconds", [2.0])
-    case.add_companion("none", lane("h2d"), "device_seconds", [])
+    case.add_companion(Companion(lane("h2d"), "device_seconds", [1.0]))
+    case.add_companion(Companion(lane("d2h"), "device_seconds", [3.0, 4.0]))
+    case.add_companion(Companion(lane("h2d"), "device_seconds", [2.0]))
+    case.add_companion(Companion(lane("h2d"), "device_seconds", []))
     together, *lanes = case.cases(RULES)
     assert together.method == "copy"
     assert [(lane.method, lane.direction, lane.samples("device_seconds")) for lane in lanes] == [
@@ -122,7 +122,7 @@ def test_what_comes_with_a_case_is_a_case_of_its_own() -> None:
 def test_a_case_is_long_when_what_comes_with_it_is() -> None:
     case = collected(*[1e-6] * LEAST_SAMPLES)
     assert case.least(RULES) == RULES.least_samples
-    case.add_companion("touch", lane("h2d"), "host_seconds", [RULES.long_seconds] * LEAST_SAMPLES)
+    case.add_companion(Companion(lane("h2d"), "host_seconds", [RULES.long_seconds] * LEAST_SAMPLES))
     assert case.least(RULES) == LEAST_SAMPLES
     assert case.cases(RULES)[0].note == ""
 
@@ -136,7 +136,7 @@ def test_too_few_samples_are_noted_with_the_reason() -> None:
 
 def test_wrong_data_are_noted_before_anything_else() -> None:
     case = collected(1e-6, verified=True, wrong="wrong data h2d: the first at byte 8")
-    case.add_companion("h2d", lane("h2d"), "device_seconds", [1.0])
+    case.add_companion(Companion(lane("h2d"), "device_seconds", [1.0]))
     for finished in case.cases(RULES):
         assert (finished.verified, finished.note) == ("no", "wrong data h2d: the first at byte 8")
 

@@ -71,8 +71,8 @@ def test_every_neighbour_has_turns_beside_every_way_or_a_reason(device: OpenDevi
 def test_a_device_with_memory_of_its_own_is_asked_about_blocks() -> None:
     host = open_device("host")
     host = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
-    found = [point for point in interference._points(host, Options(), 64 * MIB) if point.way == "kernel"]
-    assert {point.blocks for point in found} == {1, 2, 4, 8, 0}
+    found = [case for case in interference._Sweep(host, Options(), GIB).cases() if case.method == "kernel"]
+    assert {case.blocks for case in found} == {1, 2, 4, 8, 0}
 
 
 def test_chosen_kinds_and_directions_are_kept() -> None:

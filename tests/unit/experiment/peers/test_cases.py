@@ -12,9 +12,9 @@ from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.peers import cases as peers
 from isthmus.experiment.peers import links
-from isthmus.experiment.peers.points import METHODS, Point, points
+from isthmus.experiment.peers.cases import _METHODS as METHODS
 from isthmus.machine import devices
-from isthmus.machine.devices import OpenDevice
+from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case, Device
 
 PLENTY = 8 * GIB
@@ -93,25 +93,34 @@ def test_both_ways_end_with_the_later_of_them(measured: Machine) -> None:
         assert all(together >= one * 0.999 for together, one, _ in pairs)
 
 
-def test_a_full_run_has_every_size_of_every_pair() -> None:
-    found = list(points(specs(3), "cuda:0", [4 * KIB, MIB], "full"))
-    small = {(point.source, point.destination) for point in found if point.bytes == 4 * KIB}
-    assert small == set(permutations(specs(3), 2))
+def cases_of(count: int, sizes: Sequence[int], mode: ModeName, monkeypatch: pytest.MonkeyPatch) -> list[Case]:
+    """The copies that are planned between so many devices."""
+    names = [Device(backend="cuda", index=index, name="GPU") for index in range(count)]
+    monkeypatch.setattr(peers, "neighbours", lambda *_: names)
+    sweep = peers.PairSweep(OpenDevice(open_device("host").native, names[0]), Options(mode=mode, sizes=sizes), PLENTY)
+    return [case for case in sweep.cases() if case.method != "access"]
 
 
-def test_a_quick_run_of_two_leaves_out_what_two_cannot_show_and_of_many_the_reads() -> None:
-    of_two = list(points(specs(2), "cuda:0", [MIB], "quick"))
+def test_a_full_run_has_every_size_of_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = cases_of(3, [4 * KIB, MIB], "full", monkeypatch)
+    assert {(case.target, case.peer) for case in cases if case.bytes == 4 * KIB} == set(permutations(specs(3), 2))
+
+
+def test_a_quick_run_of_two_leaves_out_what_two_cannot_show_and_of_many_the_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_two = cases_of(2, [MIB], "quick", monkeypatch)
     assert len(of_two) == len(METHODS) * 3
-    assert all(point.source and point.destination for point in of_two)
-    of_many = list(points(specs(3), "cuda:0", [MIB], "quick"))
-    assert {point.method for point in of_many} == {"copy_write", "kernel_write"}
-    assert any(not point.source for point in of_many)
+    assert all(case.target and case.peer for case in of_two)
+    of_many = cases_of(3, [MIB], "quick", monkeypatch)
+    assert {case.method for case in of_many} == {"copy_write", "kernel_write"}
+    assert any(not case.target for case in of_many)
 
 
 @pytest.mark.parametrize("size", [1, 4 * KIB, 128 * MIB, 512 * MIB, GIB])
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_sample_has_several_copies_and_not_too_many(size: int, devices: int) -> None:
-    copies = Point("copy_write", "peer", size, "cuda:0", "cuda:1").copies(devices)
+    copies = peers.copies_of(size, devices)
     assert 2 <= copies <= 64
     assert copies * size <= max(2 * GIB, 64 * size)
 
