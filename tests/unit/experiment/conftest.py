@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -12,6 +12,7 @@ from isthmus.errors import DeviceAbsent
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
+from isthmus.experiment.engine.sweep import Sweep, planned
 from isthmus.machine import devices
 from isthmus.machine.devices import open_device
 from isthmus.record import Case
@@ -33,6 +34,18 @@ def ended() -> Callable[[Planned], list[Case]]:
         return found
 
     return ended
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sweep, Sequence[Case]], Planned]:
+    """The plan of a sweep for these cases in place of its own, all of which it can do as far as it looks."""
+
+    def given(sweep: Sweep, cases: Sequence[Case]) -> Planned:
+        monkeypatch.setattr(sweep, "cases", lambda: cases)
+        monkeypatch.setattr(sweep, "why_not", lambda _: None)
+        return planned(sweep)
+
+    return given
 
 
 @pytest.fixture

@@ -1,29 +1,28 @@
-"""When a way to move data pays: whole trips from getting a buffer to giving it back, for every way and number of uses.
+"""When a kind of memory pays: whole trips from getting a buffer to giving it back, for every kind and number of uses.
 
 Two cases: data goes there and comes back, or it goes there and a reduction's result comes back. Each from data that
 arrives by memcpy, and from a producer that writes in place.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 
 import msgspec
 
 from isthmus import _native
-from isthmus.errors import IsthmusError
-from isthmus.experiment.bandwidth import cases as bandwidth
 from isthmus.experiment.engine.arena import PAGE_BYTES
-from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import TransferPoint, most_managed_bytes, over_budget, over_half
+from isthmus.experiment.engine.batch import Planned
+from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
-from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, Companion, reason_of, skipped_case
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Companion
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
+from isthmus.experiment.engine.transfers import TransferBench, transfer_case
 from isthmus.machine.devices import OpenDevice
-from isthmus.record import KIB, MIB, Case
+from isthmus.record import KIB, MIB, Case, Direction
 
 NAME = "breakeven"
-# The ways, each with the memory that the device must have for it.
+# Methods, each with the memory that the device must have for it.
 _NEEDS = {
     "pageable": "pageable",
     "pinned": "pinned",
@@ -36,6 +35,7 @@ _NEEDS = {
 }
 MEMORY_KINDS = tuple(_NEEDS)
 _WORKS = ("round_trip", "reduction")
+_IN_PLACE = "_in_place"
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([64 * KIB, MIB, 16 * MIB], 5.0, 0.2),
     "default": Effort([*powers_of_two(12, 24), 64 * MIB, 128 * MIB], 44.0, 2.0),
@@ -48,122 +48,117 @@ _STEP_KINDS = ("pageable", "pinned", "registered", "mapped")
 _MOST_STEP_BYTES = 64 * MIB
 
 
-class _Point(NamedTuple):
-    way: str
-    work: str
-    in_place: bool
-    bytes: int
+_DIRECTIONS: Sequence[Direction] = ("h2d", "d2h")
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every way, case and size, measured interleaved from one source and to one buffer of the device."""
-    points, skipped = [], []
-    free_bytes = device.native.free_bytes()
-    # Without pageable memory there would be nothing to compare with.
-    for way in dict.fromkeys(["pageable", *options.chosen(MEMORY_KINDS, options.memory)]):
-        reason = _why_not(way, device)
-        for work in _WORKS:
-            for in_place in (False, True):
-                for size in options.effort(EFFORTS).sizes:
-                    point = _Point(way, work, in_place, size)
-                    why = reason or _why_not_of_size(point, device, free_bytes, memory_bytes)
-                    if why is None:
-                        points.append(point)
-                    else:
-                        skipped.append(_skipped(point, why))
-    if not points:
-        return Planned([], skipped)
-    steps = _steps(points, device, memory_bytes)
-    return Planned([Batch(len(points) + len(steps), 1.0, partial(_prepare, device, points, steps, options))], skipped)
+    """Every kind, work and size, measured interleaved from one source and to one buffer of the device."""
+    return planned(_Sweep(device, options, memory_bytes))
 
 
-def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> list[TransferPoint]:
-    """Those in which the CPU takes part, which alone its caches help."""
-    shared = device.description.shares_host_memory
-    helped = [
-        kind for kind in _STEP_KINDS if (shared or device.native.copy_blocks(kind)) and not _why_not(kind, device)
-    ]
-    # Buffers of each kind and of the device, for each direction.
-    most = min(_MOST_STEP_BYTES, memory_bytes // (4 * (len(helped) + 1)))
-    sizes = sorted({point.bytes for point in points if point.bytes <= most})
-    return [
-        TransferPoint(kind, way, size, method)
-        for kind in helped
-        for way in ("h2d", "d2h")
-        for size in sizes
-        for method in (("", "isthmus") if kind == "pageable" else ("",))
-    ]
+def _is_step(case: Case) -> bool:
+    """Whether it is a single copy, not a trip."""
+    return case.direction is not None
 
 
-def _why_not(way: str, device: OpenDevice) -> str | None:
-    reason = device.native.why_not(_NEEDS[way])
-    if reason is None and way == "managed_prefetch":
-        reason = device.native.why_no_prefetch()
-    return reason
+class _Sweep(Sweep):
+    def cases(self) -> Iterator[Case]:
+        """Trips, and the copies that they are made of."""
+        trips = list(self._trips())
+        yield from trips
+        yield from self._steps({case.bytes for case in trips if not self.why_not(case)})
+
+    def _trips(self) -> Iterator[Case]:
+        # Without pageable memory there would be nothing to compare with.
+        for kind in dict.fromkeys(["pageable", *self.options.chosen(MEMORY_KINDS, self.options.memory)]):
+            for work in _WORKS:
+                for method in (work, work + _IN_PLACE):
+                    for size in self.sizes(EFFORTS):
+                        yield Case(experiment=NAME, method=method, host_memory=kind, bytes=size)
+
+    def _steps(self, sizes: set[int]) -> Iterator[Case]:
+        """Those in which the CPU takes part, which alone its caches help."""
+        native = self.native
+        helped = [
+            kind
+            for kind in _STEP_KINDS
+            if (self.shares_host_memory or native.copy_blocks(kind)) and not self._why_no(kind)
+        ]
+        # Buffers of each kind and of the device, for each direction.
+        most = min(_MOST_STEP_BYTES, self.memory_bytes // (4 * (len(helped) + 1)))
+        for kind in helped:
+            for direction in _DIRECTIONS:
+                for size in sorted(size for size in sizes if size <= most):
+                    for method in ("", "isthmus") if kind == "pageable" else ("",):
+                        yield transfer_case(NAME, kind, direction, size, method)
+
+    def _why_no(self, kind: str) -> str | None:
+        reason = self.native.why_not(_NEEDS[kind])
+        return self.native.why_no_prefetch() if reason is None and kind == "managed_prefetch" else reason
+
+    def why_not(self, case: Case) -> str | None:
+        kind, size = case.host_memory, case.bytes
+        if _is_step(case):
+            return None
+        if why := self._why_no(kind):
+            return why
+        if size % _WORD_BYTES:
+            return f"no multiple of {_WORD_BYTES} bytes, the size of the words that the kernels add"
+        limit = most_managed_bytes(self.native.free_bytes(), size)
+        if _NEEDS[kind] == "managed" and size > limit:
+            return over_half(limit)
+        # The source, the buffer, and where device memory is host memory the device's.
+        needed = (3 if self.shares_host_memory else 2) * size
+        return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
+
+    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+        return _Bench(self, cases)
 
 
-def _why_not_of_size(point: _Point, device: OpenDevice, free_bytes: int, memory_bytes: int) -> str | None:
-    if point.bytes % _WORD_BYTES:
-        return f"no multiple of {_WORD_BYTES} bytes, the size of the words that the kernels add"
-    limit = most_managed_bytes(free_bytes, point.bytes)
-    if _NEEDS[point.way] == "managed" and point.bytes > limit:
-        return over_half(limit)
-    # The source, the buffer, and where device memory is host memory the device's.
-    copies = 3 if device.description.shares_host_memory else 2
-    return over_budget(memory_bytes) if copies * point.bytes > memory_bytes else None
-
-
-def _template(point: _Point) -> Case:
-    method = point.work + ("_in_place" if point.in_place else "")
-    return Case(experiment=NAME, method=method, host_memory=point.way, bytes=point.bytes, uses=1)
-
-
-def _skipped(point: _Point, reason: str) -> Case:
-    return skipped_case(msgspec.structs.replace(_template(point), uses=None), reason)
-
-
-def _prepare(
-    device: OpenDevice, points: Sequence[_Point], steps: Sequence[TransferPoint], options: Options
-) -> Prepared:
-    largest = max(point.bytes for point in points)
-    try:
+class _Bench(Bench):
+    def __init__(self, sweep: _Sweep, cases: Sequence[Case]) -> None:
+        largest = max(case.bytes for case in cases if not _is_step(case))
         # A page more, so that two different contents can start in it.
-        source = device.native.allocate("pageable", largest + PAGE_BYTES)
-        source.fill_pattern(0, source.bytes, options.seed)
-        on_device = device.native.allocate("device", largest)
-    except IsthmusError as error:
-        return Prepared([], [[_skipped(point, reason_of(error))] for point in points])
-    trips: list[Subject] = [_TripSubject(point, source, on_device) for point in points]
-    copies = bandwidth.prepare(steps, device, options._replace(alignment_bytes=None), cached_for=NAME)
-    return Prepared([*trips, *copies.subjects], copies.ended)
+        self._source = sweep.native.allocate("pageable", largest + PAGE_BYTES)
+        self._source.fill_pattern(0, self._source.bytes, sweep.seed)
+        self._on_device = sweep.native.allocate("device", largest)
+        self._steps = TransferBench(list(filter(_is_step, cases)), sweep.native, sweep.seed, from_caches=True)
+
+    def named(self, case: Case) -> Case:
+        """A trip is that of one use; those of more are its companions."""
+        return case if _is_step(case) else msgspec.structs.replace(case, uses=1)
+
+    def start(self, case: Case) -> Start | str:
+        if _is_step(case):
+            return self._steps.start(case)
+        return cache(partial(_Trip, case, self._source, self._on_device))
 
 
-class _TripSubject:
+class _Trip(Timed):
     """A trip that can be made again and again."""
 
-    def __init__(self, point: _Point, source: _native.Buffer, device: _native.Buffer) -> None:
-        self.template = _template(point)
-        self._point = point
-        self._buffers = source, device
-        self._trip: _native.Trip | None = None
+    checks = "always"
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        way, work, in_place, size = self._point
-        if self._trip is None:
-            self._trip = _native.create_trip(way, work, in_place, size, *self._buffers)
-        collected.begin()
+    def __init__(self, case: Case, source: _native.Buffer, device: _native.Buffer) -> None:
+        self._case, self._work = case, case.method.removesuffix(_IN_PLACE)
+        in_place = case.method.endswith(_IN_PLACE)
+        self._trip = _native.create_trip(case.host_memory, self._work, in_place, case.bytes, source, device)
+        self._companions: list[Companion] = []
+
+    def run(self, quota: Quota) -> Samples:
         samples = self._trip.run(*quota)
-        for uses, seconds in samples["totals"].items():
-            if uses == self.template.uses:
-                collected.samples.setdefault("host_seconds", []).extend(seconds)
-            else:
-                collected.add_companion(Companion(self._case(uses=uses), "host_seconds", seconds))
-        further = self._case(method=f"further_{self.template.method}", uses=None)
-        collected.add_companion(Companion(further, "host_seconds", samples["further"]))
-        collected.verified = True
-        if self._trip.wrong_words and not collected.wrong:
-            what = "32-bit words did not come back as computed" if work == "round_trip" else "sums are wrong"
-            collected.wrong = f"wrong data: {self._trip.wrong_words} {what}"
+        further = msgspec.structs.replace(self._case, method=f"further_{self._case.method}", uses=None)
+        self._companions = [
+            Companion(msgspec.structs.replace(self._case, uses=uses), "host_seconds", seconds)
+            for uses, seconds in samples["totals"].items()
+            if uses != self._case.uses
+        ]
+        self._companions.append(Companion(further, "host_seconds", samples["further"]))
+        return {"host_seconds": samples["totals"][1]}
 
-    def _case(self, **changes: object) -> Case:
-        return msgspec.structs.replace(self.template, **changes)
+    def companions(self) -> Sequence[Companion]:
+        return self._companions
+
+    def verify(self) -> str:
+        what = "32-bit words did not come back as computed" if self._work == "round_trip" else "sums are wrong"
+        return f"wrong data: {self._trip.wrong_words} {what}" if self._trip.wrong_words else ""

@@ -1,75 +1,58 @@
-"""Groups of cases whose buffers fit into memory together, so that as many as possible are measured interleaved."""
+"""Groups of transfers whose buffers fit into memory together, so that as many as possible are measured interleaved."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
-from isthmus.record import MIB, Direction, format_bytes
-
-
-class TransferPoint(NamedTuple):
-    """One case of transfers to be measured; by the library's own copy where `method` is ``isthmus``."""
-
-    memory: str
-    direction: Direction
-    bytes: int
-    method: str = ""
-
-    @property
-    def buffers(self) -> str:
-        """What names the buffers that it shares; each method leaves untouched memory in a state of its own."""
-        return f"{self.memory} {self.method}" if self.memory == "untouched" else self.memory
-
-    def ways(self) -> list[Direction]:
-        """The directions that run at once."""
-        return ["h2d", "d2h"] if self.direction == "both" else [self.direction]
+from isthmus.record import MIB, Case, Direction, format_bytes
 
 
-class Blocks(NamedTuple):
-    """Groups to measure one after the other, and the points that fit into none."""
-
-    groups: Sequence[Sequence[TransferPoint]]
-    too_large: Sequence[TransferPoint]
+def directions_of(case: Case) -> Sequence[Direction]:
+    """The directions that run at once."""
+    return ("h2d", "d2h") if case.direction == "both" else (case.direction or "h2d",)
 
 
-def bytes_needed(points: Sequence[TransferPoint], shares_host_memory: bool) -> int:
-    """Host memory for the buffers of all points; with the device's buffers where device memory is host memory."""
+def buffers_of(case: Case) -> str:
+    """A name for the buffers that it shares; each method leaves untouched memory in a state of its own."""
+    return f"untouched {case.method}" if case.host_memory == "untouched" else case.host_memory
+
+
+def bytes_needed(cases: Sequence[Case], shares_host_memory: bool) -> int:
+    """Host memory for the buffers of all cases; with the device's buffers where device memory is host memory."""
     total = 0
-    for way in ("h2d", "d2h"):
+    for direction in ("h2d", "d2h"):
         largest: dict[str, int] = {}
-        for point in points:
-            if way in point.ways():
-                largest[point.buffers] = max(largest.get(point.buffers, 0), point.bytes)
+        for case in cases:
+            if direction in directions_of(case):
+                largest[buffers_of(case)] = max(largest.get(buffers_of(case), 0), case.bytes)
         total += sum(largest.values())
         if shares_host_memory:
             total += max(largest.values(), default=0)
     return total
 
 
-def split_by_memory(points: Sequence[TransferPoint], budget_bytes: int, shares_host_memory: bool) -> Blocks:
-    """All points together if they fit; else the small sizes together, and the large ones kind by kind.
+def split_by_memory(cases: Sequence[Case], budget_bytes: int, shares_host_memory: bool) -> list[Sequence[Case]]:
+    """All cases together if they fit; else the small sizes together, and the large ones kind by kind.
 
-    A kind whose large sizes do not fit is split by direction, and what still does not fit is left out.
+    A kind whose large sizes do not fit is split by direction, and what still does not fit is in no group.
     """
 
-    def fits(group: Sequence[TransferPoint]) -> bool:
+    def fits(group: Sequence[Case]) -> bool:
         return bytes_needed(group, shares_host_memory) <= budget_bytes
 
-    together = _largest_prefix(points, fits)
-    groups: list[Sequence[TransferPoint]] = [together] if together else []
-    too_large: list[TransferPoint] = []
-    rest = sorted(set(points) - set(together), key=lambda point: (point.buffers, point.direction, point.bytes))
-    for _, kind in groupby(rest, key=lambda point: point.buffers):
+    together = _largest_prefix(cases, fits)
+    groups: list[Sequence[Case]] = [together] if together else []
+    most = max((case.bytes for case in together), default=-1)
+    rest = [case for case in cases if case.bytes > most]
+    rest.sort(key=lambda case: (buffers_of(case), str(case.direction), case.bytes))
+    for _, kind in groupby(rest, key=buffers_of):
         of_kind = list(kind)
         if fits(of_kind):
             groups.append(of_kind)
             continue
-        for _, way in groupby(of_kind, key=lambda point: point.direction):
-            one_way = list(way)
-            fitting = _largest_prefix(one_way, fits)
+        for _, of_direction in groupby(of_kind, key=lambda case: case.direction):
+            fitting = _largest_prefix(list(of_direction), fits)
             groups.extend([fitting] if fitting else [])
-            too_large.extend(point for point in one_way if point not in fitting)
-    return Blocks(groups, too_large)
+    return groups
 
 
 def most_managed_bytes(free_bytes: int, other_bytes: int = 0) -> int:
@@ -94,12 +77,10 @@ def over_budget(budget_bytes: int) -> str:
     )
 
 
-def _largest_prefix(
-    points: Sequence[TransferPoint], fits: Callable[[Sequence[TransferPoint]], bool]
-) -> list[TransferPoint]:
-    """The points up to the largest size with which all of them fit."""
-    for size in sorted({point.bytes for point in points}, reverse=True):
-        group = [point for point in points if point.bytes <= size]
+def _largest_prefix(cases: Sequence[Case], fits: Callable[[Sequence[Case]], bool]) -> list[Case]:
+    """The cases up to the largest size with which all of them fit."""
+    for size in sorted({case.bytes for case in cases}, reverse=True):
+        group = [case for case in cases if case.bytes <= size]
         if fits(group):
             return group
     return []

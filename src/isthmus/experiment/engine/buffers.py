@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from isthmus import _native
 from isthmus.experiment.engine.arena import Arena, allocate_largest
-from isthmus.experiment.engine.blocks import TransferPoint
+from isthmus.experiment.engine.blocks import buffers_of, directions_of
+from isthmus.record import Case
 
-# A way, the host's side of it (or the managed memory that moves) and the device's (None for managed memory).
+# A direction, the host's side of it (or the managed memory that moves) and the device's (None for managed memory).
 TransferLane = tuple[str, _native.Buffer, _native.Buffer | None]
 
 # Spread evenly over each buffer; a policy that did not hold shows in far fewer.
@@ -17,52 +18,52 @@ _PAGES_CHECKED = 64
 class TransferBuffers:
     """Per kind one buffer that h2d starts from and one that d2h ends in; on the device the counterparts, for all."""
 
-    def __init__(self, points: Sequence[TransferPoint], device: _native.Device, offset: int, seed: int) -> None:
+    def __init__(self, cases: Sequence[Case], device: _native.Device, offset: int, seed: int) -> None:
         """Allocate and fill; what cannot be had is left out. Raises CallFailed when the device fails at more."""
         self._offset = offset
         self._arenas: dict[tuple[str, str], Arena] = {}
         # Where kernels reach what the driver pinned, it serves for both, and for a fair comparison.
         self._stands_in = {"mapped": "pinned"} if device.kernels_reach("pinned") else {}
-        for name in dict.fromkeys(self._name(point) for point in points):
-            self._allocate(device, name, [point for point in points if self._name(point) == name], "h2d", seed)
-        self._allocate(device, "device", [point for point in points if point.memory != "managed"], "d2h", seed)
+        for name in dict.fromkeys(map(self._name, cases)):
+            self._allocate(device, name, [case for case in cases if self._name(case) == name], "h2d", seed)
+        self._allocate(device, "device", [case for case in cases if case.host_memory != "managed"], "d2h", seed)
 
     def _allocate(
-        self, device: _native.Device, name: str, points: Sequence[TransferPoint], source_way: str, seed: int
+        self, device: _native.Device, name: str, cases: Sequence[Case], source_direction: str, seed: int
     ) -> None:
-        sizes = {way: {point.bytes for point in points if way in point.ways()} for way in ("h2d", "d2h")}
-        wanted = {way: of_way for way, of_way in sizes.items() if of_way}
+        sizes = {each: {case.bytes for case in cases if each in directions_of(case)} for each in ("h2d", "d2h")}
+        wanted = {direction: of_direction for direction, of_direction in sizes.items() if of_direction}
         kind = "pageable" if name.startswith("untouched") else name
-        for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
+        for direction, arena in allocate_largest(device, kind, wanted, self._offset).items():
             # Managed memory is filled for every case anew, being source and destination in one.
-            if way == source_way and arena.buffer is not None and kind != "managed":
-                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (way == "d2h"))
-            self._arenas[name, way] = arena
+            if direction == source_direction and arena.buffer is not None and kind != "managed":
+                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (direction == "d2h"))
+            self._arenas[name, direction] = arena
 
-    def _name(self, point: TransferPoint) -> str:
-        return self._stands_in.get(point.memory, point.buffers)
+    def _name(self, case: Case) -> str:
+        return self._stands_in.get(case.host_memory, buffers_of(case))
 
-    def _of(self, point: TransferPoint, way: str) -> Iterable[Arena]:
-        yield self._arenas[self._name(point), way]
-        if point.memory != "managed":
-            yield self._arenas["device", way]
+    def _of(self, case: Case, direction: str) -> Iterable[Arena]:
+        yield self._arenas[self._name(case), direction]
+        if case.host_memory != "managed":
+            yield self._arenas["device", direction]
 
-    def why_not(self, point: TransferPoint) -> str | None:
-        """Why there is no memory for a point; None where there is."""
-        reasons = (arena.too_large.get(point.bytes) for way in point.ways() for arena in self._of(point, way))
+    def why_not(self, case: Case) -> str | None:
+        """Why there is no memory for a case; None where there is."""
+        reasons = (arena.too_large.get(case.bytes) for each in directions_of(case) for arena in self._of(case, each))
         return next((reason for reason in reasons if reason), None)
 
-    def placement(self) -> dict[str, dict[str, float]]:
-        """Share of each kind's pages on each NUMA node."""
-        return page_shares(arena.buffer for arena in self._arenas.values() if arena.buffer is not None)
+    def host_buffers(self) -> list[_native.Buffer]:
+        """All that could be allocated, the device's too."""
+        return [arena.buffer for arena in self._arenas.values() if arena.buffer is not None]
 
-    def lanes(self, point: TransferPoint) -> list[TransferLane]:
-        """The buffers of a point, way by way. Precondition: why_not is None."""
+    def lanes(self, case: Case) -> list[TransferLane]:
+        """The buffers of a case, direction by direction. Precondition: why_not is None."""
         lanes: list[TransferLane] = []
-        for way in point.ways():
-            memory, *on_device = (arena.buffer for arena in self._of(point, way))
-            assert memory is not None, "why_not finds what could not be allocated"
-            lanes.append((way, memory, on_device[0] if on_device else None))
+        for direction in directions_of(case):
+            memory, *on_device = (arena.buffer for arena in self._of(case, direction))
+            assert memory is not None, "why_not says what could not be allocated"
+            lanes.append((direction, memory, on_device[0] if on_device else None))
         return lanes
 
 
@@ -79,9 +80,9 @@ def _shares(nodes: Sequence[int]) -> dict[str, float]:
     return {"unknown" if node < 0 else str(node): count / len(nodes) for node, count in Counter(nodes).items()}
 
 
-def wrong_data(way: str, words: int, first: int, size: int) -> str:
-    """What a check found: how many 8-byte words of `size` bytes differ, and the place of the first."""
-    return f"wrong data {way}: {words} of {-(-size // 8)} 8-byte words differ, the first at byte {8 * first}"
+def wrong_data(where: str, words: int, first: int, size: int) -> str:
+    """The note of a case with wrong data: how many 8-byte words of `size` bytes differ, and the first one's place."""
+    return f"wrong data {where}: {words} of {-(-size // 8)} 8-byte words differ, the first at byte {8 * first}"
 
 
 def first_wrong(names: Iterable[str], mismatches: Iterable[tuple[int, int]], size: int) -> str:

@@ -2,33 +2,36 @@
 
 The library itself copies: it divides copies of pinned memory and of pageable memory that is used again while they run.
 Then what it costs the neighbour: copies of its own at the full rate of its link, and a kernel that computes there. Both
-alone, beside copies that go over its link, and beside copies by the own link alone, which share the host's memory.
+alone, during copies that go over its link, and during copies by the own link alone, which share the host's memory.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 
-from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.batch import Batch, Planned, Prepared
+from isthmus import _native
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import reason_of, skipped_case
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.paths.copies import Copies, NeighbourWork
 from isthmus.experiment.paths.machine import Machine
-from isthmus.experiment.paths.points import DIRECTIONS, MEMORY_KINDS, NAME, Point, points, template
-from isthmus.experiment.paths.subjects import BesideSubject, WaySubject
 from isthmus.machine.binding import near, on_node
 from isthmus.machine.devices import OpenDevice, neighbours, probe
-from isthmus.record import GIB, MIB, Case, Device
+from isthmus.record import GIB, MIB, Case, Direction
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
-
+NAME = "paths"
+MEMORY_KINDS = ("pinned", "pageable")
+DIRECTIONS: Sequence[Direction] = ("h2d", "d2h")
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([64 * MIB, 256 * MIB], 10.0, 0.3),
     "default": Effort([16 * MIB, 64 * MIB, 256 * MIB, GIB], 60.0, 1.0),
     "full": Effort([16 * MIB << power for power in range(7)], 300.0, 4.0),
 }
+# The neighbour's own work during copies that go over its link: copies, and a kernel that computes.
+WORKS = ("copies_h2d", "copies_d2h", "compute")
+# Long enough for copies to be divided, and short enough for many of them during that work.
+_MOST_BESIDE_BYTES = 256 * MIB
 _NEEDS_TWO = "needs two devices of one backend; there is one"
 # A quick run measures the copies of all devices where there are two, else those of its own.
 _MOST_QUICK = 2
@@ -36,77 +39,123 @@ _MOST_QUICK = 2
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every device of the backend that can work at once with the others, one after the other, the run's own first."""
-    devices = neighbours(device.description, probe())
-    own = device.description.spec
-    sizes = options.effort(EFFORTS).sizes
-    if len(devices) < 2:
-        alone = Point("own", MEMORY_KINDS[0], DIRECTIONS[0], max(sizes))
-        return Planned([], [skipped_case(template(alone, own), _NEEDS_TWO)])
-    batches: list[Batch] = []
-    skipped: list[Case] = []
-    for target in sorted(devices, key=lambda each: each.spec != own):
-        is_own = target.spec == own
-        if not is_own and options.mode == "quick" and len(devices) > _MOST_QUICK:
-            continue
-        others = [other for other in devices if other.spec != target.spec]
-        possible = []
-        for point in points([other.spec for other in others], sizes, options, is_own=is_own):
-            if reason := _why_not(device, target, len(others), point, memory_bytes):
-                skipped.append(skipped_case(template(point, target.spec), reason))
-            else:
-                possible.append(point)
-        if possible:
-            weight = float(sum(3 if point.work else 1 for point in possible))
-            prepare = partial(_prepare, device, target, others, possible, options.seed)
-            batches.append(Batch(len(possible), weight, prepare))
-    return Planned(batches, skipped)
+    return planned(PathSweep(device, options, memory_bytes))
 
 
-def _why_not(device: OpenDevice, target: Device, others: int, point: Point, memory_bytes: int) -> str | None:
-    # Each way and kind of memory has its own, where the device's is the host's that, too, and each neighbour at work.
-    copies = (6 if device.description.shares_host_memory else 4) + (others if point.work else 0)
-    if copies * point.bytes > memory_bytes:
-        return over_budget(memory_bytes)
-    bound = device.placement.bound_node
-    if point.memory == "pageable" and None not in (bound, target.numa_node) and bound != target.numa_node:
-        return (
-            f"{target.spec} is on NUMA node {target.numa_node}, and the threads that pack on node {bound}; measure "
-            f"with --device {target.spec}"
-        )
-    return None
+class PathSweep(Sweep):
+    """Copies by the own link, by that of `peer`, too, or by all; `neighbour` is what the peer does meanwhile."""
+
+    def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.devices = {each.spec: each for each in neighbours(device.description, probe())}
+
+    def cases(self) -> Iterator[Case]:
+        """Each device with the others; where there is one, one case stands for all that needs two."""
+        own, sizes = self.device.description.spec, self.sizes(EFFORTS)
+        if len(self.devices) < 2:
+            yield _case("own", MEMORY_KINDS[0], DIRECTIONS[0], max(sizes), own)
+            return
+        for target in sorted(self.devices, key=lambda spec: spec != own):
+            if target == own or self.options.mode != "quick" or len(self.devices) <= _MOST_QUICK:
+                yield from self._of(target, sizes, is_own=target == own)
+
+    def _of(self, target: str, sizes: Sequence[int], *, is_own: bool) -> Iterator[Case]:
+        """Copies of one device, of one that is not the run's of the largest size alone; with pinned memory during work.
+
+        With one neighbour all are that one.
+        """
+        options, peers = self.options, [spec for spec in self.devices if spec != target]
+        kinds = options.chosen(MEMORY_KINDS, options.memory)
+        for direction in options.chosen(DIRECTIONS, options.directions):
+            for memory in kinds:
+                for size in sizes if is_own else [max(sizes)]:
+                    yield _case("own", memory, direction, size, target)
+                    yield from (_case("one", memory, direction, size, target, peer) for peer in peers)
+                    if len(peers) > 1:
+                        yield _case("all", memory, direction, size, target)
+            if "pinned" in kinds and (is_own or options.mode == "full"):
+                size = max((each for each in sizes if each <= _MOST_BESIDE_BYTES), default=min(sizes))
+                for peer in peers:
+                    for work in works(direction, options.mode):
+                        yield _case("own", "pinned", direction, size, target, peer, work)
+                        yield _case("one", "pinned", direction, size, target, peer, work)
+
+    def why_not(self, case: Case) -> str | None:
+        """What the devices say is known when they are open."""
+        if len(self.devices) < 2:
+            return _NEEDS_TWO
+        # Each direction and kind of memory has its own, where the device's is the host's that, too, and each neighbour
+        # at work.
+        copies = (6 if self.shares_host_memory else 4) + (len(self.devices) - 1 if case.neighbour else 0)
+        if copies * case.bytes > self.memory_bytes:
+            return over_budget(self.memory_bytes)
+        bound, node = self.device.placement.bound_node, self.devices[case.target].numa_node
+        if case.host_memory == "pageable" and None not in (bound, node) and bound != node:
+            return (
+                f"{case.target} is on NUMA node {node}, and the threads that pack on node {bound}; measure with "
+                f"--device {case.target}"
+            )
+        return None
+
+    def shares(self, case: Case) -> str:
+        """A batch for each target."""
+        return case.target
+
+    def weight(self, cases: Sequence[Case]) -> float:
+        """Work is timed three times for each copy."""
+        return float(sum(3 if case.neighbour else 1 for case in cases))
+
+    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+        """Open the devices and get memory for those cases that they can do."""
+        return _Bench(self, cases)
 
 
-def _prepare(
-    device: OpenDevice, target: Device, others: Sequence[Device], wanted: Sequence[Point], seed: int
-) -> Prepared:
-    """Open the devices and get memory for those points that can be measured."""
-    try:
-        machine = Machine(device, target, others)
-    except IsthmusError as error:
-        return Prepared([], [[skipped_case(template(point, target.spec), reason_of(error))] for point in wanted])
-    reasons = {point: machine.why_not(point.method, point.peer) for point in wanted}
-    usable = [point for point, reason in reasons.items() if reason is None]
-    ended = [[skipped_case(template(point, target.spec), reason)] for point, reason in reasons.items() if reason]
-    if not usable:
-        return Prepared([], ended)
-    buffers = on_node(
-        near(target, device.allowed_cpus),
-        lambda: TransferBuffers([point.buffers for point in usable], machine.native, 0, seed),
+def works(direction: Direction, mode: ModeName) -> list[str]:
+    """A quick run leaves out copies the other way, which a link carries at the same time."""
+    return [work for work in WORKS if mode != "quick" or work in ("compute", f"copies_{direction}")]
+
+
+def _case(
+    method: str, memory: str, direction: Direction, size: int, target: str, peer: str = "", work: str = ""
+) -> Case:
+    return Case(
+        experiment=NAME,
+        method=method,
+        direction=direction,
+        host_memory=memory,
+        bytes=size,
+        target=target,
+        peer=peer,
+        neighbour=work,
     )
-    subjects: list[Subject] = []
-    for point in usable:
-        case = template(point, target.spec)
-        if reason := buffers.why_not(point.buffers):
-            ended.append([skipped_case(case, reason)])
-            continue
-        lanes = buffers.lanes(point.buffers)
-        try:
-            session = machine.session(point.paths)
-            if point.work:
-                load = machine.load(point.peer, point.work, point.bytes)
-                subjects.append(BesideSubject(case, lanes, session, load, seed))
-            else:
-                subjects.append(WaySubject(case, lanes, session, seed))
-        except IsthmusError as error:
-            ended.append([skipped_case(case, reason_of(error))])
-    return Prepared(subjects, ended, buffers.placement())
+
+
+class _Bench(Bench):
+    def __init__(self, sweep: PathSweep, cases: Sequence[Case]) -> None:
+        target, self._seed = sweep.devices[cases[0].target], sweep.seed
+        self._machine = machine = Machine(
+            sweep.device, target, [each for each in sweep.devices.values() if each.spec != target.spec]
+        )
+        usable = [case for case in cases if machine.why_not(case.method, case.peer) is None]
+        self._buffers = on_node(
+            near(target, sweep.device.allowed_cpus),
+            lambda: TransferBuffers(usable, machine.native, 0, sweep.seed) if usable else None,
+        )
+
+    def start(self, case: Case) -> Start | str:
+        machine = self._machine
+        if why := machine.why_not(case.method, case.peer):
+            return why
+        assert self._buffers is not None, "the machine can do this case"
+        if why := self._buffers.why_not(case):
+            return why
+        lanes = self._buffers.lanes(case)
+        session = machine.session(case.peer if case.method == "one" else case.method)
+        if not case.neighbour:
+            return cache(partial(Copies, case, lanes, session, self._seed))
+        load = machine.load(case.peer, case.neighbour, case.bytes)
+        timed = NeighbourWork(case, lanes, session, load, self._seed)
+        return lambda: timed
+
+    def host_buffers(self) -> Sequence[_native.Buffer]:
+        return self._buffers.host_buffers() if self._buffers else ()

@@ -17,7 +17,7 @@ _LONE = "copies can go by one other device alone"
 
 
 class Load(NamedTuple):
-    """What a neighbour's work is done on: device memory, or what copies go to and from."""
+    """Memory for a neighbour's work: device memory, or what copies go to and from."""
 
     to: _native.Buffer
     source: _native.Buffer | None = None

@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS
-from isthmus.experiment.engine.blocks import TransferPoint, bytes_needed, split_by_memory
-from isthmus.record import GIB, MIB, Direction
+from isthmus.experiment.engine.blocks import buffers_of, bytes_needed, split_by_memory
+from isthmus.experiment.engine.transfers import transfer_case
+from isthmus.record import GIB, MIB, Case, Direction
 
-points_of_any_kind = st.lists(
+
+def transfer(kind: str, direction: Direction, size: int) -> Case:
+    return transfer_case("bandwidth", kind, direction, size)
+
+
+transfers = st.lists(
     st.builds(
-        TransferPoint,
+        transfer,
         st.sampled_from(MEMORY_KINDS),
         st.sampled_from(DIRECTIONS),
         st.integers(min_value=0, max_value=12).map(lambda power: 1 << power),
-    ),
-    unique=True,
+    )
 )
 
 
-@given(points_of_any_kind, st.integers(min_value=0, max_value=40_000), st.booleans())
-def test_groups_partition_the_points_and_fit(points: list[TransferPoint], budget: int, shared: bool) -> None:
-    blocks = split_by_memory(points, budget, shared)
-    assert Counter([*(point for group in blocks.groups for point in group), *blocks.too_large]) == Counter(points)
-    assert all(blocks.groups)
-    assert all(bytes_needed(group, shared) <= budget for group in blocks.groups)
+@given(transfers, st.integers(min_value=0, max_value=40_000), st.booleans())
+def test_groups_have_every_case_once_that_fits_alone_and_fit(cases: list[Case], budget: int, shared: bool) -> None:
+    groups = split_by_memory(cases, budget, shared)
+    grouped = [id(case) for group in groups for case in group]
+    assert len(set(grouped)) == len(grouped)
+    assert all(groups)
+    assert all(bytes_needed(group, shared) <= budget for group in groups)
+    for case in cases:
+        assert id(case) in grouped or bytes_needed([case], shared) > budget
 
 
-@given(points_of_any_kind, st.integers(min_value=0, max_value=40_000), st.booleans())
-def test_nothing_is_left_out_that_fits_alone(points: list[TransferPoint], budget: int, shared: bool) -> None:
-    for point in split_by_memory(points, budget, shared).too_large:
-        assert bytes_needed([point], shared) > budget
+@given(transfers, st.booleans())
+def test_with_enough_memory_all_are_measured_together(cases: list[Case], shared: bool) -> None:
+    assert split_by_memory(cases, bytes_needed(cases, shared), shared) == ([cases] if cases else [])
 
 
-@given(points_of_any_kind, st.booleans())
-def test_with_enough_memory_all_are_measured_together(points: list[TransferPoint], shared: bool) -> None:
-    blocks = split_by_memory(points, bytes_needed(points, shared), shared)
-    assert [sorted(group) for group in blocks.groups] == ([sorted(points)] if points else [])
-    assert blocks.too_large == []
+def test_untouched_memory_has_buffers_for_each_method() -> None:
+    methods = ("copy", "isthmus")
+    assert len({buffers_of(transfer_case("", "untouched", "d2h", 8, method)) for method in methods}) == 2
+    assert len({buffers_of(transfer_case("", "pageable", "d2h", 8, method)) for method in methods}) == 1
 
 
 @pytest.mark.parametrize(
@@ -61,14 +65,14 @@ def test_with_enough_memory_all_are_measured_together(points: list[TransferPoint
     ],
 )
 def test_what_buffers_take(points: list[tuple[str, Direction, int]], shared: bool, expected: int) -> None:
-    assert bytes_needed([TransferPoint(*point) for point in points], shared) == expected
+    assert bytes_needed([transfer(*each) for each in points], shared) == expected
 
 
 def test_small_sizes_stay_together_and_large_ones_go_kind_by_kind() -> None:
     sizes = [MIB, GIB]
-    points = [TransferPoint(kind, "both", size) for kind in ("pageable", "pinned") for size in sizes]
-    blocks = split_by_memory(points, 3 * GIB, shares_host_memory=False)
-    assert [{(point.memory, point.bytes) for point in group} for group in blocks.groups] == [
+    cases = [transfer(kind, "both", size) for kind in ("pageable", "pinned") for size in sizes]
+    groups = split_by_memory(cases, 3 * GIB, shares_host_memory=False)
+    assert [{(case.host_memory, case.bytes) for case in group} for group in groups] == [
         {("pageable", MIB), ("pinned", MIB)},
         {("pageable", GIB)},
         {("pinned", GIB)},
@@ -76,8 +80,6 @@ def test_small_sizes_stay_together_and_large_ones_go_kind_by_kind() -> None:
 
 
 def test_a_kind_too_large_both_ways_goes_one_way_at_a_time() -> None:
-    points = [TransferPoint("pinned", way, GIB) for way in ("h2d", "d2h")]
-    blocks = split_by_memory(points, GIB, shares_host_memory=False)
-    assert sorted(point.direction for group in blocks.groups for point in group) == ["d2h", "h2d"]
-    assert len(blocks.groups) == 2
-    assert not blocks.too_large
+    cases = [transfer("pinned", "h2d", GIB), transfer("pinned", "d2h", GIB)]
+    groups = split_by_memory(cases, GIB, shares_host_memory=False)
+    assert [[case.direction for case in group] for group in groups] == [["d2h"], ["h2d"]]

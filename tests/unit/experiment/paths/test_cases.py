@@ -12,8 +12,8 @@ from isthmus.errors import DeviceAbsent
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.paths import cases as paths
+from isthmus.experiment.paths.cases import works
 from isthmus.experiment.paths.machine import Machine, _usable
-from isthmus.experiment.paths.points import Point, points, works
 from isthmus.machine import devices
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, MIB, Case, Device, Placement
@@ -48,57 +48,50 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Plan:
     return planned
 
 
-def found(planned: Planned) -> list[tuple[str, Point]]:
-    """Every point with its target."""
-    return [(batch.prepare.args[1].spec, point) for batch in planned.batches for point in batch.prepare.args[3]]  # type: ignore[attr-defined]
+def found(planned: Planned) -> list[Case]:
+    """Every case that can be measured, as far as is known before devices are open."""
+    return [case for batch in planned.batches for case in batch.prepare.args[1]]  # type: ignore[attr-defined]
 
 
 def test_two_devices_are_each_measured_with_the_other(planned: Plan) -> None:
-    rates = [(target, point) for target, point in found(planned(2)) if not point.work]
-    assert {(target, point.method, point.peer) for target, point in rates} == {
+    rates = [case for case in found(planned(2)) if not case.neighbour]
+    assert {(case.target, case.method, case.peer) for case in rates} == {
         ("cuda:1", "own", ""),
         ("cuda:1", "one", "cuda:0"),
         ("cuda:0", "own", ""),
         ("cuda:0", "one", "cuda:1"),
     }
-    assert rates[0][0] == "cuda:1", "the run's own device comes first"
-    assert {point.bytes for target, point in rates if target == "cuda:1"} == set(SIZES)
-    assert {point.bytes for target, point in rates if target == "cuda:0"} == {GIB}
-    assert {(point.memory, point.direction) for _, point in rates} == {
-        (memory, way) for memory in ("pinned", "pageable") for way in ("h2d", "d2h")
+    assert rates[0].target == "cuda:1", "the run's own device comes first"
+    assert {case.bytes for case in rates if case.target == "cuda:1"} == set(SIZES)
+    assert {case.bytes for case in rates if case.target == "cuda:0"} == {GIB}
+    assert {(case.host_memory, case.direction) for case in rates} == {
+        (memory, direction) for memory in ("pinned", "pageable") for direction in ("h2d", "d2h")
     }
 
 
-def test_with_more_devices_all_of_them_are_a_way_too(planned: Plan) -> None:
-    rates = [(target, point) for target, point in found(planned(4)) if not point.work]
-    assert Counter(point.method for target, point in rates if target == "cuda:0") == {"own": 4, "one": 12, "all": 4}
-    assert {target for target, _ in found(planned(4, "quick"))} == {"cuda:1"}
+def test_with_more_devices_all_of_them_are_measured_together_too(planned: Plan) -> None:
+    rates = [case for case in found(planned(4)) if not case.neighbour]
+    assert Counter(case.method for case in rates if case.target == "cuda:0") == {"own": 4, "one": 12, "all": 4}
+    assert {case.target for case in found(planned(4, "quick"))} == {"cuda:1"}
 
 
-def test_work_of_the_neighbour_runs_beside_copies_of_both_ways(planned: Plan) -> None:
-    work = [(target, point) for target, point in found(planned(2)) if point.work]
-    assert {target for target, _ in work} == {"cuda:1"}
-    assert {(point.method, point.peer, point.bytes, point.memory) for _, point in work} == {
+def test_the_neighbour_works_during_pinned_copies_of_both_directions(planned: Plan) -> None:
+    work = [case for case in found(planned(2)) if case.neighbour]
+    assert {case.target for case in work} == {"cuda:1"}
+    assert {(case.method, case.peer, case.bytes, case.host_memory) for case in work} == {
         ("own", "cuda:0", 64 * MIB, "pinned"),
         ("one", "cuda:0", 64 * MIB, "pinned"),
     }
-    assert Counter(point.work for _, point in work) == {"copies_h2d": 4, "copies_d2h": 4, "compute": 4}
+    assert Counter(case.neighbour for case in work) == {"copies_h2d": 4, "copies_d2h": 4, "compute": 4}
     assert works("d2h", "quick") == ["copies_d2h", "compute"]
-    assert {target for target, point in found(planned(2, "full")) if point.work} == {"cuda:0", "cuda:1"}
-
-
-def test_paths_are_those_that_sessions_are_told() -> None:
-    of_one = list(points(["cuda:0", "cuda:2"], [GIB], Options(memory=["pinned"], directions=["h2d"]), is_own=False))
-    assert [point.paths for point in of_one] == ["own", "cuda:0", "cuda:2", "all"]
-    assert points(["cuda:0"], [GIB], Options(memory=["pageable"]), is_own=True)
-    assert not [each for each in points(["cuda:0"], [GIB], Options(memory=["pageable"]), is_own=True) if each.work]
+    assert {case.target for case in found(planned(2, "full")) if case.neighbour} == {"cuda:0", "cuda:1"}
 
 
 def test_what_does_not_fit_the_budget_or_the_node_is_skipped_with_the_reason(planned: Plan) -> None:
     little = planned(2, memory_bytes=GIB)
     assert {case.bytes for case in little.skipped} == {GIB}
     assert all("--memory-budget" in case.note for case in little.skipped)
-    assert {point.bytes for _, point in found(little)} == {16 * MIB, 64 * MIB}
+    assert {case.bytes for case in found(little)} == {16 * MIB, 64 * MIB}
     apart = planned(2, nodes=[0, 1], bound=1)
     assert {(case.target, case.host_memory) for case in apart.skipped} == {("cuda:0", "pageable")}
     assert {case.note for case in apart.skipped} == {
@@ -136,8 +129,9 @@ def test_a_target_that_cannot_be_opened_is_skipped_whole(monkeypatch: pytest.Mon
 
     own = OpenDevice(open_device("host").native, card(0))
     monkeypatch.setattr(devices, "open_native", lost)
-    wanted = [Point("own", "pinned", "h2d", MIB), Point("one", "pinned", "h2d", MIB, "cuda:0")]
-    prepared = paths._prepare(own, card(1), [card(0)], wanted, 0)
+    monkeypatch.setattr(paths, "neighbours", lambda *_: [card(0), card(1)])
+    _, batch = paths.plan(own, Options(sizes=[MIB], memory=["pageable"], directions=["h2d"]), PLENTY).batches
+    prepared = batch.prepare()
     ended: list[Case] = [case for cases in prepared.ended for case in cases]
     assert not prepared.subjects
     assert [(case.target, case.note) for case in ended] == [("cuda:1", "it is not there")] * 2

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from isthmus.experiment.engine.blocks import TransferPoint
-from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.batch import Planned
+from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
+from isthmus.experiment.engine.sweep import Sweep
 from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.cases import DIRECTIONS, MEMORY_KINDS, all_ways, plan, prepare
-from isthmus.experiment.threads.concurrent import Division, template
+from isthmus.experiment.threads.cases import DIRECTIONS, MEMORY_KINDS, _Sweep, divisions_of, plan
+from isthmus.experiment.threads.concurrent import Division, undivided
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, Direction
 
@@ -23,67 +24,70 @@ COUNTS = {1, 2, 4, 8, 16, 32}
 PLENTY = 1 << 40
 
 
-def measured(spec: str, points: Sequence[TransferPoint], options: Options = Options(mode="quick")) -> list[Case]:  # noqa: B008
-    """The cases of some points, measured to the end."""
-    found: list[Case] = []
-    prepared = prepare(points, open_device(spec), options)
-    rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-    run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
-    return [*(case for cases in prepared.ended for case in cases), *found]
+Measure = Callable[..., list[Case]]
 
 
-def ways_of(memory: str, size: int, mode: str = "default") -> list[Division]:
-    return all_ways(TransferPoint(memory, "h2d", size), mode)  # type: ignore[arg-type]
+def divided(*cases: Case) -> list[Case]:
+    return [division.case(case) for case in cases for division in divisions_of(case, "quick")]
+
+
+@pytest.fixture
+def measured(given: Callable[[Sweep, Sequence[Case]], Planned], ended: Callable[[Planned], list[Case]]) -> Measure:
+    """Every division of some transfers in a quick run, measured to the end."""
+
+    def measured(spec: str, *cases: Case) -> list[Case]:
+        return ended(given(_Sweep(open_device(spec), Options(mode="quick"), PLENTY), divided(*cases)))
+
+    return measured
+
+
+def divisions(memory: str, size: int, mode: ModeName = "default") -> list[Division]:
+    return divisions_of(undivided(memory, "h2d", size), mode)
 
 
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
 @pytest.mark.parametrize("memory", MEMORY_KINDS)
 @pytest.mark.parametrize("size", [64 * MIB, GIB])
-def test_no_way_is_measured_twice(mode: str, memory: str, size: int) -> None:
-    ways = ways_of(memory, size, mode)
-    cases = [template(TransferPoint(memory, "h2d", size), way) for way in ways]
+def test_no_division_is_measured_twice(mode: ModeName, memory: str, size: int) -> None:
+    ways = divisions(memory, size, mode)
+    cases = [way.case(undivided(memory, "h2d", size)) for way in ways]
     assert len({(case.method, case.threads, case.streams, case.pieces) for case in cases}) == len(cases)
     # One thread has one stream and one slice: these are the same.
     assert sum(way.threads == 1 and not way.chunks and not way.spawn for way in ways) == 1
 
 
 def test_the_default_plan_has_what_the_question_asks() -> None:
-    pinned = ways_of("pinned", 64 * MIB)
+    pinned = divisions("pinned", 64 * MIB)
     for own_streams, chunks, spawn in ((True, False, False), (True, True, False), (True, False, True)):
         assert {way.threads for way in pinned if way[1:] == (own_streams, chunks, spawn)} == COUNTS
     for chunks in (False, True):
         assert {way.threads for way in pinned if way[1:] == (False, chunks, False)} == COUNTS - {1}
     for memory, size in (("pageable", 64 * MIB), ("pinned", GIB)):
-        base = {way.threads for way in ways_of(memory, size) if way[1:] == (True, False, False)}
+        base = {way.threads for way in divisions(memory, size) if way[1:] == (True, False, False)}
         assert base == COUNTS
-    assert len(ways_of("pageable", GIB)) > 1
+    assert len(divisions("pageable", GIB)) > 1
 
 
 def test_the_full_plan_leaves_nothing_out() -> None:
-    assert all(len(ways_of(memory, size, "full")) == 28 for memory in MEMORY_KINDS for size in (MIB, GIB))
+    assert all(len(divisions(memory, size, "full")) == 28 for memory in MEMORY_KINDS for size in (MIB, GIB))
 
 
 def test_a_case_says_how_it_is_divided() -> None:
-    point = TransferPoint("pinned", "both", 64 * MIB)
-    case = template(point, Division(8, own_streams=True, chunks=True))
+    case = Division(8, own_streams=True, chunks=True).case(undivided("pinned", "both", 64 * MIB))
     assert (case.experiment, case.method, case.direction, case.host_memory) == ("threads", "workers", "both", "pinned")
     assert (case.bytes, case.threads, case.streams, case.pieces) == (64 * MIB, 8, 8, 64)
-    spawned = template(point, Division(8, spawn=True))
+    spawned = Division(8, spawn=True).case(undivided("pinned", "both", 64 * MIB))
     assert (spawned.method, spawned.streams, spawned.pieces) == ("spawn", 1, None)
 
 
-@pytest.mark.parametrize(
-    ("size", "chunk", "pieces"),
-    [(64 * MIB, MIB, 64), (GIB, 16 * MIB, 64), (4097, 4096, 2), (64 * 4096 + 1, 8192, 33), (1, 4096, 1)],
-)
-def test_chunks_are_whole_pages_and_at_most_64(size: int, chunk: int, pieces: int) -> None:
-    way = Division(4, chunks=True)
-    assert (way.chunk_bytes(size), way.pieces(size)) == (chunk, pieces)
-    assert (Division(4).chunk_bytes(size), Division(4).pieces(size)) == (0, None)
+@pytest.mark.parametrize(("size", "pieces"), [(64 * MIB, 64), (GIB, 64), (4097, 2), (64 * 4096 + 1, 33), (1, 1)])
+def test_chunks_are_whole_pages_and_at_most_64(size: int, pieces: int) -> None:
+    case = undivided("pinned", "h2d", size)
+    assert (Division(4, chunks=True).case(case).pieces, Division(4).case(case).pieces) == (pieces, None)
 
 
 def test_a_page_is_not_cut_into_chunks() -> None:
-    assert not any(way.chunks for way in ways_of("pinned", 4096))
+    assert not any(way.chunks for way in divisions("pinned", 4096))
 
 
 def test_a_plan_holds_what_was_chosen() -> None:
@@ -100,14 +104,13 @@ def test_what_exceeds_the_memory_is_planned_as_skips_of_every_way() -> None:
     options = Options(mode="quick", sizes=[KIB, 64 * MIB], memory=["pinned"], directions=["h2d"])
     planned = plan(open_device("host"), options, 16 * MIB)
     large = [case for case in planned.skipped if case.bytes == 64 * MIB and case.devices is None and case.node is None]
-    assert len(large) == len(ways_of("pinned", 64 * MIB, "quick"))
+    assert len(large) == len(divisions("pinned", 64 * MIB, "quick"))
     assert all(case.note.startswith("its buffers exceed the 16 MiB of host memory") for case in large)
-    assert sum(batch.subjects for batch in planned.batches) == len(ways_of("pinned", KIB, "quick"))
+    assert sum(batch.subjects for batch in planned.batches) == len(divisions("pinned", KIB, "quick"))
 
 
-def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() -> None:
-    points = [TransferPoint("pinned", "h2d", size) for size in (MIB, 128 * MIB)]
-    cases = measured("host:memory=64MiB", points)
+def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason(measured: Measure) -> None:
+    cases = measured("host:memory=64MiB", *(undivided("pinned", "h2d", size) for size in (MIB, 128 * MIB)))
     assert {case.bytes for case in cases if case.skipped} == {128 * MIB}
     assert all("the modelled device has" in case.note for case in cases if case.skipped)
     assert {case.bytes for case in cases if case.verified == "yes"} == {MIB}
@@ -116,9 +119,11 @@ def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() ->
 @pytest.mark.parametrize("memory", MEMORY_KINDS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("size", [1, 4099, 3 * MIB + 1])
-def test_every_way_is_measured_and_checked(memory: str, direction: Direction, size: int) -> None:
-    cases = measured("host", [TransferPoint(memory, direction, size)])
-    assert len(cases) == len(all_ways(TransferPoint(memory, direction, size), "quick"))
+def test_every_division_is_measured_and_checked(
+    measured: Measure, memory: str, direction: Direction, size: int
+) -> None:
+    cases = measured("host", undivided(memory, direction, size))
+    assert len(cases) == len(divided(undivided(memory, direction, size)))
     for case in cases:
         assert (case.verified, case.skipped, case.note) == ("yes", False, "")
         assert [series.metric for series in case.series] == ["host_seconds"]
@@ -126,17 +131,16 @@ def test_every_way_is_measured_and_checked(memory: str, direction: Direction, si
 
 
 @pytest.mark.parametrize(("direction", "lane"), [("h2d", "h2d"), ("d2h", "d2h"), ("both", "h2d")])
-def test_wrong_data_are_placed(direction: Direction, lane: str) -> None:
-    cases = measured("host:fault=copy:partial", [TransferPoint("pinned", direction, 8192)])
+def test_wrong_data_are_placed(measured: Measure, direction: Direction, lane: str) -> None:
+    cases = measured("host:fault=copy:partial", undivided("pinned", direction, 8192))
     assert {case.verified for case in cases} == {"no"}
     [single] = [case for case in cases if case.threads == 1 and case.method == "workers"]
     assert single.note == f"wrong data {lane}: 512 of 1024 8-byte words differ, the first at byte 4096"
 
 
-def test_a_thread_that_fails_costs_its_case_and_is_named() -> None:
+def test_a_thread_that_fails_costs_its_case_and_is_named(measured: Measure) -> None:
     """Copies fail from the 300th of some 700 on: cases before it are there, those after it are not, nothing hangs."""
-    points = [TransferPoint("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
-    cases = measured("host:fault=copy:fail@300", points)
+    cases = measured("host:fault=copy:fail@300", *(undivided("pinned", each, 64 * KIB) for each in DIRECTIONS))
     failed = [case for case in cases if case.skipped]
     assert 0 < len(failed) < len(cases)
     for case in failed:
@@ -148,10 +152,12 @@ def test_a_thread_that_fails_costs_its_case_and_is_named() -> None:
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
 
 
-def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
+    monkeypatch: pytest.MonkeyPatch, given: Callable[[Sweep, Sequence[Case]], Planned]
+) -> None:
     monkeypatch.setattr(concurrent, "_LIMIT_SECONDS", 0.05)
-    device = open_device("host:fault=copy:hang")
-    prepared = prepare([TransferPoint("pinned", "h2d", 64 * KIB)], device, Options(mode="quick"))
+    sweep = _Sweep(open_device("host:fault=copy:hang"), Options(mode="quick"), PLENTY)
+    prepared = given(sweep, divided(undivided("pinned", "h2d", 64 * KIB))).batches[0].prepare()
     found: list[Case] = []
     run_rounds(prepared.subjects[:2], Rules(), FOREVER, found.extend, random.Random(1))
     assert [case.skipped for case in found] == [True, True]

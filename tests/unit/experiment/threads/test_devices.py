@@ -8,14 +8,15 @@ import pytest
 
 from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.threads.cases import DIRECTIONS
-from isthmus.experiment.threads.devices import plan_devices
+from isthmus.experiment.threads.concurrent import undivided
+from isthmus.experiment.threads.devices import DeviceSweep
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, KIB, Case, Device
 
-POINTS = [TransferPoint("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
+TRANSFERS = [undivided("pinned", direction, 64 * KIB) for direction in DIRECTIONS]
 PLENTY = 8 * GIB
 
 Machine = Callable[..., list[Case]]
@@ -25,10 +26,10 @@ Machine = Callable[..., list[Case]]
 def measured(ended: Callable[[Planned], list[Case]], first_of_cards: Callable[..., _native.Device]) -> Machine:
     """All cases of a machine whose cards are these models of the host backend, of which the run is on the first."""
 
-    def measure(*models: str, points: Sequence[TransferPoint] = POINTS, memory_bytes: int = PLENTY) -> list[Case]:
+    def measure(*models: str, transfers: Sequence[Case] = TRANSFERS, memory_bytes: int = PLENTY) -> list[Case]:
         descriptions = [Device(backend="cuda", index=index, name="GPU") for index in range(len(models))]
         first = OpenDevice(first_of_cards(*models), descriptions[0])
-        return ended(plan_devices(first, descriptions, points, Options(), memory_bytes))
+        return ended(planned(DeviceSweep(first, Options(), memory_bytes, descriptions, transfers)))
 
     return measure
 
@@ -82,7 +83,7 @@ def test_a_device_without_room_costs_its_cases_with_the_reason(measured: Machine
 
 
 def test_a_device_that_fails_fails_its_own_cases_and_is_named(measured: Machine) -> None:
-    cases = measured("host", "host:fault=copy:fail", points=POINTS[:1])
+    cases = measured("host", "host:fault=copy:fail", transfers=TRANSFERS[:1])
     failed = {(case.devices, case.target, case.peer): case.note for case in cases if case.skipped}
     assert set(failed) == {(1, "cuda:1", ""), (2, "", "")}
     assert failed[2, "", ""].startswith("failed: cuda:1 h2d, 65536 bytes, thread 1 of 4: copy failed for")
@@ -91,4 +92,4 @@ def test_a_device_that_fails_fails_its_own_cases_and_is_named(measured: Machine)
 def test_buffers_beyond_the_memory_budget_are_skipped_before_anything_is_opened(measured: Machine) -> None:
     cases = measured("host", "lost", memory_bytes=64 * KIB)
     assert all("exceed the 64 KiB of host memory" in case.note for case in cases)
-    assert len(cases) == len(DIRECTIONS)
+    assert len(cases) == 3 * len(DIRECTIONS), "each device and both"

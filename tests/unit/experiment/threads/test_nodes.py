@@ -8,16 +8,17 @@ from collections.abc import Callable, Collection
 import pytest
 
 from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.threads import nodes as threads_nodes
-from isthmus.experiment.threads.nodes import plan_nodes
+from isthmus.experiment.threads.concurrent import undivided
+from isthmus.experiment.threads.nodes import NodeSweep
 from isthmus.machine import binding
 from isthmus.machine.binding import NodeBinding
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, Case, NumaNode
 
-POINTS = [TransferPoint("pinned", "h2d", 64 * KIB), TransferPoint("pinned", "d2h", 64 * KIB)]
+TRANSFERS = [undivided("pinned", "h2d", 64 * KIB), undivided("pinned", "d2h", 64 * KIB)]
 HERE = os.sched_getaffinity(0)
 
 Machine = Callable[..., list[Case]]
@@ -37,7 +38,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Ca
         monkeypatch.setattr(threads_nodes, "binding_to", binding_to)
         device = open_device(spec)
         nodes = [NumaNode(id=node, cpus="some" if of_node else "") for node, of_node in cpus.items()]
-        return ended(plan_nodes(device, [device.description], nodes, POINTS, Options(), memory_bytes))
+        return ended(planned(NodeSweep(device, Options(), memory_bytes, [device.description], TRANSFERS, nodes)))
 
     return measure
 
