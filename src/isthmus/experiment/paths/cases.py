@@ -50,7 +50,7 @@ class PathSweep(Sweep):
         self.devices = {each.spec: each for each in neighbours(device.description, probe())}
 
     def cases(self) -> Iterator[Case]:
-        """Each device with the others; where there is one, one case stands for all that needs two."""
+        """Each device with the others; where there is one, one case represents all that needs two."""
         own, sizes = self.device.description.spec, self.sizes(EFFORTS)
         if len(self.devices) < 2:
             yield _case("own", MEMORY_KINDS[0], DIRECTIONS[0], max(sizes), own)

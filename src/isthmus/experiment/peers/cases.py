@@ -61,7 +61,7 @@ class PairSweep(Sweep):
     def cases(self) -> Iterator[Case]:
         """Everything of the largest size; smaller ones one way, from the run's own device, in a full run of each pair.
 
-        Where there is one device, one case stands for all that needs two.
+        Where there is one device, one case represents all that needs two.
         """
         specs, sizes, mode = self.specs, self.sizes(EFFORTS), self.options.mode
         largest = max(sizes)

@@ -38,7 +38,7 @@ class DeviceSweep(Sweep):
         self.others, self.transfers = others, transfers
 
     def cases(self) -> Iterator[Case]:
-        """Where there is one device, one case stands for all that needs two."""
+        """Where there is one device, one case represents all that needs two."""
         if len(self.others) < 2:
             yield _DIVISION.case(self.transfers[0], devices=2)
             return

@@ -34,7 +34,7 @@ class NodeSweep(Sweep):
         self.nodes = [node.id for node in nodes if node.cpus]
 
     def cases(self) -> Iterator[Case]:
-        """Where there is one node, one case stands for all that needs two."""
+        """Where there is one node, one case represents all that needs two."""
         if len(self.nodes) < 2:
             (node,) = self.nodes or [0]
             yield _DIVISION.case(self.transfers[0], target=self.device.description.spec, node=node)
