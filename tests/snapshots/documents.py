@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from isthmus.document.chart import Axis, Drawn, Row, Spec, Tiles
-from isthmus.document.document import Charts, Document, Heading
+from isthmus.document.document import Charts, Document, Heading, Table
 from isthmus.document.grid import spread
 from isthmus.document.section import Chart
 from isthmus.report import write
@@ -126,3 +126,19 @@ def _row(row: Row) -> str:
 
 def _point(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float | int) else str(value)
+
+
+def details(document: Document) -> str:
+    """What cells of tables say when they are pointed at, but for figures."""
+    lines = []
+    for grid in (grid for block in document.blocks if isinstance(block, Table) for grid in block.grids):
+        names = [f"{column.name} {column.run}".strip() for column in grid.columns]
+        for group in grid.groups:
+            for row in group.rows:
+                told = (
+                    f"{name} {cell.state}: {cell.detail}"
+                    for name, cell in zip(names, row.cells, strict=True)
+                    if cell.detail and cell.state != "ok"
+                )
+                lines += [f"{grid.title} / {group.title} / {row.heading} / {each}" for each in told]
+    return "".join(f"{line}\n" for line in lines)

@@ -85,19 +85,20 @@ def _threads() -> list[Case]:
     ]
 
 
-def _stencil() -> list[Case]:
-    return [*stencil.cases(), *stencil.scaled()]
-
-
 MADE: Mapping[str, Callable[[], Run]] = {
     "small": lambda: runs.run(_small(), name="small"),
     "wrong": _wrong,
     "h200": runs.h200,
-    "allocation": lambda: runs.run([*allocation.h200(), *breakeven.everything()]),
-    "pieces": lambda: runs.run([*batching.h200_cases(), *strided.h200_cases()]),
+    "allocation": lambda: runs.run(allocation.h200()),
+    "breakeven": lambda: runs.run(breakeven.everything()),
+    "batching": lambda: runs.run(batching.h200_cases()),
+    "strided": lambda: runs.run(strided.h200_cases()),
     "overlap": lambda: runs.run(overlap.h200_cases()),
     "managed": lambda: runs.run([*managed.cases(), *migrations.gpu_cases()]),
-    "programs": lambda: runs.run([*openacc.everything(both=True), *_stencil()]),
+    "openacc": lambda: runs.run(openacc.everything(both=True)),
+    "stencil": lambda: runs.run([*stencil.cases(), *stencil.scaled()]),
     "threads": lambda: runs.run(_threads()),
-    "links": lambda: runs.run([*paths.whole(2), *peers.whole(3), *interference()]),
+    "paths": lambda: runs.run(paths.whole(2)),
+    "peers": lambda: runs.run(peers.whole(3)),
+    "interference": lambda: runs.run(interference()),
 }

@@ -43,7 +43,7 @@ TOGETHER = (
     ("h200-managed", "pocl-managed"),
     ("h200-overlap", "overlap"),
     ("h200x2-threads", "threads"),
-    ("h100x2-peers", "links"),
+    ("h100x2-peers", "peers"),
 )
 
 

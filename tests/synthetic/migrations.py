@@ -71,11 +71,15 @@ class Pretended:
 
     def _grown(self, side: str, offset: int, unit: int, tree: int) -> int:
         """The largest of the parts around it of which more than half is there with the unit; else the unit."""
-        there = self.on_device == (side == "device")
-        there[self._pages(offset, unit)] = True
-        part, grown = 2 * unit, unit
-        while part <= tree:
-            if there[self._pages(offset, part)].mean() > 0.51:
+        largest = self._pages(offset, max(unit, tree))
+        there = self.on_device[largest] == (side == "device")
+        part, grown = unit, unit
+        while part <= max(unit, tree):
+            pages = self._pages(offset, part)
+            within = there[pages.start - largest.start : pages.stop - largest.start]
+            if part == unit:
+                within[:] = True
+            elif within.mean() > 0.51:
                 grown = part
             part *= 2
         return grown
