@@ -5,33 +5,8 @@ from itertools import product
 from typing import NamedTuple
 
 from isthmus.experiment.engine.options import ModeName, powers_of_two
-from isthmus.record import KIB, MIB, Direction, LayoutName
-
-
-class Cell(NamedTuple):
-    """So many pieces of so many bytes."""
-
-    piece_bytes: int
-    pieces: int
-
-    @property
-    def bytes(self) -> int:
-        """All of them."""
-        return self.piece_bytes * self.pieces
-
-
-class Setting(NamedTuple):
-    """What a surface is about: the way, the host's memory, and how the pieces lie on either side."""
-
-    direction: Direction
-    memory: str
-    host_layout: LayoutName
-    device_layout: LayoutName
-
-    @property
-    def layouts(self) -> tuple[LayoutName, LayoutName]:
-        """The layouts on the host and on the device."""
-        return self.host_layout, self.device_layout
+from isthmus.experiment.engine.piece_buffers import Cell, Setting
+from isthmus.record import KIB, MIB, LayoutName
 
 
 class _Grid(NamedTuple):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from isthmus import _native
 from isthmus.errors import CallFailed
-from isthmus.experiment.engine.pieces import Extent, Packing, PieceSubject, Place, Side
+from isthmus.experiment.engine.pieces import Extent, Packing, Place, Side, moving
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sweep import TimedSubject
 from isthmus.record import KIB, MIB, Case, Direction, format_bytes
 
 _CHUNKS = tuple(16 * KIB << i for i in range(10))
@@ -196,7 +197,7 @@ class BufferTimer:
             taking_part = [way for way in taking_part if seconds[way] <= _FAR * min(seconds.values())]
         return seconds
 
-    def _subject(self, size: int, way: Way) -> PieceSubject:
+    def _subject(self, size: int, way: Way) -> TimedSubject:
         template = Case(
             experiment="calibrate",
             method="copies" if way == DRIVER else "pack_threads",
@@ -205,12 +206,7 @@ class BufferTimer:
             direction=self._direction,
         )
         place = Place(0, size)
-        return PieceSubject(
-            template,
-            Side(self._destination, place),
-            Side(self._source, place),
-            Extent(size, 1),
-            self._reference,
-            self._staging,
-            Packing(way.threads, way.chunk_bytes, way.stores, from_caches=size > _MOST_EVICTED_BYTES),
-        )
+        packing = Packing(way.threads, way.chunk_bytes, way.stores, from_caches=size > _MOST_EVICTED_BYTES)
+        ends = Side(self._destination, place), Side(self._source, place)
+        start = moving(template.method, *ends, Extent(size, 1), self._reference, self._staging, packing)
+        return TimedSubject(template, start)

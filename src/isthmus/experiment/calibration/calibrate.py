@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isthmus import __version__, _native
-from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration.buffers import (
     DRIVER,
     BufferTimer,
@@ -35,6 +34,7 @@ from isthmus.experiment.calibration.turns import (
     fewest,
 )
 from isthmus.experiment.calibration.ways import WayChoice, choose_ways, reaching
+from isthmus.experiment.engine.piece_buffers import Cell, Setting
 from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Direction

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from isthmus import _native
 from isthmus.errors import CallFailed, Unsupported
-from isthmus.experiment.batching.cases import PieceBuffers
-from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration.buffers import GAIN
 from isthmus.experiment.calibration.turns import certainly_better, gain
-from isthmus.experiment.engine.pieces import Packing, PieceSubject
+from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting
+from isthmus.experiment.engine.pieces import Packing
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sweep import TimedSubject
 from isthmus.record import KIB, MIB, Case, Direction
 
 # What one call may use, the simplest first: nothing that pays only when pieces are copied again and again, nothing that
@@ -137,7 +137,7 @@ class PieceTimer:
             rounds.append(_medians(collected))
         return certainly_better([gain([each["before"] for each in rounds], [each["after"] for each in rounds])])
 
-    def _visit(self, subjects: Mapping[str, PieceSubject], collected: dict[str, Collected]) -> None:
+    def _visit(self, subjects: Mapping[str, TimedSubject], collected: dict[str, Collected]) -> None:
         """All in turn; those that cannot be are no longer among what is collected."""
         for method in self._random.sample(list(subjects), len(subjects)):
             try:
@@ -153,7 +153,7 @@ class PieceTimer:
     def _pays(method: str, cell: Cell) -> bool:
         return method not in _CALL_A_PIECE or cell.pieces <= _MOST_CALLS
 
-    def _subject(self, setting: Setting, cell: Cell, method: str, threads: int = 0) -> PieceSubject:
+    def _subject(self, setting: Setting, cell: Cell, method: str, threads: int = 0) -> TimedSubject:
         template = Case(
             experiment="calibrate",
             method=method,
@@ -162,7 +162,8 @@ class PieceTimer:
             direction=setting.direction,
         )
         packing = Packing(threads=threads or self._threads[setting.direction])
-        return self._buffers.subject(template, setting, cell, self._staging[setting.direction], packing)
+        start = self._buffers.moving(method, setting, cell, self._staging[setting.direction], packing)
+        return TimedSubject(template, start)
 
 
 def _medians(collected: Mapping[str, Collected]) -> dict[str, float]:

@@ -9,22 +9,18 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.errors import Unsupported
-from isthmus.experiment.batching.cases import METHODS as PIECE_METHODS
-from isthmus.experiment.batching.cases import PieceBuffers
-from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.contenders.buffers import Held, buffers
 from isthmus.experiment.contenders.library import RowsSubject
-from isthmus.experiment.engine.arena import PAGE_BYTES
-from isthmus.experiment.engine.pieces import Extent, Place, packing_threads, staging_threads
+from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting
+from isthmus.experiment.engine.pieces import METHODS, packing_threads, staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sweep import Bench, Start, TimedSubject, sweep_of
 from isthmus.experiment.managed import cases as managed_cases
 from isthmus.experiment.managed import points as managed_points
 from isthmus.experiment.managed import subjects as managed_subjects
 from isthmus.experiment.overlap import points as overlap_points
 from isthmus.experiment.overlap import subjects as overlap_subjects
-from isthmus.experiment.strided import sections as strided_sections
-from isthmus.experiment.strided.cases import SectionBuffers
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import (
     KIB,
@@ -41,7 +37,8 @@ from isthmus.record import (
 _MAPPED = "mapped_"
 _CHUNKS = (2, 4, 8, 16, 32, 64)
 _LEAST_CHUNK_BYTES = 64 * KIB
-_SECTION_METHODS = ("section", *(each for each in PIECE_METHODS if each not in ("graph", "waited_copies")))
+_PIECE_METHODS = tuple(each for each in METHODS if each not in ("section", "whole"))
+_SECTION_METHODS = ("section", *(each for each in _PIECE_METHODS if each not in ("graph", "waited_copies")))
 Makers = Mapping[str, Callable[[], Subject]]
 
 
@@ -78,34 +75,47 @@ def _pieces(device: OpenDevice, need: PiecesNeed, seed: int) -> Makers:
         kind, method = _memory(name, need.source), name.removeprefix(_MAPPED)
         buffers, staging = held(kind)
         setting = Setting(need.direction, kind, need.host_layout, need.device_layout)
-        template = Case(experiment="plan", method=method, host_memory=kind, bytes=cell.bytes)
-        return _Named(buffers.subject(template, setting, cell, staging), name, threads=packing_threads(method))
+        threads = packing_threads(method)
+        template = Case(experiment="plan", method=name, host_memory=kind, bytes=cell.bytes, threads=threads)
+        return TimedSubject(template, buffers.moving(method, setting, cell, staging))
 
     made: dict[str, Callable[[], Subject]] = {
-        name: partial(make, name) for name in _with_mapped((*PIECE_METHODS, "isthmus"), need.source)
+        name: partial(make, name) for name in _with_mapped((*_PIECE_METHODS, "isthmus"), need.source)
     }
     return made | {"copy_rows": partial(RowsSubject, device.native, need, seed)}
 
 
 def _sections(device: OpenDevice, need: SectionNeed, seed: int) -> Makers:
-    section = strided_sections.Section(
-        Extent(need.width_bytes, need.rows),
-        Place(PAGE_BYTES, need.pitch_bytes),
-        Place(PAGE_BYTES, need.device_pitch_bytes or need.width_bytes),
+    case = Case(
+        experiment="plan",
+        method="section",
+        host_memory=need.source,
+        bytes=need.width_bytes * need.rows,
+        direction=need.direction,
+        width_bytes=need.width_bytes,
+        rows=need.rows,
+        pitch_bytes=need.pitch_bytes,
+        device_pitch_bytes=need.device_pitch_bytes or need.width_bytes,
     )
 
     @cache
-    def held(kind: str) -> SectionBuffers:
-        point = strided_sections.SectionPoint(kind, need.direction, "section", section)
-        return SectionBuffers([point], device.native, staging_threads(), seed)
+    def held(kind: str) -> Bench:
+        return sweep_of("strided", device, seed).prepare([msgspec.structs.replace(case, host_memory=kind)])
 
     def make(name: str) -> Subject:
         kind, method = _memory(name, need.source), name.removeprefix(_MAPPED)
-        point = strided_sections.SectionPoint(kind, need.direction, method, section)
-        template = Case(experiment="plan", method=method, host_memory=kind, bytes=section.bytes)
-        return _Named(held(kind).subject(template, point), name, threads=packing_threads(method))
+        threads = packing_threads(method)
+        template = Case(experiment="plan", method=name, host_memory=kind, bytes=case.bytes, threads=threads)
+        return _subject(template, held(kind).start(msgspec.structs.replace(case, method=method, host_memory=kind)))
 
     return {name: partial(make, name) for name in _with_mapped((*_SECTION_METHODS, "isthmus"), need.source)}
+
+
+def _subject(template: Case, start: Start | str) -> TimedSubject:
+    """Raises Unsupported with the reason where nothing can time the case."""
+    if isinstance(start, str):
+        raise Unsupported(start)
+    return TimedSubject(template, start)
 
 
 def _memory(name: str, source: str) -> str:

@@ -1,5 +1,6 @@
-"""Transfers of many pieces of one size that can be visited again and again, whatever method moves them."""
+"""Transfers of many pieces of one size, whatever method moves them."""
 
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,8 +8,8 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
-from isthmus.record import KIB, MIB, Case
+from isthmus.experiment.engine.sweep import Samples, Start, Timed, checks_of
+from isthmus.record import KIB, MIB
 
 # The methods of native/transfer/pieces/piece_copy.hpp, which says what each does.
 METHODS = (
@@ -94,60 +95,51 @@ class Packing(NamedTuple):
     from_caches: bool = False
 
 
-class PieceSubject:
-    """Pieces that one method moves from `source` to `destination`; `template.method` names it.
+def moving(
+    method: str,
+    destination: Side,
+    source: Side,
+    extent: Extent,
+    reference: _native.Buffer,
+    staging: _native.Staging,
+    packing: Packing | None = None,
+) -> Start:
+    """Times pieces that one of METHODS moves from `source` to `destination`.
 
-    `reference` is ordinary memory with the contents of the source's buffer. A case that the device or the layouts rule
-    out is skipped with the reason.
+    `reference` is ordinary memory with the contents of the source's buffer. What the device or the layouts rule out
+    raises Unsupported when it starts.
     """
+    make = partial(_Pieces, method, destination, source, extent, reference, staging, packing or Packing())
+    return cache(make) if extent.rows * extent.slices <= _MOST_KEPT_PIECES else make
+
+
+class _Pieces(Timed):
+    """The first visit, and each of short spans, checks every byte in and around the pieces."""
 
     def __init__(
         self,
-        template: Case,
+        method: str,
         destination: Side,
         source: Side,
         extent: Extent,
         reference: _native.Buffer,
         staging: _native.Staging,
-        packing: Packing | None = None,
+        packing: Packing,
     ) -> None:
-        self.template = template
-        self._destination = destination
-        self._source = source
-        self._extent = extent
-        self._reference = reference
-        self._staging = staging
-        self._packing = packing or Packing()
-        self._kept: _native.PieceTransfer | None = None
+        self._pieces = extent.rows * extent.slices
+        # Not what is asked for decides how long a check takes, but the bytes between the pieces too.
+        self.checks = checks_of(destination.place.span_bytes(extent), _ALWAYS_CHECKED_BYTES)
+        to, from_ = (destination.buffer, *destination.place), (source.buffer, *source.place)
+        self._transfer = _native.create_pieces(method, to, from_, extent, reference, staging, *packing)
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples; the first visit, and each of short spans, checks every byte in and around the pieces."""
-        transfer = self._kept or self._create()
-        # Not what is asked for decides how long a check takes, but what lies between the pieces too.
-        checked = not collected.count or self._destination.place.span_bytes(self._extent) <= _ALWAYS_CHECKED_BYTES
-        if checked:
-            transfer.poison()
-        collected.begin()
-        collected.samples.setdefault("host_seconds", []).extend(transfer.run(*quota))
-        collected.verified = True
-        if checked:
-            wrong, first, outside = transfer.verify()
-            if wrong and not collected.wrong:
-                pieces = self._extent.rows * self._extent.slices
-                collected.wrong = f"wrong data: {wrong} of {pieces} pieces differ, the first is piece {first}"
-            elif outside and not collected.wrong:
-                collected.wrong = f"wrong data: {outside} bytes outside the pieces were overwritten"
+    def poison(self) -> None:
+        self._transfer.poison()
 
-    def _create(self) -> _native.PieceTransfer:
-        transfer = _native.create_pieces(
-            self.template.method,
-            (self._destination.buffer, *self._destination.place),
-            (self._source.buffer, *self._source.place),
-            self._extent,
-            self._reference,
-            self._staging,
-            *self._packing,
-        )
-        if self._extent.rows * self._extent.slices <= _MOST_KEPT_PIECES:
-            self._kept = transfer
-        return transfer
+    def run(self, quota: Quota) -> Samples:
+        return {"host_seconds": self._transfer.run(*quota)}
+
+    def verify(self) -> str:
+        wrong, first, outside = self._transfer.verify()
+        if wrong:
+            return f"wrong data: {wrong} of {self._pieces} pieces differ, the first is piece {first}"
+        return f"wrong data: {outside} bytes outside the pieces were overwritten" if outside else ""

@@ -19,6 +19,7 @@ from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, Companion, reason_of, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, Metric
+from isthmus.registry import EXPERIMENTS, load
 
 Samples: TypeAlias = Mapping[Metric, Sequence[float]]
 Checks: TypeAlias = Literal["never", "first", "always"]
@@ -129,6 +130,13 @@ class Sweep(ABC):
         return self.options.effort(efforts).sizes
 
 
+def sweep_of(experiment: str, device: OpenDevice, seed: int) -> Sweep:
+    """The sweep of an experiment, by whose `prepare` plans for users time single cases."""
+    (entry,) = (each for each in EXPERIMENTS if each.name == experiment)
+    sweep: Sweep = load(entry.cases, ("SWEEP",)).SWEEP(device, Options(seed=seed), 0)
+    return sweep
+
+
 def planned(*sweeps: Sweep) -> Planned:
     """The batches of all sweeps, one sweep after the other, and the cases that are skipped, each with its reason."""
     batches: list[Batch] = []
@@ -173,12 +181,12 @@ def _prepared(sweep: Sweep, cases: Sequence[Case]) -> Prepared:
         if isinstance(start, str):
             ended.append(skipped_case(case, start))
         else:
-            subjects.append(_Subject(case, start))
+            subjects.append(TimedSubject(case, start))
     return Prepared(subjects, [[case] for case in ended], page_shares(bench.host_buffers()))
 
 
-class _Subject:
-    """A case that the rounds visit."""
+class TimedSubject:
+    """A case that the rounds visit; `start` gives what times it."""
 
     def __init__(self, template: Case, start: Start) -> None:
         self.template = template

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName
 from isthmus.experiment.engine.pieces import Extent, Place
-from isthmus.record import GIB, KIB, MIB, Direction, LayoutName
+from isthmus.record import GIB, KIB, MIB, Case, Direction, LayoutName
 
 _DOUBLE = 8
 # What lies before the first piece of a destination is checked too.
@@ -52,6 +52,21 @@ class Section(NamedTuple):
     directions: Sequence[Direction] = ("h2d", "d2h")
     methods: Sequence[str] = ()
 
+    @classmethod
+    def of(cls, case: Case) -> "Section":
+        """The rows of a case. What has rows around it is the inside of an array with a halo of one double."""
+        extent = Extent(case.width_bytes or 0, case.rows or 0, case.slices or 1)
+
+        def place(pitch: int, slice_pitch: int) -> Place:
+            is_inside = extent.rows * pitch < slice_pitch
+            return Place(_START + (slice_pitch + pitch + _DOUBLE if is_inside else 0), pitch, slice_pitch)
+
+        return cls(
+            extent,
+            place(case.pitch_bytes or 0, case.slice_pitch_bytes or 0),
+            place(case.device_pitch_bytes or 0, case.device_slice_pitch_bytes or 0),
+        )
+
     @property
     def bytes(self) -> int:
         """What is asked for."""
@@ -81,15 +96,6 @@ class Section(NamedTuple):
     def span_bytes(self) -> int:
         """From the first byte to the last on the side where they lie further apart."""
         return max(self.host.span_bytes(self.extent), self.device.span_bytes(self.extent))
-
-
-class SectionPoint(NamedTuple):
-    """One case to be measured."""
-
-    memory: str
-    direction: Direction
-    method: str
-    section: Section
 
 
 class Bounds(NamedTuple):

@@ -7,10 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from isthmus.experiment.batching.cases import METHODS, PieceBuffers, bytes_needed, plan
-from isthmus.experiment.batching.grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, threaded_cells, too_many
+from isthmus.experiment.batching.cases import METHODS, plan
+from isthmus.experiment.batching.grid import LAYOUTS, cells, cliff_cells, pairs, threaded_cells, too_many
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting, bytes_needed
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
@@ -30,10 +31,9 @@ def host() -> OpenDevice:
 
 
 def planned_cases(device: OpenDevice, options: Options, memory_bytes: int = PLENTY) -> tuple[list[Case], list[Case]]:
-    """Templates of what would be measured, and what is skipped."""
+    """What would be measured, and what is skipped; nothing is allocated."""
     planned = plan(device, options, memory_bytes)
-    prepared = [batch.prepare() for batch in planned.batches]
-    return [subject.template for each in prepared for subject in each.subjects], list(planned.skipped)
+    return [case for batch in planned.batches for case in batch.prepare.args[1]], list(planned.skipped)  # type: ignore[attr-defined]
 
 
 def measured(device: OpenDevice, options: Options, most_pieces: int) -> list[Case]:
@@ -226,17 +226,6 @@ def test_without_memory_for_anything_all_is_skipped(host: OpenDevice) -> None:
     assert plan(host, SMALL, 4 * KIB).batches == []
 
 
-def test_cells_that_the_device_has_no_memory_for_end_with_its_reason() -> None:
-    # Staging memory takes 2 MiB at least, and cells of 1 MiB take 4 MiB more.
-    options = Options(mode="quick", memory=["pageable"], directions=["h2d"])
-    (batch,) = plan(open_device("host:memory=5MiB"), options, PLENTY).batches
-    prepared = batch.prepare()
-    assert len(prepared.subjects) + len(prepared.ended) == batch.subjects
-    assert {cases[0].bytes for cases in prepared.ended} == {MIB}
-    assert all("the modelled device has" in cases[0].note for cases in prepared.ended)
-    assert {subject.template.bytes for subject in prepared.subjects} == {4 * KIB, 64 * KIB}
-
-
 def test_a_device_without_memory_skips_every_method_with_the_reason() -> None:
     planned = plan(open_device("host:memory=1MiB"), SMALL, PLENTY)
     assert not planned.batches
@@ -281,13 +270,6 @@ def test_pieces_that_do_not_arrive_are_found() -> None:
     assert case.verified == "no"
     assert case.note.startswith("wrong data: 1")
     assert "of 16 pieces differ, the first is piece" in case.note
-
-
-def test_where_the_pages_lie_is_recorded(host: OpenDevice) -> None:
-    (batch,) = plan(host, Options(mode="quick", sizes=[256]), PLENTY).batches
-    placement = batch.prepare().placement
-    assert set(placement) == {"pageable", "pinned"}
-    assert all(sum(shares.values()) == pytest.approx(1) for shares in placement.values())
 
 
 def test_calls_that_fail_cost_their_case_alone() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from isthmus import _native
 from isthmus.errors import CallFailed
-from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration import buffers as calibration_buffers
 from isthmus.experiment.calibration import pieces as calibration_pieces
 from isthmus.experiment.calibration.buffers import (
@@ -28,6 +27,7 @@ from isthmus.experiment.calibration.buffers import (
 from isthmus.experiment.calibration.calibrate import calibrate, table_text
 from isthmus.experiment.calibration.kernels import fewest, kernel_blocks
 from isthmus.experiment.calibration.pieces import METHODS, PieceChoice, PieceTimer, simplest
+from isthmus.experiment.engine.piece_buffers import Cell, Setting
 from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB, Direction
 from isthmus.transfer import Session

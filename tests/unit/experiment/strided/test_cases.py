@@ -9,14 +9,12 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from isthmus.errors import CallFailed, OutOfMemory
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, Extent, Place
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
-from isthmus.experiment.strided import cases as strided
-from isthmus.experiment.strided.cases import SectionBuffers, bytes_needed, plan, prepare, template
-from isthmus.experiment.strided.sections import Section, SectionPoint, bounds_of, grid_sections, known_sections
+from isthmus.experiment.strided.cases import bytes_needed, case_of, plan
+from isthmus.experiment.strided.sections import Section, alignment_sections, bounds_of, grid_sections, known_sections
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
 
@@ -41,9 +39,7 @@ def gpu(host: OpenDevice) -> OpenDevice:
 def planned(device: OpenDevice, options: Options, memory_bytes: int = PLENTY) -> tuple[list[Case], list[Case]]:
     """Templates of what would be measured, and what is skipped; nothing is allocated."""
     found = plan(device, options, memory_bytes)
-    points = [point for batch in found.batches for point in batch.prepare.args[0]]  # type: ignore[attr-defined]
-    assert sum(batch.subjects for batch in found.batches) == len(points)
-    return [template(point) for point in points], list(found.skipped)
+    return [case for batch in found.batches for case in batch.prepare.args[1]], list(found.skipped)  # type: ignore[attr-defined]
 
 
 def measured(device: OpenDevice, options: Options, most_bytes: int = MIB) -> list[Case]:
@@ -220,49 +216,31 @@ def test_kernels_that_reach_mapped_memory_alone_use_that(skip_without: Callable[
     assert {case.method for case in cases if case.host_memory == "mapped"} == {"kernel"}
 
 
-def test_buffers_hold_what_is_planned(host: OpenDevice) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_case_says_where_its_rows_are(mode: ModeName) -> None:
+    bounds = bounds_of(mode, shares_host_memory=False)
+    sections = [section for section, _ in grid_sections(WIDTHS, mode, bounds)]
+    for section in [*sections, *alignment_sections(mode), *known_sections(mode, bounds)]:
+        read = Section.of(case_of("section", "pinned", "h2d", section))
+        assert read[:3] == section[:3]
+
+
+def test_buffers_hold_what_is_planned() -> None:
     extent = Extent(8, 100)
     far, tight = Section(extent, Place(4096, 4096), Place(4096, 8)), Section(extent, Place(4096, 8), Place(4096, 8))
-    near = [SectionPoint("pinned", "h2d", "section", tight)]
-    wide = [*near, SectionPoint("pinned", "h2d", "section", far)]
+    near = [case_of("section", "pinned", "h2d", tight)]
+    wide = [*near, case_of("section", "pinned", "h2d", far)]
     assert bytes_needed(near, shares_host_memory=False) < bytes_needed(near, shares_host_memory=True)
     # The source and what it is compared with.
     more = bytes_needed(wide, shares_host_memory=False) - bytes_needed(near, shares_host_memory=False)
     assert more == pytest.approx(2 * 99 * 4096, abs=2 * 4096)
     assert bytes_needed([], shares_host_memory=True) == 0
     assert bytes_needed(near, shares_host_memory=False) > LEAST_STAGING_BYTES
-    assert SectionBuffers(wide, host.native, 1, 0)
 
 
-def test_a_lack_of_memory_ends_the_largest_arrays_alone(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        SectionPoint("pinned", "d2h", "section", section)
-        for section in known_sections("quick", bounds_of("quick", shares_host_memory=True))
-    ]
-    real = SectionBuffers
-
-    def scarce(chosen: list[SectionPoint], *rest: object) -> SectionBuffers:
-        if any(point.section.rows == 30720 for point in chosen):
-            raise OutOfMemory("no memory left")
-        return real(chosen, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(strided, "SectionBuffers", scarce)
-    prepared = prepare(points, host, Options())
-    (ended,) = prepared.ended
-    assert [(case.rows, case.skipped, case.note) for case in ended] == [(30720, True, "no memory left")]
-    assert len(prepared.subjects) == len(points) - 1
-    # What arrives is compared with pageable memory.
-    assert set(prepared.placement) == {"pinned", "pageable"}
-
-
-def test_a_device_that_fails_at_more_ends_the_run(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> SectionBuffers:
-        raise CallFailed("the device is lost")
-
-    monkeypatch.setattr(strided, "SectionBuffers", broken)
-    (section, _), *_ = grid_sections([8], "quick", bounds_of("quick", shares_host_memory=True))
-    with pytest.raises(CallFailed, match="the device is lost"):
-        prepare([SectionPoint("pinned", "h2d", "section", section)], host, Options())
+def test_what_arrives_is_compared_with_pageable_memory(host: OpenDevice) -> None:
+    (batch,) = plan(host, Options(mode="quick", sizes=[8], memory=["pinned"]), PLENTY).batches
+    assert set(batch.prepare().placement) == {"pinned", "pageable"}
 
 
 def test_everything_arrives(host: OpenDevice) -> None:
