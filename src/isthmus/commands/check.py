@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
+from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.files import in_turn
@@ -22,6 +23,9 @@ from isthmus.messages import to_stderr
 if TYPE_CHECKING:
     from isthmus.compare import Health, Reference
     from isthmus.record import Run
+
+    # The worst run of a device, the verdict on it, and the name of the reference.
+    Checked = tuple[Run, Health, str]
 
 _DEVICE = "cuda:0, opencl:0, host, or all of a kind; the best one present by default."
 _REFERENCE = (
@@ -39,6 +43,7 @@ def check(
     run: Annotated[Path | None, option("--run", "FILE", _RUN, autocompletion=_completions.runs)] = None,
     output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
     force: ForceOption = False,
+    format_name: Annotated[str | None, format_option("check")] = None,
     as_json: JsonOption = False,
     language: LanguageOption = "en",
 ) -> None:
@@ -47,7 +52,7 @@ def check(
     from isthmus.language import speaking
     from isthmus.record import parse_seconds
 
-    spoken = language_of(language)
+    spoken, chosen = language_of(language), format_of("check", format_name, None, as_json=as_json)
     seconds = parse_seconds(duration) if duration else 0.0
     if run is not None and (device is not None or seconds or output is not None):
         raise UsageError("--run judges what was measured before; leave out --device, --for and -o")
@@ -62,7 +67,7 @@ def check(
             if output is not None and len(specs) > 1:
                 raise UsageError(f"-o keeps the run of one device, and there are {len(specs)}; name one with --device")
             found = (_judged(_measured(spec, seconds, output), named) for spec in specs)
-        levels = _shown(found, as_json=as_json)
+        levels = _shown(found, chosen)
     if "FAULT" in levels or (strict and "ATTENTION" in levels):
         raise typer.Exit(1)
 
@@ -124,8 +129,8 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _judged(runs: "list[Run]", named: "Reference | None") -> "tuple[Run, Health, str]":
-    """The worst of some runs of a device, the verdict on it, and the name of the reference."""
+def _judged(runs: "list[Run]", named: "Reference | None") -> "Checked":
+    """The worst of some runs of a device, judged."""
     from isthmus.compare import judge_all, reference_for
 
     reference = named or reference_for(runs[0].fingerprint.device)
@@ -133,33 +138,27 @@ def _judged(runs: "list[Run]", named: "Reference | None") -> "tuple[Run, Health,
     return worst, health, reference.name if reference else ""
 
 
-def _shown(found: "Iterator[tuple[Run, Health, str]]", *, as_json: bool) -> list[str]:
-    """Print each device as it ends; gives the levels."""
+def _shown(checked: "Iterator[Checked]", chosen: str) -> list[str]:
+    """Show the devices, in a terminal each as its check ends; gives their levels."""
     import msgspec
 
     from isthmus.experiment.fleet.launcher import launched
-    from isthmus.report import check_data, check_line, check_lines
+    from isthmus.report import check_data, check_document, check_line
 
-    levels: list[str] = []
-    data: list[Any] = []
     in_lines = launched(os.environ).ranks > 1
-    for run, health, reference in found:
-        if as_json:
-            data.append(check_data(run, health, reference))
-        elif in_lines:
-            print(check_line(run, health), flush=True)
-        else:
-            print(
-                *([""] if levels else []),
-                *check_lines(run, health, shutil.get_terminal_size((100, 24)).columns),
-                sep="\n",
-                flush=True,
-            )
-        levels.append(health.level)
-    if as_json:
-        print(
-            msgspec.json.format(
-                msgspec.json.encode(data[0] if in_lines else data), indent=0 if in_lines else 2
-            ).decode()
-        )
-    return levels
+    ended: list[Checked] = []
+    for each in checked:
+        if chosen == "terminal" and in_lines:
+            print(check_line(*each[:2]), flush=True)
+        elif chosen == "terminal":
+            if ended:
+                print()
+            columns = shutil.get_terminal_size((100, 24)).columns
+            write_report(check_document([each], columns=columns), chosen, None)
+            sys.stdout.flush()
+        ended.append(each)
+    if chosen == "json" and in_lines:
+        print(msgspec.json.format(msgspec.json.encode(check_data(*ended[0])), indent=0).decode())
+    elif chosen != "terminal":
+        write_report(check_document(ended), chosen, None)
+    return [health.level for _, health, _ in ended]

@@ -9,7 +9,7 @@ from isthmus.document.grid import Grid
 from isthmus.document.pictures import FleetMap, Lanes
 from isthmus.document.section import Chart, LegendEntry
 
-Kind = Literal["runs", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"]
+Kind = Literal["runs", "check", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"]
 Reader = Literal["terminal", "text", "page"]
 # Which readers see a block: `long` is not for terminals, `text` is what a page shows as a picture.
 Where = Literal["everywhere", "terminal", "text", "long", "page"]
@@ -24,9 +24,10 @@ _SEEN: Mapping[Reader, frozenset[Where]] = {
 
 @dataclass(frozen=True)
 class Block:
-    """What every block has: which readers it is for."""
+    """What every block has: which readers it is for; and the label of a block above that a terminal shows it under."""
 
     where: Where = field(default="everywhere", kw_only=True)
+    under: str = field(default="", kw_only=True)
 
 
 class Item(NamedTuple):
@@ -211,9 +212,9 @@ class Records(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The figures as one JSON object for scripts; what `listed` names comes last in it, too long to be held at once."""
+    """The figures for scripts: a JSON object, whose `listed` entry comes last and may have any length, or a list."""
 
-    content: Callable[[], Mapping[str, Any]]
+    content: Callable[[], Any]
     listed: tuple[str, Callable[[], Iterator[Any]]] | None = None
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isthmus.document.document import Document
     from isthmus.report.acceleration import acceleration_document
     from isthmus.report.advice import advice_document
-    from isthmus.report.check import check_data, check_line, check_lines
+    from isthmus.report.check import check_data, check_document, check_line
     from isthmus.report.comparison.document import comparison_document
     from isthmus.report.figures import figure_picture, figure_titles
     from isthmus.report.fleet.document import fleet_document
@@ -31,8 +31,8 @@ __all__ = [
     "acceleration_document",
     "advice_document",
     "check_data",
+    "check_document",
     "check_line",
-    "check_lines",
     "comparison_document",
     "figure_picture",
     "figure_titles",
@@ -56,8 +56,8 @@ _HOMES = {
     "acceleration_document": "acceleration",
     "advice_document": "advice",
     "check_data": "check",
+    "check_document": "check",
     "check_line": "check",
-    "check_lines": "check",
     "comparison_document": "comparison.document",
     "figure_picture": "figures",
     "figure_titles": "figures",

@@ -1,58 +1,74 @@
-"""What `isthmus check` says of one device: the verdict first, at most fifteen lines; a line alone under a launcher."""
+"""What `isthmus check` says of devices: the verdict first, at most fifteen lines; a line alone under a launcher."""
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.text import Text
 
+from isthmus.analysis.phrases import describe_device
 from isthmus.analysis.strip import machine_strip
 from isthmus.compare import Health, Rate, links_of, replays_of
-from isthmus.language import say
+from isthmus.document.document import Block, Data, Document, Labelled, Prose, Table
+from isthmus.document.finding import Finding
+from isthmus.document.grid import Grid, text_grid
+from isthmus.language import clauses, say
 from isthmus.record import Direction, Run, format_bytes, three_figures
 
 _MOST_LINES = 15
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
-_LEAST_COLUMNS = 40
+# A run, the verdict on its device, and the name of the reference that it was held against.
+Checked = tuple[Run, Health, str]
 
 
-def check_lines(run: Run, health: Health, width: int) -> list[str]:
-    """The verdict, what to do, the rates beside what is normal, the link and the host."""
-    indent = " " * (len(health.mark) + 2)
-    lines = _wrapped(f"{health.mark}  ", indent, machine_strip(run), width)
-    link, host = (_wrapped(indent, f"{indent}  ", text, width) if text else [] for text in (_link(run), _host(run)))
-    table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
-    body = _body(health, indent, width, advised=len(health.points))
-    room = _MOST_LINES - len(lines) - len(table) - len(link)
-    if len(body) + len(host) > room:
-        # What was found counts more than what to do about the least of it, and than what the host is like.
-        body = _body(health, indent, width, advised=1)
-        host = host if len(body) + len(host) <= room else []
-    if len(body) > room:
-        body = body[: max(room, 2)]
-        body[-1] += " ..."
-    parts = [lines + body, table, link + host]
-    spare = _MOST_LINES - sum(map(len, parts))
-    found: list[str] = []
-    for part in filter(None, parts):
-        # Apart where there is room.
-        found += ["", *part] if found and spare >= 2 else part
-    return found
+def check_document(checked: Sequence[Checked], *, columns: int = 0) -> Document:
+    """The verdict on each device, what to do, the rates beside what is normal, the link and the host.
+
+    With `columns` it is a screen of so many for one device, and the least important is left out of more than 15 lines.
+    """
+    from isthmus.report.renderers import terminal
+
+    for brief in range(_HOST_LEFT_OUT + max((len(health.points) for _, health, _ in checked), default=1)):
+        blocks = [block for run, health, _ in checked for block in _blocks(run, health, brief)]
+        title = "\n".join(dict.fromkeys(describe_device(run) for run, _, _ in checked))
+        document = Document("check", title, tuple(blocks), data=Data(lambda: [check_data(*each) for each in checked]))
+        out = io.StringIO()
+        if columns:
+            terminal.write(document, out, width=columns)
+        if out.getvalue().count("\n") <= _MOST_LINES:
+            break
+    return document
 
 
-def _body(health: Health, indent: str, width: int, *, advised: int) -> list[str]:
-    """What was found, from bad to good, and for the first of it what to do."""
-    lines: list[str] = []
-    done: tuple[str, ...] = ()
-    for number, point in enumerate(health.troubles or health.points):
-        lead = "" if point.level == health.level else f"{point.level}  "
-        lines += _wrapped(f"{indent}{lead}", indent, point.text, width)
-        for do in point.do if point.do != done and number < advised else ():
-            lines += _wrapped(f"{indent}-> ", f"{indent}   ", do, width)
-        done = point.do
-    return lines
+# What a screen leaves out where it has too many lines, one after the other; then the last findings.
+_APART_LEFT_OUT, _ADVICE_LEFT_OUT, _HOST_LEFT_OUT = 1, 2, 3
+
+
+def _blocks(run: Run, health: Health, brief: int) -> Iterator[Block]:
+    mark, points = health.mark, health.troubles or health.points
+    shown = points[: max(len(points) - max(brief - _HOST_LEFT_OUT, 0), 1)]
+    texts = [point.text for point in shown]
+    if len(shown) < len(points):
+        texts[-1] += " ..."
+    yield Labelled(mark, (machine_strip(run), texts[0]), health.level)
+    yield from _advice(shown[0], mark)
+    for text, (before, point) in zip(texts[1:], pairwise(shown), strict=True):
+        same = point.level == health.level
+        yield Prose(text, under=mark) if same else Labelled(point.level, (text,), point.level, under=mark)
+        if point.do != before.do and brief < _ADVICE_LEFT_OUT:
+            yield from _advice(point, mark)
+    apart = [Prose("", where="terminal")] if brief < _APART_LEFT_OUT else []
+    if health.rates:
+        yield from (*apart, Table((_rates(health.rates),), narrow=True, under=mark))
+    facts = {say("health.link"): _link(run), say("health.host"): _host(run) if brief < _HOST_LEFT_OUT else ""}
+    yield from apart if any(facts.values()) else ()
+    yield from (Labelled(name, (text,), under=mark) for name, text in facts.items() if text)
+
+
+def _advice(point: Finding, mark: str) -> Iterator[Block]:
+    """Its cause, too, where that is known."""
+    return (Labelled("->", (text,), under=mark) for text in (point.cause, *point.do) if text)
 
 
 def check_line(run: Run, health: Health) -> str:
@@ -88,7 +104,10 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
         host=run.fingerprint.host.name,
         level=health.level,
         reference=reference,
-        points=[{"level": point.level, "text": point.text, "do": list(point.do)} for point in health.points],
+        points=[
+            {"level": point.level, "topic": point.topic, "text": point.text, "do": list(point.do)}
+            for point in health.points
+        ],
         link=msgspec.to_builtins(links[-1]) if links else None,
         replays=replays_of(run),
         rates=[
@@ -103,31 +122,17 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
     )
 
 
-def _table(rates: tuple[Rate, ...], width: int) -> list[str]:
-    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without ranges that are not known or for which is no room."""
-    if not rates:
-        return []
+def _rates(rates: Sequence[Rate]) -> Grid:
+    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without ranges where none is known."""
     known = any(rate.normal for rate in rates)
-    rows = [["GB/s", "H2D", "D2H", *(say("health.normal", way=way.upper()) for way in _DIRECTIONS if known)]]
+    normal = [say("health.normal", way=way.upper()) for way in _DIRECTIONS if known]
+    rows = []
     for memory in dict.fromkeys(rate.memory for rate in rates):
         of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
-        row = [say(f"memory.label_{memory}")]
-        row += [_digits(of_memory[way].rate) if way in of_memory else "-" for way in _DIRECTIONS]
-        if known:
-            row += [_range(of_memory.get(way)) for way in _DIRECTIONS]
-        rows.append(row)
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) > width:
-        rows, widths = [row[:3] for row in rows], widths[:3]
-    return [_row(row, widths) for row in rows]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """The first cell to the left, figures to the right, ranges to the left."""
-    first, *others = zip(cells, widths, strict=True)
-    figures = [f"{' ' * (width - cell_len(cell))}{cell}" for cell, width in others[:2]]
-    ranges = [set_cell_size(cell, width) for cell, width in others[2:]]
-    return "  ".join([set_cell_size(*first), *figures, *ranges]).rstrip()
+        row = [_digits(of_memory[way].rate) if way in of_memory else "-" for way in _DIRECTIONS]
+        row += [_range(of_memory.get(way)) for way in _DIRECTIONS if known]
+        rows.append((say(f"memory.label_{memory}"), row))
+    return text_grid("", "GB/s", ["H2D", "D2H", *normal], rows, words=len(normal))
 
 
 def _range(rate: Rate | None) -> str:
@@ -179,16 +184,9 @@ def _host(run: Run) -> str:
         for topic, value in named.items()
         if value
     ]
-    return say("health.host_fact", facts=say("common.between_clauses").join(facts))
+    return clauses(facts)
 
 
 def _within(name: str) -> str:
     """A name in the middle of a line; that of letters alone, as IOMMU, stays."""
     return name[:1].lower() + name[1:] if name[1:2].islower() else name
-
-
-def _wrapped(first: str, others: str, text: str, width: int) -> list[str]:
-    """The text in lines; ideographs take two columns and part anywhere."""
-    room = max(width, _LEAST_COLUMNS) - cell_len(first)
-    lines = Text(text).wrap(Console(width=room), room)
-    return [f"{others if number else first}{line.plain.rstrip()}" for number, line in enumerate(lines)]

@@ -54,7 +54,11 @@ FORMATS = (
     Format("terminal", ("", ".log", ".text", ".txt")),
     Format("markdown", (".markdown", ".md")),
     Format("html", (".htm", ".html")),
-    Format("json", (".json",), ("runs", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan")),
+    Format(
+        "json",
+        (".json",),
+        ("runs", "check", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"),
+    ),
     Format("csv", (".csv",), ("runs", "trace", "fleet")),
     Format("chrome", (".trace",), ("trace",)),
     Format("prometheus", (".prom",), ("fleet",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +16,8 @@ from isthmus.compare.health import Health, judge, judge_all
 from isthmus.compare.reference import Reference, read_reference, reference_for
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import Link, Run, read_run
-from isthmus.report.check import check_data, check_line, check_lines
+from isthmus.report.check import check_data, check_document, check_line
+from isthmus.report.renderers import terminal
 
 RESULTS = Path(__file__).parents[3] / "results"
 replace = msgspec.structs.replace
@@ -50,6 +52,13 @@ def ended(run: Run, **link: Any) -> Run:
     assert run.end
     assert run.fingerprint.device.link
     return replace(run, end=replace(run.end, link=replace(run.fingerprint.device.link, **link)))
+
+
+def check_lines(run: Run, health: Health, columns: int) -> list[str]:
+    """The screen of one device."""
+    out = io.StringIO()
+    terminal.write(check_document([(run, health, "")], columns=columns), out, width=columns)
+    return out.getvalue().splitlines()
 
 
 def first(health: Health) -> str:

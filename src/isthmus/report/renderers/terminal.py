@@ -57,17 +57,25 @@ def write(document: Document, out: TextIO, *, width: int | None = None) -> None:
     console = Console(file=out, width=columns, force_terminal=plain_file, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         blocks = list(document.shown_to("terminal"))
-        # The line that says what machine a run is of stands for its title.
-        for line in () if blocks and isinstance(blocks[0], Strip) else document.title.splitlines():
+        # A first line about the machine replaces the title.
+        for line in () if blocks and isinstance(blocks[0], Strip | Labelled) else document.title.splitlines():
             console.print(_text(line, "bold"), width=min(columns, _PROSE_WIDTH))
         for block in blocks:
-            for part in _parts(block, columns):
+            for part in _under(block, columns) if block.under else _parts(block, columns):
                 if isinstance(part, Text) and part.no_wrap:
                     console.print(part, soft_wrap=True)  # To be pasted: neither wrapped nor cut off.
                 else:
                     console.print(part, width=columns if isinstance(part, RichTable) else min(columns, _PROSE_WIDTH))
     # Tables are padded to their full width, which a pipe or a copied table should not be.
     out.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _under(block: Block, width: int) -> Iterator[Padding]:
+    """The block to the right of a label, without the empty line that is above a table."""
+    margin = cell_len(block.under) + 2
+    for part in _parts(block, width - margin):
+        if not isinstance(part, Text) or part.plain or not isinstance(block, Table):
+            yield Padding(part, (0, 0, 0, margin))
 
 
 def _parts(block: Block, width: int) -> Iterator[RenderableType]:
