@@ -5,22 +5,22 @@ from functools import cache, partial
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from isthmus import _native
 from isthmus.errors import Unsupported
 from isthmus.experiment.contenders.buffers import Held, buffers
 from isthmus.experiment.contenders.library import RowsSubject
+from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting
 from isthmus.experiment.engine.pieces import METHODS, packing_threads, staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected
-from isthmus.experiment.engine.sweep import Bench, Start, TimedSubject, sweep_of
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Timed, TimedSubject, sweep_of
 from isthmus.experiment.managed import cases as managed_cases
 from isthmus.experiment.managed import points as managed_points
 from isthmus.experiment.managed import subjects as managed_subjects
-from isthmus.experiment.overlap import points as overlap_points
-from isthmus.experiment.overlap import subjects as overlap_subjects
+from isthmus.experiment.overlap.cases import OverlapSweep
+from isthmus.experiment.overlap.points import case_of
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import (
     KIB,
@@ -155,44 +155,51 @@ def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
     """The work is so many rounds of arithmetic as take the need's time on the data in one piece."""
     ways = {way.name: way for way in buffer_ways_of(need.source, "both")}
 
-    @cache
-    def held(kind: str) -> overlap_subjects.Buffers:
-        made = overlap_subjects.allocate(device, need.bytes, [kind], staging_threads(), seed)
-        if reason := made.refused.get(kind):
-            raise Unsupported(reason)
-        return made
-
-    @cache
-    def rounds() -> int:
-        alone = overlap_points.OverlapPoint("work_alone", "pinned", need.bytes, None, 1, 1)
-
-        def seconds_of(count: int) -> float:
-            return float(np.median(overlap_subjects.pipeline(alone, held("pinned"), count).run(1, 3, 3, 0.0)))
-
-        (work,) = overlap_subjects.calibrate(seconds_of, need.compute_seconds, [1.0])
-        if work.why_not:
-            raise Unsupported(work.why_not)
-        return work.rounds
-
-    def make(kind: str, chunks: int) -> Subject:
-        memory, streams = ways[kind].memory, min(chunks, need.most_streams)
-        point = overlap_points.OverlapPoint("pipeline", memory, need.bytes, 1.0, chunks, streams)
-        subject = overlap_subjects.PipelineSubject(point, held(memory), rounds(), {})
-        held_with = Held(device.native, ways[kind].held_for(need.bytes), need.bytes)
-        return _Named(subject, name_of(kind, chunks), held_with, pieces=chunks, streams=streams)
-
     def blocks(kind: str) -> bool:
         memory = ways[kind].memory
         return device.native.why_not(memory) is None and device.native.copy_blocks(memory)
 
-    def name_of(kind: str, chunks: int) -> str:
-        return f"{kind}_{'serial' if chunks == 1 else 'pipeline'}"
-
-    return {
-        f"{name_of(kind, chunks)} {chunks}": partial(make, kind, chunks)
+    cases = {
+        f"{kind}_{'serial' if chunks == 1 else 'pipeline'} {chunks}": (
+            kind,
+            case_of("pipeline", ways[kind].memory, need.bytes, 1.0, chunks, min(chunks, need.most_streams)),
+        )
         for kind in need.kinds[need.source]
         for chunks in ((1,) if blocks(kind) else _chunks(need))
     }
+
+    @cache
+    def bench() -> Bench:
+        sweep = OverlapSweep(device, Options(seed=seed), 0, need.bytes, need.compute_seconds)
+        return sweep.prepare([case for _, case in cases.values()])
+
+    def make(name: str) -> Subject:
+        kind, case = cases[name]
+        template = msgspec.structs.replace(case, experiment="plan", method=name.partition(" ")[0])
+        held = Held(device.native, ways[kind].held_for(need.bytes), need.bytes)
+        start = bench().start(case)
+        if isinstance(start, str):
+            raise Unsupported(start)
+        return TimedSubject(template, lambda: _Holding(start(), held))
+
+    return {name: partial(make, name) for name in cases}
+
+
+class _Holding(Timed):
+    """Samples of a pipeline, each with what getting and giving back its memory takes."""
+
+    def __init__(self, timed: Timed, held: Held) -> None:
+        self._timed, self._held, self.checks = timed, held, timed.checks
+
+    def poison(self) -> None:
+        self._timed.poison()
+
+    def run(self, quota: Quota) -> Samples:
+        samples = self._timed.run(quota)["host_seconds"]
+        return {"host_seconds": [each + self._held.seconds() for each in samples]}
+
+    def verify(self) -> str:
+        return self._timed.verify()
 
 
 def _chunks(need: PipelineNeed) -> tuple[int, ...]:

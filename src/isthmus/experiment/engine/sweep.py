@@ -202,7 +202,7 @@ class TimedSubject:
         collected.begin()
         for metric, samples in timed.run(quota).items():
             collected.samples.setdefault(metric, []).extend(samples)
-        collected.template = timed.described(self.template)
+        collected.template = timed.described(collected.template)
         for companion in timed.companions():
             collected.add_companion(companion)
         collected.verified = timed.checks != "never"

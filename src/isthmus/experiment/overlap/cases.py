@@ -4,32 +4,26 @@ The second of NVIDIA's guidelines' articles on data transfers announces it: tran
 with other transfers. Here every stage is also measured alone, so that what is left of the ideal can be said.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import NamedTuple
 
+import msgspec
+
+from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.pieces import staging_threads
-from isthmus.experiment.engine.rounds import Quota, Subject
+from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
-from isthmus.experiment.overlap.points import MAIN_RATIO, OverlapPoint, Sweep, Ways, points_of
-from isthmus.experiment.overlap.subjects import (
-    Buffers,
-    PipelineSubject,
-    Work,
-    allocate,
-    calibrate,
-    nearest_to_one,
-    pipeline,
-    template,
-    traced_case,
-)
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.overlap.pipelines import Buffers, TimedPipeline, allocate, pipeline, traced_case
+from isthmus.experiment.overlap.points import MAIN_RATIO, Divisions, Plan, case_of, cases_of
+from isthmus.experiment.overlap.work import Work, calibrate, nearest_to_one
 from isthmus.machine.devices import OpenDevice
-from isthmus.record import MIB, Case, format_bytes
+from isthmus.record import MIB, Case, case_key, format_bytes
 
 NAME = "overlap"
 # Staged: pageable memory through page-locked memory, by as many threads as there are streams.
@@ -51,167 +45,178 @@ _MOST_COPIED_BYTES = 64 * MIB
 _RATIOS = (0.1, 0.3, 1, 3, 10)
 _ALL = (1, 2, 4, 8, 16, 32, 64)
 _SOME = (1, 4, 16, 64)
-_FULL = Ways(_ALL, (1, 2, 4, 8), _ALL, 4)
+_FULL = Divisions(_ALL, (1, 2, 4, 8), _ALL, 4)
 # A sample of memory that the CPU copies takes several times as long as one of pinned memory, and copies of pageable
 # memory occupy the thread that starts them, so that more streams should not matter.
-_SWEEPS: Mapping[ModeName, Sweep] = {
-    "quick": Sweep(
+_PLANS: Mapping[ModeName, Plan] = {
+    "quick": Plan(
         _RATIOS[1:],
         {
-            "pinned": Ways(_SOME, (1, 4), (1, 16), 4),
-            "pageable": Ways((1, 16), (1, 4), (1, 16), 4),
-            "staged": Ways(_SOME, (1, 8), (1, 16), 8),
+            "pinned": Divisions(_SOME, (1, 4), (1, 16), 4),
+            "pageable": Divisions((1, 16), (1, 4), (1, 16), 4),
+            "staged": Divisions(_SOME, (1, 8), (1, 16), 8),
         },
     ),
-    "default": Sweep(
+    "default": Plan(
         _RATIOS,
         {
             "pinned": _FULL._replace(few_chunks=_SOME),
-            "pageable": Ways(_SOME, (1, 4), (1, 16), 4),
-            "staged": Ways(_ALL, (1, 4, 8), (1, 16, 64), 8),
+            "pageable": Divisions(_SOME, (1, 4), (1, 16), 4),
+            "staged": Divisions(_ALL, (1, 4, 8), (1, 16, 64), 8),
         },
     ),
-    "full": Sweep(_RATIOS, {"pinned": _FULL, "pageable": _FULL, "staged": _FULL._replace(few_streams=8)}),
+    "full": Plan(_RATIOS, {"pinned": _FULL, "pageable": _FULL, "staged": _FULL._replace(few_streams=8)}),
 }
 _WORD_BYTES = 4
 _CALIBRATION = Quota(warmups=3, least=5, most=50, seconds=0.005)
+# For one need of a program that waits for an answer.
+_BRIEF_CALIBRATION = Quota(warmups=1, least=3, most=3, seconds=0.0)
 _NO_WORK = Work(0.0, 0, 0.0)
 # A few passes of one pipeline of each memory.
 _TRACE_WEIGHT = 0.01
 
 
-class _Ran(NamedTuple):
-    """What the pipelines of one size left behind for the timelines: median times, and the work that they did."""
-
-    seconds: dict[OverlapPoint, float]
-    works: list[Work]
+_UNTRACED = "no pipeline of several chunks of this memory was measured, so there is none to trace"
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every pipeline and every stage alone of one size interleaved, then a timeline of the best of each memory."""
     batches: list[Batch] = []
     skipped: list[Case] = []
-    threads = staging_threads()
-    chosen = options.chosen(MEMORY_KINDS, options.memory)
-    refused = {kind: why for kind in chosen if (why := _why_not(device, kind))}
-    for size in _sizes(device, options):
-        points, reasons = [], []
-        for point in points_of(size, _SWEEPS[options.mode], chosen, threads):
-            if why := refused.get(point.memory) or _why_not_of_size(device, point, options, memory_bytes):
-                skipped.append(skipped_case(template(point), why))
-                reasons.append(why)
-            else:
-                points.append(point)
-        kinds = [kind for kind in chosen if any(point.memory == kind for point in points)]
-        if kinds:
-            ran = _Ran({}, [])
-            prepare = partial(_prepare, device, points, kinds, threads, options, ran)
-            trace = partial(_trace, device, size, kinds, threads, options, ran)
-            weight = least_seconds(size) * len(points)
-            batches += [Batch(len(points), weight, prepare), Batch(len(kinds), _TRACE_WEIGHT * weight, trace)]
-        else:
-            # Work alone, which no pipeline is left to be compared with.
-            skipped += [skipped_case(template(point), reasons[0]) for point in points]
+    shared = device.description.shares_host_memory and not options.sizes
+    for size in _SHARED_SIZES[options.mode] if shared else options.effort(EFFORTS).sizes:
+        sweep = OverlapSweep(device, options, memory_bytes, size)
+        pipelines = planned(sweep)
+        skipped += pipelines.skipped
+        for batch in pipelines.batches:
+            trace = Batch(len(sweep.kinds), _TRACE_WEIGHT * batch.weight, partial(_trace, sweep))
+            batches += [batch, trace]
     return Planned(batches, skipped)
 
 
-def _sizes(device: OpenDevice, options: Options) -> Sequence[int]:
-    if device.description.shares_host_memory and not options.sizes:
-        return _SHARED_SIZES[options.mode]
-    return options.effort(EFFORTS).sizes
+class OverlapSweep(Sweep):
+    """All cases of one size. After they were measured, `works` and `samples` are for the timelines.
+
+    Work of ratio 1 takes as long as the slower copy, or `work_seconds` where that is more than 0.
+    """
+
+    def __init__(
+        self, device: OpenDevice, options: Options, memory_bytes: int, size: int, work_seconds: float = 0.0
+    ) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.bytes, self.work_seconds = size, work_seconds
+        self.threads = staging_threads()
+        self.works: list[Work] = []
+        self.samples: dict[tuple[object, ...], tuple[Case, list[float]]] = {}
+        self._chosen = options.chosen(MEMORY_KINDS, options.memory)
+        reasons = [(case.host_memory, self._refusal(case)) for case in self.cases()]
+        self.kinds = [kind for kind in self._chosen if any(each == (kind, None) for each in reasons)]
+        self._first_reason = next((reason for _, reason in reasons if reason), None)
+
+    def cases(self) -> Iterator[Case]:
+        """Work alone, then the pipelines and copies of each memory."""
+        return cases_of(self.bytes, _PLANS[self.options.mode], self._chosen, self.threads)
+
+    def why_not(self, case: Case) -> str | None:
+        """Work alone is left out where no pipeline is left to be compared with."""
+        return self._refusal(case) or (None if self.kinds else self._first_reason)
+
+    def _refusal(self, case: Case) -> str | None:
+        kind, size = case.host_memory, case.bytes
+        if kind != "device" and (why := self.native.why_not("pinned" if kind == "staged" else kind)):
+            return why
+        all_wanted = self.options.mode == "full" or self.options.sizes
+        if kind in _COPIED_BY_THE_CPU and size > _MOST_COPIED_BYTES and not all_wanted:
+            return f"the processor copies {format_bytes(size)} of it too slowly; --full and --sizes measure it"
+        pieces = case.pieces or 1
+        if size % (_WORD_BYTES * pieces):
+            chunks = "one chunk" if pieces == 1 else f"{pieces} chunks"
+            return f"{size} bytes do not divide into whole {_WORD_BYTES}-byte words for {chunks}"
+        # A source and results, pinned and pageable, and the staging memory; where it is the same, the device's and its
+        # own.
+        needed = (7 if self.shares_host_memory else 5) * size
+        return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
+
+    def weight(self, cases: Sequence[Case]) -> float:
+        """By what the least number of samples takes."""
+        return least_seconds(self.bytes) * len(cases)
+
+    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+        """Allocate, and find the rounds of work for every ratio."""
+        return _Bench(self, cases)
 
 
-def _why_not(device: OpenDevice, kind: str) -> str | None:
-    return device.native.why_not("pinned" if kind == "staged" else kind)
+class _Bench(Bench):
+    def __init__(self, sweep: OverlapSweep, cases: Sequence[Case]) -> None:
+        kinds = list(dict.fromkeys(case.host_memory for case in cases if case.host_memory != "device"))
+        self._buffers = allocate(sweep.device, cases[0].bytes, kinds, sweep.threads, sweep.seed)
+        ratios = list(dict.fromkeys(case.work_ratio for case in cases if case.work_ratio is not None))
+        sweep.works = _calibrated(cases[0].bytes, self._buffers, ratios, sweep.work_seconds)
+        self._works: dict[float | None, Work] = {work.ratio: work for work in sweep.works}
+        main = nearest_to_one(sweep.works)
+        # Where work as long as a copy is out of reach, the sweep is for what comes nearest, and the two change places.
+        self._places = {MAIN_RATIO: main.ratio, main.ratio: MAIN_RATIO} if main else {}
+        self._samples = sweep.samples
+
+    def named(self, case: Case) -> Case:
+        if case.work_ratio is None:
+            return case
+        return msgspec.structs.replace(case, work_ratio=self._places.get(case.work_ratio, case.work_ratio))
+
+    def start(self, case: Case) -> Start | str:
+        work = self._works.get(case.work_ratio, _NO_WORK)
+        if reason := self._buffers.why_not(case) or work.why_not:
+            return reason
+        _, samples = self._samples.setdefault(case_key(case), (case, []))
+        return partial(TimedPipeline, case, self._buffers, work.rounds, samples)
+
+    def host_buffers(self) -> Iterable[_native.Buffer]:
+        return self._buffers.host_buffers()
 
 
-def _why_not_of_size(device: OpenDevice, point: OverlapPoint, options: Options, memory_bytes: int) -> str | None:
-    all_wanted = options.mode == "full" or options.sizes
-    if point.memory in _COPIED_BY_THE_CPU and point.bytes > _MOST_COPIED_BYTES and not all_wanted:
-        return f"the processor copies {format_bytes(point.bytes)} of it too slowly; --full and --sizes measure it"
-    if point.bytes % (_WORD_BYTES * point.chunks):
-        chunks = "one chunk" if point.chunks == 1 else f"{point.chunks} chunks"
-        return f"{point.bytes} bytes do not divide into whole {_WORD_BYTES}-byte words for {chunks}"
-    # A source and results, pinned and pageable, and the staging memory; where it is the same, the device's and its own.
-    copies = 7 if device.description.shares_host_memory else 5
-    return over_budget(memory_bytes) if copies * point.bytes > memory_bytes else None
-
-
-def _prepare(
-    device: OpenDevice, points: Sequence[OverlapPoint], kinds: Sequence[str], threads: int, options: Options, ran: _Ran
-) -> Prepared:
-    """Allocate, calibrate the work and pair every point with its rounds; fills `ran` for the timelines."""
-    try:
-        buffers = allocate(device, points[0].bytes, kinds, threads, options.seed)
-        ran.works.extend(_calibrated(points[0].bytes, buffers, _SWEEPS[options.mode].ratios))
-    except IsthmusError as error:
-        return Prepared([], [[skipped_case(template(point), reason_of(error))] for point in points])
-    by_ratio: dict[float | None, Work] = {work.ratio: work for work in ran.works}
-    main = nearest_to_one(ran.works)
-    # Where work as long as a copy is out of reach, the sweep is for what comes nearest, and the two change places.
-    places = {MAIN_RATIO: main.ratio, main.ratio: MAIN_RATIO} if main else {}
-    subjects: list[Subject] = []
-    ended: list[list[Case]] = []
-    for planned in points:
-        ratio = planned.ratio if planned.ratio is None else places.get(planned.ratio, planned.ratio)
-        point = planned._replace(ratio=ratio)
-        work = by_ratio.get(ratio, _NO_WORK)
-        reason = buffers.why_not(point) or work.why_not
-        if reason:
-            ended.append([skipped_case(template(point), reason)])
-        else:
-            subjects.append(PipelineSubject(point, buffers, work.rounds, ran.seconds))
-    return Prepared(subjects, ended, buffers.placement())
-
-
-def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Work]:
+def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float], work_seconds: float) -> list[Work]:
     """The rounds for each ratio to the slower copy of pinned memory, or of what there is in its place."""
     if not buffers.sources:
         return []
     kind = next(iter(buffers.sources))
+    quota = _BRIEF_CALIBRATION if work_seconds else _CALIBRATION
 
-    def seconds(point: OverlapPoint, rounds: int = 0) -> float:
-        return median(pipeline(point, buffers, rounds).run(*_CALIBRATION))
+    def seconds(method: str, rounds: int = 0) -> float:
+        return median(pipeline(case_of(method, kind, size, None, 1, 1), buffers, rounds).run(*quota))
 
-    slower = max(seconds(OverlapPoint(way, kind, size, None, 1, 1)) for way in ("in_alone", "out_alone"))
-    work = OverlapPoint("work_alone", kind, size, None, 1, 1)
-    return calibrate(lambda rounds: seconds(work, rounds), slower, ratios)
+    unit = work_seconds or max(seconds("in_alone"), seconds("out_alone"))
+    return calibrate(lambda rounds: seconds("work_alone", rounds), unit, ratios)
 
 
-def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, options: Options, ran: _Ran) -> Prepared:
+def _trace(sweep: OverlapSweep) -> Prepared:
     """A timeline for each memory, of its fastest pipeline of several chunks with the work nearest to a copy's time."""
-    main = nearest_to_one(ran.works)
-    best = {kind: _fastest(kind, main, ran.seconds) for kind in kinds}
+    main, size = nearest_to_one(sweep.works), sweep.bytes
+    untraced = {kind: Case(experiment=NAME, method="traced", host_memory=kind, bytes=size) for kind in sweep.kinds}
     try:
-        buffers = allocate(device, size, kinds, threads, options.seed)
+        buffers = allocate(sweep.device, size, sweep.kinds, sweep.threads, sweep.seed)
     except IsthmusError as error:
-        return Prepared([], [[_untraced(kind, size, reason_of(error))] for kind in kinds])
-    ended: list[list[Case]] = []
-    for kind, point in best.items():
-        if point is None or main is None:
-            ended.append(
-                [
-                    _untraced(
-                        kind,
-                        size,
-                        "no pipeline of several chunks of this memory was measured, so there is none to trace",
-                    )
-                ]
-            )
+        return Prepared([], [[skipped_case(case, reason_of(error))] for case in untraced.values()])
+    ended: list[Case] = []
+    for kind, case in untraced.items():
+        fastest = _fastest(kind, main, sweep.samples.values())
+        if fastest is None or main is None:
+            ended.append(skipped_case(case, _UNTRACED))
             continue
         try:
-            ended.append([traced_case(point, buffers, main.rounds)])
+            ended.append(traced_case(fastest, buffers, main.rounds))
         except IsthmusError as error:
-            ended.append([_untraced(kind, size, reason_of(error))])
-    return Prepared([], ended)
+            ended.append(skipped_case(case, reason_of(error)))
+    return Prepared([], [[case] for case in ended])
 
 
-def _fastest(kind: str, main: Work | None, seconds: Mapping[OverlapPoint, float]) -> OverlapPoint | None:
+def _fastest(kind: str, main: Work | None, samples: Iterable[tuple[Case, Sequence[float]]]) -> Case | None:
+    """In one chunk there is nothing to see, even where that is the fastest."""
     ratio = main.ratio if main else None
-    found = [point for point in seconds if (point.method, point.memory, point.ratio) == ("pipeline", kind, ratio)]
-    # In one chunk there is nothing to see, even where that is the fastest.
-    return min((point for point in found if point.chunks > 1), key=lambda point: seconds[point], default=None)
-
-
-def _untraced(kind: str, size: int, reason: str) -> Case:
-    return skipped_case(Case(experiment=NAME, method="traced", host_memory=kind, bytes=size), reason)
+    seconds = [
+        (median(of_case), case)
+        for case, of_case in samples
+        if (case.method, case.host_memory, case.work_ratio) == ("pipeline", kind, ratio)
+        and (case.pieces or 1) > 1
+        and of_case
+    ]
+    return min(seconds, key=lambda pair: pair[0], default=(0.0, None))[1]

@@ -13,22 +13,22 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.overlap.points import OverlapPoint, Sweep, Ways, points_of
-from isthmus.experiment.overlap.subjects import Work
+from isthmus.experiment.overlap.points import Divisions, Plan, cases_of
+from isthmus.experiment.overlap.work import Work
 from isthmus.machine.devices import open_device
-from isthmus.record import GIB, KIB, MIB, Case
+from isthmus.record import GIB, KIB, MIB, Case, case_key
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
 SIZE = 64 * KIB
-WAYS = Ways((1, 2, 8), (1, 2, 4), (1, 8), 4)
-SWEEP = Sweep((1, 3), dict.fromkeys(MEMORY_KINDS, WAYS))
+DIVISIONS = Divisions((1, 2, 8), (1, 2, 4), (1, 8), 4)
+PLAN = Plan((1, 3), dict.fromkeys(MEMORY_KINDS, DIVISIONS))
 
 
-def pipelines(points: Sequence[OverlapPoint], memory: str, ratio: float) -> set[tuple[int, int]]:
+def pipelines(cases: Sequence[Case], memory: str, ratio: float) -> set[tuple[int | None, int | None]]:
     return {
-        (point.chunks, point.streams)
-        for point in points
-        if (point.method, point.memory, point.ratio) == ("pipeline", memory, ratio)
+        (case.pieces, case.streams)
+        for case in cases
+        if (case.method, case.host_memory, case.work_ratio) == ("pipeline", memory, ratio)
     }
 
 
@@ -56,25 +56,25 @@ def visited(spec: str, options: Options, *, only: str = "") -> list[Case]:
 
 
 def test_there_are_never_more_streams_than_chunks() -> None:
-    points = points_of(SIZE, SWEEP, MEMORY_KINDS, 8)
-    assert pipelines(points, "pinned", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2), (8, 4)}
-    assert pipelines(points, "pinned", 3) == {(1, 1), (8, 4)}
+    cases = list(cases_of(SIZE, PLAN, MEMORY_KINDS, 8))
+    assert pipelines(cases, "pinned", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2), (8, 4)}
+    assert pipelines(cases, "pinned", 3) == {(1, 1), (8, 4)}
 
 
 def test_staged_memory_has_no_more_streams_than_threads() -> None:
-    points = points_of(SIZE, SWEEP, ["staged"], 2)
-    assert pipelines(points, "staged", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2)}
-    assert {(point.chunks, point.streams) for point in points if point.method == "in_alone"} == {(1, 1), (8, 2)}
+    cases = list(cases_of(SIZE, PLAN, ["staged"], 2))
+    assert pipelines(cases, "staged", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2)}
+    assert {(case.pieces, case.streams) for case in cases if case.method == "in_alone"} == {(1, 1), (8, 2)}
 
 
 def test_every_pipeline_has_a_serial_time_and_its_stages_alone() -> None:
-    points = points_of(SIZE, SWEEP, MEMORY_KINDS, 8)
-    assert len(points) == len(set(points))
+    cases = list(cases_of(SIZE, PLAN, MEMORY_KINDS, 8))
+    assert len(cases) == len(set(map(case_key, cases)))
     for memory in MEMORY_KINDS:
-        assert all((1, 1) in pipelines(points, memory, ratio) for ratio in SWEEP.ratios)
-        alone = {point.method for point in points if point.memory == memory and point.ratio is None}
+        assert all((1, 1) in pipelines(cases, memory, ratio) for ratio in PLAN.ratios)
+        alone = {case.method for case in cases if case.host_memory == memory and case.work_ratio is None}
         assert alone == {"in_alone", "out_alone", "both_ways"}
-    assert {point.ratio for point in points if point.method == "work_alone"} == set(SWEEP.ratios)
+    assert {case.work_ratio for case in cases if case.method == "work_alone"} == set(PLAN.ratios)
 
 
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
@@ -93,7 +93,7 @@ def test_large_sizes_are_for_memory_that_the_processor_does_not_copy() -> None:
         wanted = [
             p
             for s in EFFORTS["default"].sizes
-            for p in points_of(s, overlap._SWEEPS["default"], chosen, staging_threads())
+            for p in cases_of(s, overlap._PLANS["default"], chosen, staging_threads())
         ]
         measured = sum(batch.subjects for batch in planned.batches[::2])
         assert measured + len(planned.skipped) == len(wanted)
@@ -216,14 +216,6 @@ def test_memory_that_cannot_be_had_costs_its_own_cases(spec: str, lost: set[str]
     assert all(message in case.note for case in ended)
     assert len(prepared.subjects) + len(ended) == batch.subjects
     assert len(traces.prepare().ended) == len(MEMORY_KINDS)
-
-
-@pytest.mark.usefixtures("reachable")
-def test_the_places_of_the_memory_are_handed_over() -> None:
-    batch, _ = plan(open_device("host"), Options("quick", sizes=[SIZE]), GIB).batches
-    placement = batch.prepare().placement
-    assert set(placement) == {"pinned", "pageable"}
-    assert all(sum(shares.values()) == pytest.approx(1) for shares in placement.values())
 
 
 def test_nothing_is_measured_where_no_memory_can_be_locked() -> None:
