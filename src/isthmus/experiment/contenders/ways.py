@@ -14,11 +14,7 @@ from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting
 from isthmus.experiment.engine.pieces import METHODS, packing_threads, staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Timed, TimedSubject, sweep_of
-from isthmus.experiment.managed import cases as managed_cases
-from isthmus.experiment.managed import points as managed_points
-from isthmus.experiment.managed import subjects as managed_subjects
 from isthmus.experiment.overlap.cases import OverlapSweep
 from isthmus.experiment.overlap.points import case_of
 from isthmus.machine.devices import OpenDevice
@@ -37,6 +33,7 @@ from isthmus.record import (
 _MAPPED = "mapped_"
 _CHUNKS = (2, 4, 8, 16, 32, 64)
 _LEAST_CHUNK_BYTES = 64 * KIB
+_DOUBLE_BYTES = 8
 _PIECE_METHODS = tuple(each for each in METHODS if each not in ("section", "whole"))
 _SECTION_METHODS = ("section", *(each for each in _PIECE_METHODS if each not in ("graph", "waited_copies")))
 Makers = Mapping[str, Callable[[], Subject]]
@@ -45,22 +42,6 @@ Makers = Mapping[str, Callable[[], Subject]]
 def ways_of(device: OpenDevice, need: Need, seed: int) -> Makers:
     """By a name of its own, each way that there is, made when it is called."""
     return _MAKERS[type(need)](device, need, seed)
-
-
-class _Named:
-    """What an experiment prepares for its own points, under the name of the way."""
-
-    def __init__(self, subject: Subject, name: str, before: Held | None = None, **options: int | None) -> None:
-        self.template = msgspec.structs.replace(subject.template, experiment="plan", method=name, **options)
-        self._subject, self._before = subject, before
-
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """The subject's samples, each with what getting and giving back its memory takes."""
-        known = collected.count
-        self._subject.visit(quota, collected)
-        if self._before is not None and not collected.wrong:
-            samples = collected.samples["host_seconds"]
-            samples[known:] = [each + self._before.seconds() for each in samples[known:]]
 
 
 def _pieces(device: OpenDevice, need: PiecesNeed, seed: int) -> Makers:
@@ -126,28 +107,28 @@ def _with_mapped(methods: tuple[str, ...], source: str) -> tuple[str, ...]:
     return (*methods, f"{_MAPPED}kernel") if source == "pinned" else methods
 
 
-def _managed(device: OpenDevice, need: ManagedNeed, _seed: int) -> Makers:
-    percent = None if need.fraction is None else max(round(100 * need.fraction), 1)
-    size = max(need.bytes // managed_points.DOUBLE_BYTES, 1) * managed_points.DOUBLE_BYTES
+def _managed(device: OpenDevice, need: ManagedNeed, seed: int) -> Makers:
+    sweep = sweep_of("managed", device, seed)
+    fraction = None if need.fraction is None else max(round(100 * need.fraction), 1) / 100
+    size = max(need.bytes // _DOUBLE_BYTES, 1) * _DOUBLE_BYTES
+    pattern = partial(Case, experiment="plan", bytes=size, fraction=fraction, stride_bytes=need.stride_bytes)
+    memories: dict[str, set[str]] = {}
+    for case in sweep.cases():
+        memories.setdefault(case.method, set()).add(case.host_memory)
 
     @cache
-    def held(kind: str) -> managed_subjects.Buffers:
-        made = managed_subjects.allocate(device, size, [kind])
-        if reason := made.refused.get(kind):
-            raise Unsupported(reason)
-        return made
+    def held(kind: str) -> Bench:
+        return sweep.prepare([pattern(method="managed", host_memory=kind)])
 
     def make(name: str, method: str, memory: str) -> Subject:
-        point = managed_points.ArrayPoint(method, memory, size, percent, need.stride_bytes)
-        if reason := managed_cases.why_not(device, point):
-            raise Unsupported(reason)
-        return _Named(managed_subjects.ArraySubject(point, held(memory)), name)
+        start = held(memory).start(pattern(method=method, host_memory=memory))
+        return _subject(pattern(method=name, host_memory=memory), start)
 
     return {
         name: partial(make, name, method, memory)
-        for method, memories in managed_points.WAYS.items()
-        for memory in memories
-        for name in [f"{method}_{memory}" if len(memories) > 1 else method]
+        for method, of_method in memories.items()
+        for memory in sorted(of_method)
+        for name in [f"{method}_{memory}" if len(of_method) > 1 else method]
     }
 
 

@@ -20,7 +20,8 @@ from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.options import ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
+from isthmus.experiment.engine.sampling import reason_of, skipped_case
+from isthmus.experiment.engine.sweep import Samples, Timed, TimedSubject
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.managed.migration_counts import Pass, count, passes
 from isthmus.machine.devices import OpenDevice
@@ -93,31 +94,26 @@ def probes(mode: ModeName) -> list[Probe]:
     return found
 
 
-class ProbeSubject:
-    """A probe that can be visited again and again."""
+class _Probed(Timed):
+    """A probe; after its first visit every page is looked at."""
 
     def __init__(self, probe: Probe, array: MigrationArray) -> None:
-        self.template = probe.template
-        self._probe = probe
-        self._array = array
+        self._probe, self._array = probe, array
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples; after those of the first visit every page is looked at."""
-        array = self._array
-        is_first = not collected.count
-        for _ in range(quota.warmups):
-            self._probe.seconds(array)
-        collected.begin()
-        samples = collected.samples.setdefault("host_seconds", [])
-        taken: list[float] = []
+    def warm_up(self, times: int) -> None:
+        for _ in range(times):
+            self._probe.seconds(self._array)
+
+    def run(self, quota: Quota) -> Samples:
+        samples: list[float] = []
         # What is not timed, sending all pages back, takes most of a visit.
         end = time.monotonic() + quota.seconds
-        while len(taken) < quota.least or (len(taken) < quota.most and time.monotonic() < end):
-            taken.append(self._probe.seconds(array))
-        samples.extend(taken)
-        collected.verified = True
-        if is_first and (wrong := array.wrong()):
-            collected.wrong = wrong
+        while len(samples) < quota.least or (len(samples) < quota.most and time.monotonic() < end):
+            samples.append(self._probe.seconds(self._array))
+        return {"host_seconds": samples}
+
+    def verify(self) -> str:
+        return self._array.wrong()
 
 
 # Seconds that they should take; the weights of their batches.
@@ -163,7 +159,7 @@ def _probe(device: OpenDevice, chosen: Sequence[Probe]) -> Prepared:
         array = MigrationArray(device.native)
     except IsthmusError as error:
         return Prepared([], [[skipped_case(each.template, reason_of(error))] for each in chosen])
-    return Prepared([ProbeSubject(each, array) for each in chosen])
+    return Prepared([TimedSubject(each.template, partial(_Probed, each, array)) for each in chosen])
 
 
 def _count(device: OpenDevice, chosen: Sequence[Pass]) -> Prepared:

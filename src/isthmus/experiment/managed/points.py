@@ -1,15 +1,16 @@
-"""What `managed` measures of one array: ways to move it, and how much of it the device touches."""
+"""What `managed` measures of one array: methods to move it, and how much of it the device touches."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from isthmus.experiment.engine.options import ModeName
-from isthmus.record import KIB, MIB
+from isthmus.record import KIB, MIB, Case
 
 DOUBLE_BYTES = 8
 
-# Ways to move an array, with the kinds of memory that it is in.
-WAYS: Mapping[str, Sequence[str]] = {
+# Methods to move an array, with the kinds of memory that it is in.
+METHODS: Mapping[str, Sequence[str]] = {
     "explicit_whole": ("pageable", "pinned"),
     "explicit_touched": ("pageable", "pinned"),
     "managed": ("managed",),
@@ -23,27 +24,17 @@ WAYS: Mapping[str, Sequence[str]] = {
 }
 
 
-class ArrayPoint(NamedTuple):
-    """One case: the device adds to the leading `percent` of an array, or to one double every `stride_bytes`."""
+def touched(case: Case) -> int:
+    """Doubles that the device adds to: the leading fraction of the array, or one every `stride_bytes`; at least one."""
+    doubles = case.bytes // DOUBLE_BYTES
+    if case.stride_bytes is None:
+        return max(doubles * round(100 * (case.fraction or 0)) // 100, 1)
+    return -(-doubles * DOUBLE_BYTES // case.stride_bytes)
 
-    method: str
-    memory: str
-    bytes: int
-    percent: int | None
-    stride_bytes: int | None
 
-    @property
-    def touched(self) -> int:
-        """Doubles that the device adds to; one at least."""
-        doubles = self.bytes // DOUBLE_BYTES
-        if self.stride_bytes is None:
-            return max(doubles * (self.percent or 0) // 100, 1)
-        return -(-doubles * DOUBLE_BYTES // self.stride_bytes)
-
-    @property
-    def step_bytes(self) -> int:
-        """From one of these doubles to the next."""
-        return DOUBLE_BYTES if self.stride_bytes is None else self.stride_bytes
+def step_bytes(case: Case) -> int:
+    """From one of these doubles to the next."""
+    return case.stride_bytes or DOUBLE_BYTES
 
 
 class Reach(NamedTuple):
@@ -53,18 +44,18 @@ class Reach(NamedTuple):
     strides: Sequence[int]
 
 
-# By way what a mode measures of it.
+# By method what a mode measures of it.
 Sweep = Mapping[str, Reach]
 
 
-def points_of(size: int, sweep: Sweep, kinds: Collection[str]) -> Iterator[ArrayPoint]:
-    """Every point of an array of so many bytes, in memory of these kinds."""
-    for method, memories in WAYS.items():
+def cases_of(size: int, sweep: Sweep, kinds: Collection[str]) -> Iterator[Case]:
+    """Every case of an array of so many bytes, in memory of these kinds."""
+    for method, memories in METHODS.items():
         for memory in memories:
             if memory in kinds:
-                reach = sweep[method]
-                yield from (ArrayPoint(method, memory, size, percent, None) for percent in reach.percents)
-                yield from (ArrayPoint(method, memory, size, None, stride) for stride in reach.strides)
+                case = partial(Case, experiment="managed", method=method, host_memory=memory, bytes=size)
+                yield from (case(fraction=percent / 100) for percent in sweep[method].percents)
+                yield from (case(stride_bytes=stride) for stride in sweep[method].strides)
 
 
 # The strides of the paper, 4 to 396 KiB, thinned out where its curves are straight, and on to 4 MiB.

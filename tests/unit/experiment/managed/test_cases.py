@@ -15,11 +15,11 @@ from isthmus.experiment.engine.doubles import initial_sum, initialise
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.experiment.managed import subjects as managed_subjects
+from isthmus.experiment.managed import arrays
 from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.managed.points import SWEEPS, WAYS, ArrayPoint, points_of
+from isthmus.experiment.managed.points import METHODS, SWEEPS, cases_of, touched
 from isthmus.machine.devices import OpenDevice, open_device, probe
-from isthmus.record import GIB, KIB, MIB, Case
+from isthmus.record import GIB, KIB, MIB, Case, case_key
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
 MODES: Sequence[ModeName] = ("quick", "default", "full")
@@ -75,32 +75,36 @@ def test_the_initial_sum_is_that_of_the_array(count: int) -> None:
     assert initial_sum(count) == array.sum()
 
 
+def array_case(method: str, fraction: float | None = None, stride: int | None = None) -> Case:
+    return Case(
+        experiment="managed", method=method, host_memory="managed", bytes=MIB, fraction=fraction, stride_bytes=stride
+    )
+
+
 def test_doubles_that_are_touched_are_counted() -> None:
-    assert ArrayPoint("managed", "managed", MIB, 100, None).touched == MIB // 8
-    assert ArrayPoint("managed", "managed", MIB, 1, None).touched == MIB // 8 // 100
-    assert ArrayPoint("managed", "managed", MIB, None, 4 * KIB).touched == 256
+    assert touched(array_case("managed", 1.0)) == MIB // 8
+    assert touched(array_case("managed", 0.01)) == MIB // 8 // 100
+    assert touched(array_case("managed", stride=4 * KIB)) == 256
     # The last stretch is cut short, but has its first double.
-    assert ArrayPoint("managed", "managed", MIB, None, 396 * KIB).touched == 3
+    assert touched(array_case("managed", stride=396 * KIB)) == 3
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_way_is_measured_and_no_point_twice(mode: ModeName) -> None:
-    points = list(points_of(MIB, SWEEPS[mode], MEMORY_KINDS))
-    assert len(points) == len(set(points))
-    assert {(point.method, point.memory) for point in points} == {
-        (method, memory) for method, memories in WAYS.items() for memory in memories
+def test_every_method_is_measured_and_no_case_twice(mode: ModeName) -> None:
+    cases = list(cases_of(MIB, SWEEPS[mode], MEMORY_KINDS))
+    assert len(cases) == len(set(map(case_key, cases)))
+    assert {(case.method, case.host_memory) for case in cases} == {
+        (method, memory) for method, memories in METHODS.items() for memory in memories
     }
-    both = {point.method for point in points if point.percent} & {
-        point.method for point in points if point.stride_bytes
-    }
-    assert both >= WAYS.keys() - {"prefetch_whole", "read_mostly", "prefer_device"}
+    both = {case.method for case in cases if case.fraction} & {case.method for case in cases if case.stride_bytes}
+    assert both >= METHODS.keys() - {"prefetch_whole", "read_mostly", "prefer_device"}
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_compared_with_on_demand_has_all_of_the_array(mode: ModeName) -> None:
-    """Table 5.1 needs it of every way that does not copy what is touched alone, but for one that would take minutes."""
-    whole = {point.method for point in points_of(MIB, SWEEPS[mode], MEMORY_KINDS) if point.percent == 100}
-    assert whole >= WAYS.keys() - {"explicit_touched", "prefetch_touched", "read_mostly"}
+    """Table 5.1 needs it where a method does not copy the touched part alone, but for one that would take minutes."""
+    whole = {case.method for case in cases_of(MIB, SWEEPS[mode], MEMORY_KINDS) if case.fraction == 1}
+    assert whole >= METHODS.keys() - {"explicit_touched", "prefetch_touched", "read_mostly"}
 
 
 def test_ways_that_move_what_is_touched_are_compared_at_one_stride_by_default() -> None:
@@ -141,7 +145,7 @@ def test_opencl_moves_the_array_too() -> None:
 
 
 def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(managed_subjects, "initial_sum", lambda count: initial_sum(count) + 1)
+    monkeypatch.setattr(arrays, "initial_sum", lambda count: initial_sum(count) + 1)
     cases = visited(open_device("host"), QUICK._replace(memory=["managed"]))
     assert cases
     for case in cases:
@@ -163,7 +167,7 @@ def test_ways_that_the_device_lacks_are_left_out_with_its_reasons() -> None:
 
 def test_without_doubles_or_managed_memory_there_is_less_to_measure() -> None:
     everything = refusals(device_with(why_no_doubles="no doubles", why_no_migration=None))
-    assert everything == {"no doubles": set(WAYS)}
+    assert everything == {"no doubles": set(METHODS)}
     chosen = QUICK._replace(memory=["managed"])
     assert list(refusals(device_with(why_not="no managed memory"), chosen)) == ["no managed memory"]
 
@@ -200,19 +204,19 @@ def test_advice_needs_an_array_of_its_own_within_the_budget() -> None:
 
 def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice works on memory of its own, so that it makes nothing ready for the array that others share."""
-    points = [ArrayPoint(method, "managed", MIB, 100, None) for method in ("read_mostly", "managed")]
-    buffers = managed_subjects.allocate(open_device("host"), MIB, ["managed"])
-    taken: list[str] = []
+    buffers = arrays.allocate(open_device("host"), MIB, ["managed"])
+    samples: list[str] = []
 
-    def sample(self: managed_subjects.ArraySubject, array: _native.Buffer) -> tuple[float, float, float]:
-        taken.append(self.template.method)
+    def sample(self: arrays.MovedArray, array: _native.Buffer) -> tuple[float, float, float]:
+        samples.append(self._case.method)
         return 1.0, 1.0, self._expected
 
-    monkeypatch.setattr(managed_subjects.ArraySubject, "_sample", sample)
-    for point in (*points, points[1]):
-        subject = managed_subjects.ArraySubject(point, buffers)
-        subject.visit(QUOTA, Collected(subject.template))
-    assert taken == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2
+    monkeypatch.setattr(arrays.MovedArray, "_sample", sample)
+    for method in ("read_mostly", "managed", "managed"):
+        timed = arrays.MovedArray(array_case(method, 1.0), buffers)
+        timed.warm_up(0)
+        timed.run(QUOTA)
+    assert samples == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2
 
 
 def test_odd_sizes_and_arrays_of_one_stride_are_left_out() -> None:

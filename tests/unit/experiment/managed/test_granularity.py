@@ -13,7 +13,8 @@ from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.experiment.managed.granularity import Probe, ProbeSubject, plan, probes
+from isthmus.experiment.engine.sweep import TimedSubject
+from isthmus.experiment.managed.granularity import Probe, _Probed, plan, probes
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.managed.migration_counts import Pass, counted_case
 from isthmus.machine.devices import OpenDevice, open_device
@@ -91,7 +92,7 @@ def test_a_word_that_was_lost_is_noticed(word: int, what: str) -> None:
 @pytest.mark.parametrize("probe", [Probe("neighbour", "device", "h2d", 8 * KIB), Probe("grown", "host", "d2h", MIB)])
 def test_a_visit_takes_samples_and_checks_the_first(probe: Probe) -> None:
     array = MigrationArray(open_device("host").native)
-    subject = ProbeSubject(probe, array)
+    subject = TimedSubject(probe.template, lambda: _Probed(probe, array))
     collected = Collected(subject.template)
     subject.visit(Quota(1, 2, 5, 0.0), collected)
     array._words[0] += 1

@@ -1,4 +1,4 @@
-"""Samples of `managed`: an array goes to the device by one way, is added to, and is added up by the CPU."""
+"""Samples of `managed`: one method moves an array to the device, which adds to it, and the CPU adds it up."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,11 @@ import numpy as np
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import PAGE_BYTES
-from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected, reason_of
-from isthmus.experiment.managed.points import DOUBLE_BYTES, ArrayPoint
+from isthmus.experiment.engine.sampling import reason_of
+from isthmus.experiment.engine.sweep import Samples, Timed
+from isthmus.experiment.managed.points import DOUBLE_BYTES, step_bytes, touched
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
@@ -39,9 +39,9 @@ class Buffers(NamedTuple):
     threads: int
     warm: set[str]
 
-    def placement(self) -> dict[str, dict[str, float]]:
-        """Share of each kind's pages on each NUMA node; managed pages have no place of their own."""
-        return page_shares([buffer for kind, buffer in self.arrays.items() if kind != "managed"])
+    def host_buffers(self) -> list[_native.Buffer]:
+        """Without managed memory, whose pages have no place of their own."""
+        return [buffer for kind, buffer in self.arrays.items() if kind != "managed"]
 
 
 def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
@@ -64,53 +64,52 @@ def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
     )
 
 
-def template(point: ArrayPoint) -> Case:
-    """The case of a point without results."""
-    return Case(
-        experiment="managed",
-        method=point.method,
-        host_memory=point.memory,
-        bytes=point.bytes,
-        fraction=None if point.percent is None else point.percent / 100,
-        stride_bytes=point.stride_bytes,
-    )
+class MovedArray(Timed):
+    """One method to move the array and one pattern of what the device touches of it; made anew for every visit."""
 
+    checks = "always"
 
-class ArraySubject:
-    """One way to move the array and one pattern of what the device touches of it."""
+    def __init__(self, case: Case, buffers: Buffers) -> None:
+        """Raises the errors of `isthmus.errors`."""
+        self._case, self._buffers = case, buffers
+        self._touched, self._step = touched(case), step_bytes(case)
+        self._expected = initial_sum(case.bytes // DOUBLE_BYTES) + self._touched * _ADDED
+        self._wrong = ""
+        # Advice works on an array of its own: drivers keep mappings that advice has made, and pages then move as they
+        # never would.
+        self._advised = case.method in _ADVICE
+        memory = case.host_memory
+        self._array = buffers.native.allocate(memory, case.bytes) if self._advised else buffers.arrays[memory]
 
-    def __init__(self, point: ArrayPoint, buffers: Buffers) -> None:
-        self.template = template(point)
-        self._point = point
-        self._buffers = buffers
-        self._expected = initial_sum(point.bytes // DOUBLE_BYTES) + point.touched * _ADDED
-
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples of both phases; the sum over the array is checked every time."""
-        memory, warm = self._point.memory, self._buffers.warm
-        advised = self._point.method in _ADVICE
-        if advised:
-            # An array of its own: drivers keep mappings that advice has made, and pages then move as they never would.
-            array, is_cold = self._buffers.native.allocate(memory, self._point.bytes), True
-        else:
-            array, is_cold = self._buffers.arrays[memory], memory not in warm
-        for _ in range(max(quota.warmups, int(is_cold))):
-            self._sample(array)
-        if not advised:
+    def warm_up(self, times: int) -> None:
+        """At least once where nothing has used the array before."""
+        memory, warm = self._case.host_memory, self._buffers.warm
+        for _ in range(max(times, int(self._advised or memory not in warm))):
+            self._sample(self._array)
+        if not self._advised:
             warm.add(memory)
-        collected.begin()
+
+    def run(self, quota: Quota) -> Samples:
+        """Seconds of both phases and their sums, until the array adds up to something else than it should."""
+        phases: list[tuple[float, float]] = []
         begin = time.monotonic()
-        for taken in range(quota.most):
-            if taken >= quota.least and time.monotonic() - begin >= quota.seconds:
+        while len(phases) < quota.most and not self._wrong:
+            if len(phases) >= quota.least and time.monotonic() - begin >= quota.seconds:
                 break
-            into, out, total = self._sample(array)
-            collected.samples.setdefault("host_seconds", []).append(into + out)
-            collected.samples.setdefault("in_seconds", []).append(into)
-            collected.samples.setdefault("out_seconds", []).append(out)
-            collected.verified = True
+            into, out, total = self._sample(self._array)
+            phases.append((into, out))
             if total != self._expected:
-                collected.wrong = f"wrong data: the array adds up to {total:.0f} in place of {self._expected:.0f}"
-                break
+                self._wrong = f"wrong data: the array adds up to {total:.0f} in place of {self._expected:.0f}"
+        into_seconds, out_seconds = [into for into, _ in phases], [out for _, out in phases]
+        return {
+            "host_seconds": [into + out for into, out in phases],
+            "in_seconds": into_seconds,
+            "out_seconds": out_seconds,
+        }
+
+    def verify(self) -> str:
+        """What the sums say, one of which was taken of every sample."""
+        return self._wrong
 
     def _sample(self, array: _native.Buffer) -> tuple[float, float, float]:
         """Seconds of copy in and computing, of copy out and adding up, and the sum.
@@ -118,7 +117,7 @@ class ArraySubject:
         The array is all on the host when the clock starts. Giving advice counts, as a program must give it too; it is
         taken back afterwards, so that the next sample starts as this one did.
         """
-        stream, advice = self._buffers.stream, _ADVICE.get(self._point.method)
+        stream, advice = self._buffers.stream, _ADVICE.get(self._case.method)
         array.begin_host_access()
         initialise(doubles(array), self._buffers.pool, self._buffers.threads)
         begin = time.perf_counter()
@@ -127,8 +126,8 @@ class ArraySubject:
             array.advise(advice)
         try:
             self._move_in(array)
-            worked_on = self._buffers.on_device if self._point.method.startswith("explicit") else array
-            stream.add_doubles(worked_on, 0, self._point.touched, self._point.step_bytes, _ADDED)
+            worked_on = self._buffers.on_device if self._case.method.startswith("explicit") else array
+            stream.add_doubles(worked_on, 0, self._touched, self._step, _ADDED)
             stream.synchronize()
             middle = time.perf_counter()
             self._move_out(array)
@@ -143,30 +142,30 @@ class ArraySubject:
         return middle - begin, end - middle, total
 
     def _move_in(self, array: _native.Buffer) -> None:
-        match self._point.method:
+        match self._case.method:
             case "explicit_whole":
-                self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._point.bytes)
+                self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._case.bytes)
             case "explicit_touched":
                 self._copy_touched(self._buffers.on_device, array)
             case "prefetch_whole":
-                self._buffers.stream.prefetch(array, 0, self._point.bytes, "device")
+                self._buffers.stream.prefetch(array, 0, self._case.bytes, "device")
             case "prefetch_touched":
                 self._prefetch_touched(array, "device")
 
     def _move_out(self, array: _native.Buffer) -> None:
-        match self._point.method:
+        match self._case.method:
             case "explicit_whole":
-                self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._point.bytes)
+                self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._case.bytes)
             case "explicit_touched":
                 self._copy_touched(array, self._buffers.on_device)
             case "prefetch_whole":
-                self._buffers.stream.prefetch(array, 0, self._point.bytes, "host")
+                self._buffers.stream.prefetch(array, 0, self._case.bytes, "host")
             case "prefetch_touched":
                 self._prefetch_touched(array, "host")
 
     def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
         """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""
-        count, step = self._point.touched, self._point.step_bytes
+        count, step = self._touched, self._step
         if step == DOUBLE_BYTES:
             self._buffers.stream.copy(to, 0, from_, 0, count * DOUBLE_BYTES)
         else:
@@ -174,9 +173,9 @@ class ArraySubject:
 
     def _prefetch_touched(self, array: _native.Buffer, side: str) -> None:
         """The leading part at once; of single doubles the page of each, as far as the array goes."""
-        count, step = self._point.touched, self._point.step_bytes
+        count, step = self._touched, self._step
         if step == DOUBLE_BYTES:
             self._buffers.stream.prefetch(array, 0, count * DOUBLE_BYTES, side)
         else:
-            page = min(PAGE_BYTES, self._point.bytes - (count - 1) * step)
+            page = min(PAGE_BYTES, self._case.bytes - (count - 1) * step)
             self._buffers.stream.prefetch(array, 0, page, side, count, step)
