@@ -15,7 +15,8 @@ from isthmus.commands._output import write_report
 from isthmus.commands.devices import describe
 from isthmus.document.grid import spread
 from isthmus.record import Backend, Member
-from tests.snapshots.documents import WIDTH, abridged
+from isthmus.report import calibration_document
+from tests.snapshots.documents import WIDTH, abridged, in_format, on_terminal
 from tests.snapshots.subjects import MADE
 from tests.snapshots.test_runs import RESULTS
 from tests.synthetic import fleet, runs
@@ -115,3 +116,37 @@ def test_devices(
     assert capsys.readouterr().out == text_file
     write_report(describe(backends, host, range(16)), "json", None)
     assert abridged(capsys.readouterr().out) == json_file
+
+
+@pytest.mark.parametrize("name", ["calibrate"])
+def test_a_calibration(name: str, text_file: SnapshotAssertion, json_file: SnapshotAssertion) -> None:
+    """A table of each kind of rule, and what it gained."""
+    piece = {"direction": "d2h", "pageable": False, "apart_on_host": True, "scattered": False}
+    table = {
+        "path": "tables/a-long-name-of-a-table-that-is-neither-cut-nor-broken-where-the-terminal-is-narrower",
+        "origin": "NVIDIA H200, driver 580; isthmus 1.0 on 2026-11-27",
+        "built_in": False,
+        "buffers": [
+            {"direction": "h2d", "from_bytes": 0, "method": "driver", "seconds": 2e-5, "driver_seconds": 2e-5},
+            {"direction": "h2d", "from_bytes": 1 << 20, "method": "staged", "seconds": 1e-4, "driver_seconds": 2e-4}
+            | {"threads": 4, "chunk_bytes": 1 << 18, "stores": "streaming"},
+        ],
+        "direct": [],
+        "kernels": [{"direction": "h2d", "blocks": 32}],
+        "pieces": [piece | {"apart_on_device": both, "method": "kernel"} for both in (True, True, False)],
+        "ways": [
+            {"direction": "h2d", "device": "0000:01:00.0", "gains": gains, "from_bytes": gains << 26}
+            | {"bytes": 1 << 28, "seconds": 5e-3}
+            for gains in (1, 0)
+        ],
+        "gains": [
+            {"direction": "h2d", "bytes": 1 << power, "situation": "warm"}
+            | {"built_in": {"median": 1 + power / 100}, "driver": {"median": 2.0}}
+            for power in (20, 22)
+        ],
+        "way_gains": [{"direction": "h2d", "device": "0000:01:00.0", "bytes": 1 << 28, "own": {"median": 1.8}}],
+        "new_pieces": 2,
+    }
+    document = calibration_document(runs.gpu(), table)
+    assert on_terminal(document) == text_file
+    assert abridged(in_format(document, "json")) == json_file

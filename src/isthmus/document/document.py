@@ -9,7 +9,9 @@ from isthmus.document.grid import Grid
 from isthmus.document.pictures import FleetMap, Lanes
 from isthmus.document.section import Chart, LegendEntry
 
-Kind = Literal["runs", "check", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"]
+Kind = Literal[
+    "runs", "check", "calibration", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"
+]
 Reader = Literal["terminal", "text", "page"]
 # Which readers see a block: `long` is not for terminals, `text` is what a page shows as a picture.
 Where = Literal["everywhere", "terminal", "text", "long", "page"]

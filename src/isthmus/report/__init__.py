@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isthmus.document.document import Document
     from isthmus.report.acceleration import acceleration_document
     from isthmus.report.advice import advice_document
+    from isthmus.report.calibration import calibration_document
     from isthmus.report.check import check_data, check_document, check_line
     from isthmus.report.comparison.document import comparison_document
     from isthmus.report.figures import figure_picture, figure_titles
@@ -30,6 +31,7 @@ __all__ = [
     "Format",
     "acceleration_document",
     "advice_document",
+    "calibration_document",
     "check_data",
     "check_document",
     "check_line",
@@ -55,6 +57,7 @@ __all__ = [
 _HOMES = {
     "acceleration_document": "acceleration",
     "advice_document": "advice",
+    "calibration_document": "calibration",
     "check_data": "check",
     "check_document": "check",
     "check_line": "check",

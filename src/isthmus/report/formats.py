@@ -57,7 +57,7 @@ FORMATS = (
     Format(
         "json",
         (".json",),
-        ("runs", "check", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"),
+        ("runs", "check", "calibration", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"),
     ),
     Format("csv", (".csv",), ("runs", "trace", "fleet")),
     Format("chrome", (".trace",), ("trace",)),
