@@ -1,7 +1,7 @@
 """What the machine around the device does to the figures: link, limits, page sizes, NUMA, confidential mode."""
 
+from isthmus.analysis.machine import link_name
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.strip import link_name
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import Link, Run, format_bytes, memory_kind

@@ -4,7 +4,7 @@ from isthmus.compare.causes import Cause, likely_causes
 from isthmus.compare.checkup import Checkup, FigureResult, check
 from isthmus.compare.comparison import Comparison, Gate, compare, parse_gate
 from isthmus.compare.differences import Difference, differences, facts
-from isthmus.compare.health import Health, Rate, judge, judge_all, links_of, replays_of
+from isthmus.compare.health import Health, Rate, judge, judge_all
 from isthmus.compare.levels import VERDICTS, Verdict
 from isthmus.compare.rank_test import corrected
 from isthmus.compare.reference import PREFIX, Reference, known_references, made_reference, read_reference, reference_for
@@ -38,11 +38,9 @@ __all__ = [
     "judge_all",
     "known_references",
     "likely_causes",
-    "links_of",
     "made_reference",
     "parse_gate",
     "read_reference",
     "reference_for",
-    "replays_of",
     "robust_variance",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.analysis.strip import link_name
+from isthmus.analysis.machine import link_name
 from isthmus.record import Link, Run, format_bytes
 
 # Whether the new value can only slow things down, only speed them up, or either.

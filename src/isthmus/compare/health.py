@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from isthmus.analysis.machine import link_name, links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
-from isthmus.analysis.strip import link_name
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.spread import GroupKey
 from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
@@ -76,17 +76,6 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
         points = (replace(first, text=say("health.flapped", text=first.text, **told)), *health.points[1:])
         health = replace(health, points=points)
     return runs[worst], health
-
-
-def links_of(run: Run) -> tuple[Link, ...]:
-    """The run's link at its beginning and, where that was read, at its end."""
-    return tuple(link for link in (run.fingerprint.device.link, run.end.link if run.end else None) if link is not None)
-
-
-def replays_of(run: Run) -> int | None:
-    """Packets that were sent again while the run was measured; None where they were not counted before and after."""
-    counted = [link.replays for link in links_of(run) if link.replays is not None]
-    return counted[1] - counted[0] if len(counted) == 2 else None
 
 
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from isthmus.analysis.machine import host_line, link_line, links_of, machine_strip, replays_of
 from isthmus.analysis.phrases import describe_device
-from isthmus.analysis.strip import machine_strip
-from isthmus.compare import Health, Rate, links_of, replays_of
+from isthmus.compare import Health, Rate
 from isthmus.document.document import Block, Data, Document, Labelled, Prose, Table
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Grid, text_grid
-from isthmus.language import clauses, say
-from isthmus.record import Direction, Run, format_bytes, three_figures
+from isthmus.language import say
+from isthmus.record import Direction, Run, three_figures
 
 _MOST_LINES = 15
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -61,7 +61,7 @@ def _blocks(run: Run, health: Health, brief: int) -> Iterator[Block]:
     apart = [Prose("", where="terminal")] if brief < _APART_LEFT_OUT else []
     if health.rates:
         yield from (*apart, Table((_rates(health.rates),), narrow=True, under=mark))
-    facts = {say("health.link"): _link(run), say("health.host"): _host(run) if brief < _HOST_LEFT_OUT else ""}
+    facts = {say("health.link"): link_line(run), say("health.host"): host_line(run) if brief < _HOST_LEFT_OUT else ""}
     yield from apart if any(facts.values()) else ()
     yield from (Labelled(name, (text,), under=mark) for name, text in facts.items() if text)
 
@@ -143,50 +143,3 @@ def _range(rate: Rate | None) -> str:
 
 def _digits(rate: float) -> str:
     return three_figures(rate / 1e9)
-
-
-def _link(run: Run) -> str:
-    links = links_of(run)
-    if not links:
-        return ""
-    last = links[-1]
-    loaded = (last.generation_under_load, last.width_under_load) if last.read_under_load else (None, None)
-    told = say(
-        "health.link_fact",
-        idle=_lanes(last.generation, last.width),
-        most=_lanes(last.max_generation, last.max_width),
-        loaded=_lanes(*loaded),
-    )
-    if last.replays is None:
-        return told
-    counted = say("health.replays_counted", all=last.replays, more=replays_of(run) or 0)
-    return say("common.comma").join([told, counted])
-
-
-def _lanes(generation: int | None, width: int | None) -> str:
-    """``5.0 x16``."""
-    return f"{generation}.0 x{width or '?'}" if generation else "?"
-
-
-def _host(run: Run) -> str:
-    host, device = run.fingerprint.host, run.fingerprint.device
-    limit = host.limits.locked_memory_bytes
-    near = next((node.cpus for node in host.numa_nodes if node.id == device.numa_node), "")
-    facts = [say("health.near_cpus", cpus=near)] if near and not device.shares_host_memory else []
-    named = {
-        "huge_pages": host.memory.transparent_huge_pages or "?",
-        "locked_memory": "unlimited" if limit is None else format_bytes(limit),
-        "iommu": host.iommu,
-        "confidential": device.conditions.get("confidential_computing"),
-    }
-    facts += [
-        say("labels.told", name=_within(say(f"compare_causes.name_{topic}")), value=value)
-        for topic, value in named.items()
-        if value
-    ]
-    return clauses(facts)
-
-
-def _within(name: str) -> str:
-    """A name in the middle of a line; that of letters alone, as IOMMU, stays."""
-    return name[:1].lower() + name[1:] if name[1:2].islower() else name

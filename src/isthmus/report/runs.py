@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from isthmus.analysis.conclusions import Conclusions, conclude
-from isthmus.analysis.facts import facts
 from isthmus.analysis.labels import run_label, run_title
+from isthmus.analysis.machine import facts
 from isthmus.analysis.sections import glances, sections
 from isthmus.analysis.skips import skip_groups, skip_item
 from isthmus.analysis.summary import Entry, summarise

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from isthmus.analysis.conclusions import Conclusions
-from isthmus.analysis.strip import machine_strip
+from isthmus.analysis.machine import machine_strip
 from isthmus.compare import judge, reference_for
 from isthmus.document.document import Block, Labelled, Strip
 from isthmus.document.finding import TROUBLES, gravest_first, level_word

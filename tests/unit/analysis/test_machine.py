@@ -1,8 +1,8 @@
-"""The fingerprint in words: what is known, and nothing about what is not."""
+"""A machine in words: what is known of it, and nothing about what is not."""
 
 from types import ModuleType
 
-from isthmus.analysis.facts import facts
+from isthmus.analysis.machine import facts
 from isthmus.document.document import Fact
 from isthmus.record import GIB, Host, Link, Memory
 

@@ -1,11 +1,99 @@
-"""The fingerprint of a run in plain words: name and value of everything that was read about the machine."""
+"""The machine of a run in words: a line of it, a line of its link, of its host, and all that was read of it."""
 
 from collections.abc import Iterator
 
-from isthmus.analysis.strip import link_name
+from isthmus.analysis.phrases import link_rate
 from isthmus.document.document import Fact
-from isthmus.language import say
-from isthmus.record import Device, Host, Link, Run, format_rate, format_seconds, near_bytes
+from isthmus.language import clauses, say
+from isthmus.record import Device, Host, Link, Run, format_bytes, format_rate, format_seconds, near_bytes
+
+
+def machine_strip(run: Run) -> str:
+    """``NVIDIA H200 · cuda:0 · PCIe 5.0 x16 (63.0 GB/s) · driver 580.159.04 · NUMA node 0``."""
+    device = run.fingerprint.device
+    parts = [device.name] if device.spec == device.name else [device.name, device.spec]
+    parts.append(_strip_link(run))
+    if not device.crosses_link:
+        parts.append(say("strip.cpus", count=run.fingerprint.host.cpu.allowed))
+    else:
+        parts.append(say("strip.driver", version=device.driver_version) if device.driver_version else "")
+        parts.append("" if device.numa_node is None else say("strip.node", node=device.numa_node))
+    return " · ".join(filter(None, parts))
+
+
+def _strip_link(run: Run) -> str:
+    device = run.fingerprint.device
+    if not device.crosses_link:
+        return say("strip.no_link")
+    if device.link is None or device.link.in_use == (None, None):
+        return say("strip.link_unknown")
+    rate = link_rate(run)
+    return f"{link_name(*device.link.in_use)}{f' ({format_rate(rate)})' if rate else ''}"
+
+
+def link_name(generation: int | None, width: int | None) -> str:
+    """``PCIe 5.0 x16``; what is not known is a question mark."""
+    return f"PCIe {generation or '?'}.0 x{width or '?'}"
+
+
+def links_of(run: Run) -> tuple[Link, ...]:
+    """The run's link at its beginning and, where that was read, at its end."""
+    return tuple(link for link in (run.fingerprint.device.link, run.end.link if run.end else None) if link is not None)
+
+
+def replays_of(run: Run) -> int | None:
+    """Packets that were sent again while the run was measured; None where they were not counted before and after."""
+    counted = [link.replays for link in links_of(run) if link.replays is not None]
+    return counted[1] - counted[0] if len(counted) == 2 else None
+
+
+def link_line(run: Run) -> str:
+    """The link at rest, at most and under load, and packets sent again; empty where no link was read."""
+    links = links_of(run)
+    if not links:
+        return ""
+    last = links[-1]
+    loaded = (last.generation_under_load, last.width_under_load) if last.read_under_load else (None, None)
+    told = say(
+        "health.link_fact",
+        idle=_short_link(last.generation, last.width),
+        most=_short_link(last.max_generation, last.max_width),
+        loaded=_short_link(*loaded),
+    )
+    if last.replays is None:
+        return told
+    counted = say("health.replays_counted", all=last.replays, more=replays_of(run) or 0)
+    return say("common.comma").join([told, counted])
+
+
+def _short_link(generation: int | None, width: int | None) -> str:
+    """``5.0 x16``."""
+    return f"{generation}.0 x{width or '?'}" if generation else "?"
+
+
+def host_line(run: Run) -> str:
+    """What transfers depend on at the host."""
+    host, device = run.fingerprint.host, run.fingerprint.device
+    limit = host.limits.locked_memory_bytes
+    near = next((node.cpus for node in host.numa_nodes if node.id == device.numa_node), "")
+    facts = [say("health.near_cpus", cpus=near)] if near and not device.shares_host_memory else []
+    named = {
+        "huge_pages": host.memory.transparent_huge_pages or "?",
+        "locked_memory": "unlimited" if limit is None else format_bytes(limit),
+        "iommu": host.iommu,
+        "confidential": device.conditions.get("confidential_computing"),
+    }
+    facts += [
+        say("labels.told", name=_within(say(f"compare_causes.name_{topic}")), value=value)
+        for topic, value in named.items()
+        if value
+    ]
+    return clauses(facts)
+
+
+def _within(name: str) -> str:
+    """A name in the middle of a line; that of letters alone, as IOMMU, stays."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def facts(run: Run) -> list[Fact]:
