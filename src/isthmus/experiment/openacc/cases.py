@@ -3,19 +3,19 @@
 They are those of IPSJ HPC-177-13 (sections 4 and 5), written anew: `examples/openacc` has them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from isthmus.errors import IsthmusError, Unsupported
-from isthmus.experiment.engine.batch import Batch, Planned, Prepared
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import reason_of, skipped_case
+from isthmus.experiment.engine.sampling import reason_of
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.openacc.build import MANAGED_SUFFIX, Compiler, cached_programs, find_compiler, program_path
-from isthmus.experiment.openacc.points import NATIVE, ProgramPoint, points, template
-from isthmus.experiment.openacc.programs import NativeArray, NativeSubject, ProgramSubject, device_environment
+from isthmus.experiment.openacc.points import NATIVE, Program, allocated_bytes, cases_of
+from isthmus.experiment.openacc.programs import NativeArray, TimedArray, TimedProgram, device_environment
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case
 
@@ -35,18 +35,7 @@ _NO_MANAGED_MODE = (
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every program, way and part of the array; nothing but reasons on devices that are not CUDA's."""
-    source = _source(options)
-    possible: list[ProgramPoint] = []
-    skipped: list[Case] = []
-    for point in points(options, options.effort(EFFORTS).sizes):
-        reason = _why_not(point, device, source, memory_bytes)
-        if reason is None:
-            possible.append(point)
-        else:
-            skipped.append(skipped_case(template(point), reason))
-    if not possible:
-        return Planned([], skipped)
-    return Planned([Batch(len(possible), 1.0, partial(prepare, possible, device, source))], skipped)
+    return planned(OpenaccSweep(device, options, memory_bytes))
 
 
 def _source(options: Options) -> Compiler | Path | str:
@@ -59,30 +48,45 @@ def _source(options: Options) -> Compiler | Path | str:
         return str(error)
 
 
-def _why_not(point: ProgramPoint, device: OpenDevice, source: Compiler | Path | str, memory_bytes: int) -> str | None:
-    """Why a point is not measured; None when it is."""
-    if device.description.backend != "cuda":
-        return f"OpenACC programs run on NVIDIA's devices through CUDA; {device.description.spec} is none"
-    if point.program != NATIVE and isinstance(source, str):
-        return source
-    if point.side is not None and (point.side % 2 or point.side // 2 < 2 * (point.halo or 0)):
-        return f"a side of {point.side} cannot be cut into two halves with halos of {point.halo} columns"
-    return _why_no_managed(point, device, source) or _why_no_memory(point, device, memory_bytes)
+class OpenaccSweep(Sweep):
+    """Programs of a `source`, and native calls for comparison."""
 
+    def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.source = _source(options)
 
-def _why_no_managed(point: ProgramPoint, device: OpenDevice, source: Compiler | Path | str) -> str | None:
-    if point.way == "explicit":
-        return None
-    reason = device.native.why_not("managed") or device.native.why_no_migration()
-    return _NO_MANAGED_MODE if reason is None and point.way == "both" and not _has_managed_mode(source) else reason
+    def cases(self) -> Iterable[Case]:
+        """Every program with every part of the array."""
+        return cases_of(self.options, self.sizes(EFFORTS))
 
+    def why_not(self, case: Case) -> str | None:
+        """By the device, by what there is of programs, by the shape of a stencil, and by memory."""
+        if self.device.description.backend != "cuda":
+            return f"OpenACC programs run on NVIDIA's devices through CUDA; {self.device.description.spec} is none"
+        if isinstance(self.source, str) and Program.of(case).name != NATIVE:
+            return self.source
+        side, halo = case.rows, case.halo
+        if side is not None and (side % 2 or side // 2 < 2 * (halo or 0)):
+            return f"a side of {side} cannot be cut into two halves with halos of {halo} columns"
+        return self._why_no_managed(case) or self._why_no_memory(case)
 
-def _why_no_memory(point: ProgramPoint, device: OpenDevice, memory_bytes: int) -> str | None:
-    limit = most_managed_bytes(device.native.free_bytes())
-    if point.allocated_bytes > limit:
-        return over_half(limit)
-    # The native way has an array of its own beside the program's.
-    return over_budget(memory_bytes) if 2 * point.allocated_bytes > memory_bytes else None
+    def _why_no_managed(self, case: Case) -> str | None:
+        way = Program.of(case).way
+        if way == "explicit":
+            return None
+        reason = self.native.why_not("managed") or self.native.why_no_migration()
+        return _NO_MANAGED_MODE if reason is None and way == "both" and not _has_managed_mode(self.source) else reason
+
+    def _why_no_memory(self, case: Case) -> str | None:
+        limit = most_managed_bytes(self.native.free_bytes())
+        if allocated_bytes(case) > limit:
+            return over_half(limit)
+        # Native calls have an array of their own besides the program's.
+        return over_budget(self.memory_bytes) if 2 * allocated_bytes(case) > self.memory_bytes else None
+
+    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+        """Build the programs unless they were built before."""
+        return _Bench(self)
 
 
 def _has_managed_mode(source: Compiler | Path | str) -> bool:
@@ -91,34 +95,21 @@ def _has_managed_mode(source: Compiler | Path | str) -> bool:
     return isinstance(source, Compiler) and MANAGED_SUFFIX in source.flags
 
 
-def prepare(chosen: Sequence[ProgramPoint], device: OpenDevice, source: Compiler | Path | str) -> Prepared:
-    """Build the programs unless they were built before."""
-    folder: Path | str = ""
-    try:
-        if not isinstance(source, str):
-            folder = cached_programs(source) if isinstance(source, Compiler) else source
-    except IsthmusError as error:
-        folder = reason_of(error)
-    allocate = partial(NativeArray, device.native)
-    environment = device_environment(device.description.index)
-    subjects: list[Subject] = []
-    ended: list[list[Case]] = []
-    for point in chosen:
-        subject = _subject(point, folder, allocate, environment)
-        if isinstance(subject, str):
-            ended.append([skipped_case(template(point), subject)])
-        else:
-            subjects.append(subject)
-    return Prepared(subjects, ended)
+class _Bench(Bench):
+    def __init__(self, sweep: OpenaccSweep) -> None:
+        self._native = sweep.native
+        self._environment = device_environment(sweep.device.description.index)
+        self._folder: Path | str
+        try:
+            self._folder = cached_programs(sweep.source) if isinstance(sweep.source, Compiler) else sweep.source
+        except IsthmusError as error:
+            self._folder = reason_of(error)
 
-
-def _subject(
-    point: ProgramPoint, folder: Path | str, allocate: Callable[[int], NativeArray], environment: Mapping[str, str]
-) -> Subject | str:
-    """What measures a point, or why nothing can."""
-    if point.program == NATIVE:
-        return NativeSubject(point, allocate)
-    if isinstance(folder, str):
-        return folder
-    program = program_path(folder, point.program, point.way)
-    return _NO_MANAGED_MODE if program is None else ProgramSubject(point, program, environment)
+    def start(self, case: Case) -> Start | str:
+        program = Program.of(case)
+        if program.name == NATIVE:
+            return lambda: TimedArray(case, NativeArray(self._native, case.bytes))
+        if isinstance(self._folder, str):
+            return self._folder
+        path = program_path(self._folder, program.name, program.way)
+        return _NO_MANAGED_MODE if path is None else partial(TimedProgram, case, path, self._environment)

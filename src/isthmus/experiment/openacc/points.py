@@ -1,7 +1,7 @@
-"""What `openacc` measures: programs, ways to move their data, and parts of arrays and sides that each mode takes."""
+"""What `openacc` measures: programs, who moves their data, and the parts of arrays and sides that each mode takes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.record import KIB, Case
@@ -28,51 +28,46 @@ _PACKS = ("cpu", "gpu")
 _DOUBLE = 8
 
 
-class ProgramPoint(NamedTuple):
-    """One case: a program and what it is told; `program` is NATIVE where none runs."""
+class Program(NamedTuple):
+    """What the method of a case names: a program or NATIVE, who packs its halos if anyone does, who moves its data."""
 
-    program: str
+    name: str
+    pack: str
     way: str
-    bytes: int
-    fraction: float | None = None
-    stride_bytes: int | None = None
-    side: int | None = None
-    halo: int | None = None
-    pack: str = ""
 
-    @property
-    def method(self) -> str:
+    @classmethod
+    def of(cls, case: Case) -> "Program":
         """``contiguous_explicit``, ``stencil_cpu_automatic``, ``native_explicit``."""
-        return "_".join(filter(None, (self.program, self.pack, self.way)))
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether the programs' calls and native ones do the same here: all of an array, copied in and out."""
-        return self.program in (NATIVE, "contiguous") and self.way == "explicit" and self.fraction == 1.0
-
-    def samples_a_visit(self, wanted: int) -> int:
-        """One where ways are compared: memory lies differently each time, and that is not theirs."""
-        return 1 if self.is_compared else wanted
-
-    @property
-    def words(self) -> list[str]:
-        """The options of the program."""
-        told: dict[str, str | float | None]
-        if self.program == "stencil":
-            told = {"pack": self.pack, "side": self.side, "halo": self.halo, "iterations": ITERATIONS}
-        else:
-            told = {"bytes": self.bytes, "fraction": self.fraction, "stride": self.stride_bytes}
-        given: dict[str, str | float | None] = {"way": self.way, **told}
-        return [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
-
-    @property
-    def allocated_bytes(self) -> int:
-        """What the program holds on either side: of a stencil the field before and after an iteration."""
-        return self.bytes * (2 if self.program == "stencil" else 1)
+        name, *pack, way = case.method.split("_")
+        return cls(name, "".join(pack), way)
 
 
-def points(options: Options, sizes: Iterable[int]) -> Iterator[ProgramPoint]:
-    """All cases of arrays of these sizes in bytes, those of one array and point after one another."""
+def samples_a_visit(case: Case, wanted: int) -> int:
+    """One where the programs' calls and native ones do the same, all of an array copied in and out.
+
+    Memory lies differently each time, and that is not theirs.
+    """
+    return 1 if case.fraction == 1.0 and case.method in (f"{NATIVE}_explicit", "contiguous_explicit") else wanted
+
+
+def words_of(case: Case) -> list[str]:
+    """The options of the case's program."""
+    program = Program.of(case)
+    values: dict[str, str | float | None] = {"way": program.way}
+    if program.name == "stencil":
+        values |= {"pack": program.pack, "side": case.rows, "halo": case.halo, "iterations": ITERATIONS}
+    else:
+        values |= {"bytes": case.bytes, "fraction": case.fraction, "stride": case.stride_bytes}
+    return [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
+
+
+def allocated_bytes(case: Case) -> int:
+    """What the program has on either side: of a stencil the field before and after an iteration."""
+    return case.bytes * (2 if case.rows else 1)
+
+
+def cases_of(options: Options, sizes: Iterable[int]) -> Iterator[Case]:
+    """All cases of arrays of these sizes in bytes, those of one array and pattern after one another."""
     mode = options.mode
     ways = [way for way in WAYS if not options.memory or _memory(way) in options.memory]
     for asked in sizes:
@@ -80,30 +75,21 @@ def points(options: Options, sizes: Iterable[int]) -> Iterator[ProgramPoint]:
         for fraction in _FRACTIONS[mode]:
             # It copies the whole array whatever is touched: once is enough.
             if "explicit" in ways and fraction == 1.0:
-                yield ProgramPoint(NATIVE, "explicit", size, fraction=fraction)
-            yield from (ProgramPoint("contiguous", way, size, fraction=fraction) for way in ways)
+                yield case_of(NATIVE, "explicit", size, fraction=fraction)
+            yield from (case_of("contiguous", way, size, fraction=fraction) for way in ways)
         for stride in _STRIDES[mode]:
-            yield from (ProgramPoint("stride", way, size, stride_bytes=stride) for way in ways)
+            yield from (case_of("stride", way, size, stride_bytes=stride) for way in ways)
     for side in sorted(set(options.sides or _SIDES[mode])):
         for halo in sorted(set(options.halos or (1,))):
             size = side * (side // 2 + 2 * halo) * _DOUBLE
             for pack in _PACKS:
-                yield from (ProgramPoint("stencil", way, size, side=side, halo=halo, pack=pack) for way in ways)
+                yield from (case_of(f"stencil_{pack}", way, size, rows=side, halo=halo, ranks=1) for way in ways)
 
 
-def template(point: ProgramPoint) -> Case:
-    """The case of a point, without results."""
-    return Case(
-        experiment=NAME,
-        method=point.method,
-        host_memory=_memory(point.way),
-        bytes=point.bytes,
-        fraction=point.fraction,
-        stride_bytes=point.stride_bytes,
-        rows=point.side,
-        halo=point.halo,
-        ranks=1 if point.side else None,
-    )
+def case_of(program: str, way: str, size: int, **pattern: Any) -> Case:
+    """One program, which tells who packs, and its data; `pattern` says what is touched, or the sides of a stencil."""
+    method, memory = f"{program}_{way}", _memory(way)
+    return Case(experiment=NAME, method=method, host_memory=memory, bytes=size, **pattern)
 
 
 def _memory(way: str) -> str:

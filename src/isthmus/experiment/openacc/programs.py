@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from isthmus import _native
 from isthmus.errors import CallFailed
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
-from isthmus.experiment.openacc.points import ITERATIONS, ProgramPoint, template
-from isthmus.record import Metric
+from isthmus.experiment.engine.sweep import Samples, Timed
+from isthmus.experiment.openacc.points import ITERATIONS, samples_a_visit, words_of
+from isthmus.record import Case, Metric
 
 _FELL_BACK = 3
 _WRONG = 1
@@ -64,10 +64,10 @@ def device_environment(index: int, environment: Mapping[str, str] = os.environ) 
     return kept | {"CUDA_VISIBLE_DEVICES": visible[index] if index < len(visible) else str(index)}
 
 
-def limit_seconds(point: ProgramPoint, repeats: int) -> float:
+def limit_seconds(case: Case, repeats: int) -> float:
     """After how long a program must hang: far more than any machine needs."""
-    passes = (repeats + 1) * (2 * ITERATIONS if point.program == "stencil" else 2)
-    return _START_SECONDS + passes * point.bytes / _SLOWEST_RATE
+    passes = (repeats + 1) * (2 * ITERATIONS if case.rows else 2)
+    return _START_SECONDS + passes * case.bytes / _SLOWEST_RATE
 
 
 def run_program(program: Path, words: Sequence[str], environment: Mapping[str, str], limit: float) -> Figures:
@@ -101,30 +101,34 @@ def run_program(program: Path, words: Sequence[str], environment: Mapping[str, s
     return figures
 
 
-class ProgramSubject:
-    """One case of a program; every visit is a process of its own."""
+class TimedProgram(Timed):
+    """One case of a program; every visit is a process of its own, which warms up and checks every pass by itself."""
 
-    def __init__(self, point: ProgramPoint, program: Path, environment: Mapping[str, str]) -> None:
-        self.template = template(point)
-        self._point = point
-        self._program = program
-        self._environment = environment
+    checks = "always"
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples. The program warms up by itself, and checks its results after every pass."""
-        repeats = self._point.samples_a_visit(quota.least)
-        words = [*self._point.words, "--repeats", str(repeats)]
-        collected.begin()
-        figures = run_program(self._program, words, self._environment, limit_seconds(self._point, repeats))
-        collected.template = msgspec.structs.replace(self.template, compiler=figures.compiler)
-        for metric, samples in figures.series.items():
-            collected.samples.setdefault(metric, []).extend(samples)
-        collected.verified = True
-        if not figures.right:
-            told = (
-                "" if figures.sum is None else f": its sum is {figures.sum:.0f}, expected {figures.expected or 0:.0f}"
-            )
-            collected.wrong = f"wrong data: the program's results are not what the CPU computes{told}"
+    def __init__(self, case: Case, program: Path, environment: Mapping[str, str]) -> None:
+        self._case, self._program, self._environment = case, program, environment
+        self._figures: Figures | None = None
+
+    def run(self, quota: Quota) -> Samples:
+        """What the program prints, by metric. Raises CallFailed as `run_program` does."""
+        repeats = samples_a_visit(self._case, quota.least)
+        words = [*words_of(self._case), "--repeats", str(repeats)]
+        limit = limit_seconds(self._case, repeats)
+        self._figures = run_program(self._program, words, self._environment, limit)
+        return self._figures.series
+
+    def described(self, case: Case) -> Case:
+        """With the compiler that built the program."""
+        return msgspec.structs.replace(case, compiler=self._figures.compiler) if self._figures else case
+
+    def verify(self) -> str:
+        """What the program found of its results."""
+        figures = self._figures
+        if figures is None or figures.right:
+            return ""
+        sums = "" if figures.sum is None else f": its sum is {figures.sum:.0f}, expected {figures.expected or 0:.0f}"
+        return f"wrong data: the program's results are not what the CPU computes{sums}"
 
 
 _DOUBLE = 8
@@ -165,26 +169,34 @@ class NativeArray:
         return computed - begin, time.perf_counter() - computed, total
 
 
-class NativeSubject:
+class TimedArray(Timed):
     """One fraction of an array that the device adds to; every visit has an array of its own, as programs do."""
 
-    def __init__(self, point: ProgramPoint, allocate: Callable[[int], NativeArray]) -> None:
-        self.template = template(point)
-        self._point = point
-        self._allocate = allocate
+    checks = "always"
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples; the sum is checked after every pass."""
-        array = self._allocate(self._point.bytes)
-        touched = int((self._point.fraction or 0.0) * array.count)
-        for _ in range(quota.warmups):
-            array.pass_over(touched)
-        collected.begin()
-        for _ in range(self._point.samples_a_visit(quota.least)):
-            into, out, total = array.pass_over(touched)
-            collected.samples.setdefault("host_seconds", []).append(into + out)
-            collected.samples.setdefault("in_seconds", []).append(into)
-            collected.samples.setdefault("out_seconds", []).append(out)
-            if total != array.expected and not collected.wrong:
-                collected.wrong = f"wrong data: the sum is {total:.0f}, expected {array.expected:.0f}"
-        collected.verified = True
+    def __init__(self, case: Case, array: NativeArray) -> None:
+        self._case, self._array, self._wrong = case, array, ""
+        self._touched = int((case.fraction or 0.0) * array.count)
+
+    def warm_up(self, times: int) -> None:
+        """Passes that are not timed."""
+        for _ in range(times):
+            self._array.pass_over(self._touched)
+
+    def run(self, quota: Quota) -> Samples:
+        """Seconds of both phases of each pass, and their sums."""
+        phases: list[tuple[float, float]] = []
+        for _ in range(samples_a_visit(self._case, quota.least)):
+            into, out, total = self._array.pass_over(self._touched)
+            phases.append((into, out))
+            if total != self._array.expected and not self._wrong:
+                self._wrong = f"wrong data: the sum is {total:.0f}, expected {self._array.expected:.0f}"
+        return {
+            "host_seconds": [into + out for into, out in phases],
+            "in_seconds": [into for into, _ in phases],
+            "out_seconds": [out for _, out in phases],
+        }
+
+    def verify(self) -> str:
+        """What the sums say, one of which was taken of every pass."""
+        return self._wrong

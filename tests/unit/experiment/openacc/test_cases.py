@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,18 +13,22 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Clock, Quota, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.engine.sweep import Sweep, TimedSubject
 from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import PROGRAMS, Compiler
-from isthmus.experiment.openacc.cases import EFFORTS, plan, prepare
-from isthmus.experiment.openacc.points import WAYS, ProgramPoint, points
-from isthmus.experiment.openacc.programs import NativeArray, NativeSubject
+from isthmus.experiment.openacc.cases import EFFORTS, OpenaccSweep, plan
+from isthmus.experiment.openacc.points import WAYS, Program, case_of, cases_of
+from isthmus.experiment.openacc.programs import NativeArray, TimedArray
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.record import GIB, KIB, MIB, Case
+from isthmus.record import GIB, KIB, MIB, Case, case_key
 
+Compilers = Callable[[Compiler], None]
+Given = Callable[[Sweep, Sequence[Case]], Planned]
 FOREVER = Clock(float("inf"), float("inf"))
 PLENTY = 1 << 40
 GCC = Compiler("/usr/bin/g++", "g++ 12.2.0", {"": ()})
@@ -58,7 +62,7 @@ def gpu(host: OpenDevice, **told: Any) -> OpenDevice:
 
 
 @pytest.fixture
-def compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compiler], None]:
+def compilers(monkeypatch: pytest.MonkeyPatch) -> Compilers:
     """Makes this the compiler of the machine."""
     return lambda compiler: monkeypatch.setattr(openacc, "find_compiler", lambda: compiler)
 
@@ -67,42 +71,47 @@ def possible(
     device: OpenDevice,
     options: Options = Options(),  # noqa: B008
     memory: int = PLENTY,
-) -> tuple[list[ProgramPoint], list[Case]]:
+) -> tuple[list[Case], list[Case]]:
     planned = plan(device, options, memory)
-    chosen = [point for batch in planned.batches for point in batch.prepare.args[0]]  # type: ignore[attr-defined]
-    assert sum(batch.subjects for batch in planned.batches) == len(chosen)
-    return chosen, list(planned.skipped)
+    return [case for batch in planned.batches for case in batch.prepare.args[1]], list(planned.skipped)  # type: ignore[attr-defined]
 
 
-def points_of(options: Options) -> list[ProgramPoint]:
-    return list(points(options, options.effort(EFFORTS).sizes))
+def all_cases(options: Options) -> list[Case]:
+    return list(cases_of(options, options.effort(EFFORTS).sizes))
+
+
+def ways(cases: Sequence[Case]) -> set[str]:
+    return {Program.of(case).way for case in cases}
+
+
+def names(cases: Sequence[Case]) -> set[str]:
+    return {Program.of(case).name for case in cases}
 
 
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
 def test_every_program_has_every_way(mode: ModeName) -> None:
-    found = points_of(Options(mode=mode))
-    assert len(set(found)) == len(found)
+    cases = all_cases(Options(mode=mode))
+    assert len(set(map(case_key, cases))) == len(cases)
     for program in PROGRAMS:
-        assert {point.way for point in found if point.program == program} == set(WAYS)
-    fractions = {point.fraction for point in found if point.program == "contiguous"}
-    assert 1.0 in fractions
-    assert {(point.fraction, point.way) for point in found if point.program == "native"} == {(1.0, "explicit")}
-    assert 128 * KIB in {point.stride_bytes for point in found}
-    assert {point.pack for point in found if point.program == "stencil"} == {"cpu", "gpu"}
+        assert ways([case for case in cases if Program.of(case).name == program]) == set(WAYS)
+    assert 1.0 in {case.fraction for case in cases if case.method == "contiguous_explicit"}
+    assert {(case.method, case.fraction) for case in cases if "native" in case.method} == {("native_explicit", 1.0)}
+    assert 128 * KIB in {case.stride_bytes for case in cases}
+    assert {Program.of(case).pack for case in cases if case.rows} == {"cpu", "gpu"}
 
 
 def test_default_and_full_arrays_are_those_of_the_paper() -> None:
-    assert {point.bytes for point in points_of(Options()) if point.program == "contiguous"} == {GIB}
-    full = points_of(Options(mode="full"))
-    assert {point.bytes for point in full if point.program == "contiguous"} == {8 * GIB}
-    assert 30720 in {point.side for point in full}
+    assert {case.bytes for case in all_cases(Options()) if case.method == "contiguous_both"} == {GIB}
+    full = all_cases(Options(mode="full"))
+    assert {case.bytes for case in full if case.method == "contiguous_both"} == {8 * GIB}
+    assert 30720 in {case.rows for case in full}
 
 
-def test_sizes_sides_and_halos_are_the_users(host: OpenDevice) -> None:
-    found = points_of(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"]))
-    assert {point.bytes for point in found if point.program != "stencil"} == {MIB}
-    assert {(point.side, point.halo) for point in found if point.side} == {(64, 1), (64, 2), (128, 1), (128, 2)}
-    assert {point.way for point in found} == {"automatic", "both"}
+def test_sizes_sides_and_halos_are_the_users() -> None:
+    cases = all_cases(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"]))
+    assert {case.bytes for case in cases if not case.rows} == {MIB}
+    assert {(case.rows, case.halo) for case in cases if case.rows} == {(64, 1), (64, 2), (128, 1), (128, 2)}
+    assert ways(cases) == {"automatic", "both"}
 
 
 def test_devices_without_cuda_are_skipped_whole(host: OpenDevice) -> None:
@@ -111,19 +120,19 @@ def test_devices_without_cuda_are_skipped_whole(host: OpenDevice) -> None:
     assert {case.note for case in skipped} == {"OpenACC programs run on NVIDIA's devices through CUDA; host is none"}
 
 
-def test_gcc_shows_all_but_both(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+def test_gcc_shows_all_but_both(host: OpenDevice, compilers: Compilers) -> None:
     compilers(GCC)
     chosen, skipped = possible(gpu(host))
-    assert {point.way for point in chosen} == {"explicit", "automatic"}
+    assert ways(chosen) == {"explicit", "automatic"}
     assert {case.method.rpartition("_")[2] for case in skipped} == {"both"}
     assert all("nvc++ -gpu=managed (NVIDIA HPC SDK) shows" in case.note for case in skipped)
 
 
-def test_nvcpp_shows_all(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+def test_nvcpp_shows_all(host: OpenDevice, compilers: Compilers) -> None:
     compilers(NVCPP)
     chosen, skipped = possible(gpu(host))
     assert skipped == []
-    assert {point.way for point in chosen} == set(WAYS)
+    assert ways(chosen) == set(WAYS)
 
 
 def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,52 +140,47 @@ def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkey
     for variable in ("NVHPC", "NVHPC_ROOT"):
         monkeypatch.delenv(variable, raising=False)
     chosen, skipped = possible(gpu(host))
-    assert {point.program for point in chosen} == {"native"}
+    assert names(chosen) == {"native"}
     assert all("gcc-offload-nvptx" in case.note and "--binaries" in case.note for case in skipped)
 
 
 @pytest.mark.parametrize("told", [{"managed": "no managed memory"}, {"migration": "no managed memory"}])
-def test_devices_without_managed_memory(
-    host: OpenDevice, compilers: Callable[[Compiler], None], told: dict[str, str]
-) -> None:
+def test_devices_without_managed_memory(host: OpenDevice, compilers: Compilers, told: dict[str, str]) -> None:
     compilers(NVCPP)
     chosen, skipped = possible(gpu(host, **told))
-    assert {point.way for point in chosen} == {"explicit"}
+    assert ways(chosen) == {"explicit"}
     assert {case.note for case in skipped} == {"no managed memory"}
 
 
-def test_arrays_beyond_memory_are_left_out(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+def test_arrays_beyond_memory_are_left_out(host: OpenDevice, compilers: Compilers) -> None:
     compilers(NVCPP)
     options = Options(sizes=[GIB], sides=[KIB])
     chosen, skipped = possible(gpu(host, free=GIB), options)
-    assert {point.program for point in chosen} == {"stencil"}
+    assert names(chosen) == {"stencil"}
     assert {case.note for case in skipped} == {"exceeds half of the free device memory (512 MiB)"}
     chosen, skipped = possible(gpu(host), options, memory=GIB)
-    assert {point.program for point in chosen} == {"stencil"}
+    assert names(chosen) == {"stencil"}
     assert all("exceed the 1 GiB of host memory" in case.note for case in skipped)
 
 
 @pytest.mark.parametrize(("side", "halo"), [(65, 1), (64, 20)])
-def test_sides_that_cannot_be_halved(
-    host: OpenDevice, compilers: Callable[[Compiler], None], side: int, halo: int
-) -> None:
+def test_sides_that_cannot_be_halved(host: OpenDevice, compilers: Compilers, side: int, halo: int) -> None:
     compilers(NVCPP)
     chosen, skipped = possible(gpu(host), Options(sides=[side], halos=[halo]))
-    assert not any(point.program == "stencil" for point in chosen)
+    assert "stencil" not in names(chosen)
     assert {case.note for case in skipped} == {
         f"a side of {side} cannot be cut into two halves with halos of {halo} columns"
     }
 
 
 def test_a_compiler_that_fails_fails_its_programs_and_not_the_run(
-    host: OpenDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    host: OpenDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compilers: Compilers, given: Given
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    chosen = [
-        ProgramPoint("native", "explicit", KIB, fraction=1.0),
-        ProgramPoint("contiguous", "explicit", KIB, fraction=1.0),
-    ]
-    prepared = prepare(chosen, host, GCC._replace(path="/bin/false", flags={"": ()}))
+    device = host._replace(description=msgspec.structs.replace(host.description, backend="cuda"))
+    compilers(GCC._replace(path="/bin/false", flags={"": ()}))
+    cases = [case_of(program, "explicit", KIB, fraction=1.0) for program in ("native", "contiguous")]
+    prepared = given(OpenaccSweep(device, Options(), PLENTY), cases).batches[0].prepare()
     assert len(prepared.subjects) == 1
     ((case,),) = prepared.ended
     assert case.method == "contiguous_explicit"
@@ -194,7 +198,8 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without:
     start = array.expected
     # Once over a sixteenth warms up.
     assert start == sum(i % 3343 for i in range(size // 8)) + size // 8 // 16
-    subject = NativeSubject(ProgramPoint("native", "explicit", size, fraction=0.5), lambda _: array)
+    template = case_of("native", "explicit", size, fraction=0.5)
+    subject = TimedSubject(template, lambda: TimedArray(template, array))
     collected = Collected(subject.template)
     subject.visit(Quota(1, 3, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
@@ -216,7 +221,8 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without:
 def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
     array = NativeArray(host.native, MIB)
     array.expected += 1
-    subject = NativeSubject(ProgramPoint("native", "explicit", MIB, fraction=1.0), lambda _: array)
+    template = case_of("native", "explicit", MIB, fraction=1.0)
+    subject = TimedSubject(template, lambda: TimedArray(template, array))
     collected = Collected(subject.template)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
@@ -224,7 +230,7 @@ def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
     assert "the sum is" in case.note
 
 
-def test_programs_built_before_are_measured_with_the_native_way(host: OpenDevice, tmp_path: Path) -> None:
+def test_programs_built_before_are_measured_with_the_native_way(host: OpenDevice, tmp_path: Path, given: Given) -> None:
     line = '{"right": true, "device": "a GPU", "compiler": "g++ 12.2.0", "in_seconds": [0.1], "out_seconds": [0.3]}'
     for name in PROGRAMS:
         path = tmp_path / name
@@ -233,12 +239,12 @@ def test_programs_built_before_are_measured_with_the_native_way(host: OpenDevice
     options = Options(mode="quick", sizes=[MIB], sides=[64], binaries=str(tmp_path))
     chosen, skipped = possible(gpu(host), options)
     assert {case.method.rpartition("_")[2] for case in skipped} == {"both"}
-    prepared = prepare(chosen, host, tmp_path)
+    prepared = given(OpenaccSweep(host, options, PLENTY), chosen).batches[0].prepare()
     assert not prepared.ended
     found: list[Case] = []
     rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
     run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
-    assert {case.method for case in found} == {point.method for point in chosen}
+    assert {case.method for case in found} == {case.method for case in chosen}
     assert {case.verified for case in found} == {"yes"}
     assert {case.compiler for case in found if not case.method.startswith("native")} == {"g++ 12.2.0"}
 

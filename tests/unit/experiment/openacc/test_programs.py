@@ -10,8 +10,9 @@ import pytest
 from isthmus.errors import CallFailed
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.experiment.openacc.points import ProgramPoint
-from isthmus.experiment.openacc.programs import ProgramSubject, device_environment, limit_seconds, run_program
+from isthmus.experiment.engine.sweep import TimedSubject
+from isthmus.experiment.openacc.points import case_of, words_of
+from isthmus.experiment.openacc.programs import TimedProgram, device_environment, limit_seconds, run_program
 from isthmus.record import GIB, MIB
 
 Program = Callable[[str], Path]
@@ -88,7 +89,8 @@ def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
 
 def test_a_visit_passes_the_point_on_and_takes_its_samples(program: Program) -> None:
     path = program(f"echo \"$@\" > {'$0'}.words; echo '{RIGHT}'")
-    subject = ProgramSubject(ProgramPoint("contiguous", "explicit", MIB, fraction=0.5), path, {})
+    template = case_of("contiguous", "explicit", MIB, fraction=0.5)
+    subject = TimedSubject(template, lambda: TimedProgram(template, path, {}))
     collected = Collected(subject.template)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
@@ -102,9 +104,9 @@ def test_a_visit_passes_the_point_on_and_takes_its_samples(program: Program) -> 
 
 def test_wrong_sums_are_wrong_data(program: Program) -> None:
     wrong = RIGHT.replace("true", 'false, "sum": 7, "expected": 8')
-    subject = ProgramSubject(
-        ProgramPoint("contiguous", "automatic", MIB, fraction=1.0), program(f"echo '{wrong}'; exit 1"), {}
-    )
+    template = case_of("contiguous", "automatic", MIB, fraction=1.0)
+    timed = TimedProgram(template, program(f"echo '{wrong}'; exit 1"), {})
+    subject = TimedSubject(template, lambda: timed)
     collected = Collected(subject.template)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
@@ -114,10 +116,10 @@ def test_wrong_sums_are_wrong_data(program: Program) -> None:
 
 
 def test_the_words_of_a_stencil() -> None:
-    point = ProgramPoint("stencil", "automatic", MIB, side=64, halo=2, pack="gpu")
-    assert point.method == "stencil_gpu_automatic"
+    case = case_of("stencil_gpu", "automatic", MIB, rows=64, halo=2)
+    assert case.method == "stencil_gpu_automatic"
     words = "--way automatic --pack gpu --side 64 --halo 2 --iterations 20"
-    assert point.words == words.split()
+    assert words_of(case) == words.split()
 
 
 def test_the_program_sees_the_chosen_device_alone() -> None:
@@ -127,7 +129,7 @@ def test_the_program_sees_the_chosen_device_alone() -> None:
 
 
 def test_slow_machines_have_time_enough() -> None:
-    assert limit_seconds(ProgramPoint("contiguous", "explicit", GIB, fraction=1.0), 3) > 60 + 4 * 2
-    assert limit_seconds(ProgramPoint("stencil", "explicit", GIB, side=1), 3) > limit_seconds(
-        ProgramPoint("stride", "", GIB), 3
+    assert limit_seconds(case_of("contiguous", "explicit", GIB, fraction=1.0), 3) > 60 + 4 * 2
+    assert limit_seconds(case_of("stencil_cpu", "explicit", GIB, rows=1), 3) > limit_seconds(
+        case_of("stride", "explicit", GIB), 3
     )

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from isthmus.experiment.openacc.build import PROGRAMS, source_folder
-from isthmus.experiment.openacc.points import ProgramPoint
+from isthmus.experiment.openacc.points import case_of, words_of
 from isthmus.experiment.openacc.programs import Figures
 
 pytestmark = pytest.mark.thorough
@@ -59,7 +59,7 @@ def expected_sum(count: int, touched_each_pass: int, touched_of_part: int) -> in
 @pytest.mark.parametrize("fraction", [0.0, 0.25, 1.0])
 def test_contiguous_adds_to_the_leading_part(programs: dict[str, Path], way: str, fraction: float) -> None:
     count = 10_000
-    found, raw = figures(programs["contiguous"], ProgramPoint("contiguous", way, 8 * count, fraction=fraction).words)
+    found, raw = figures(programs["contiguous"], words_of(case_of("contiguous", way, 8 * count, fraction=fraction)))
     # A sixteenth of the array warms up.
     assert found.sum == expected_sum(count, int(fraction * count), int(fraction * (count // 16)))
     assert (found.right, found.device, found.compiler) == (True, 'the "CPU"', "nvc++ 24.5")
@@ -71,7 +71,7 @@ def test_contiguous_adds_to_the_leading_part(programs: dict[str, Path], way: str
 @pytest.mark.parametrize("stride", [8, 24, 4096, 1 << 20])
 def test_stride_adds_to_one_element_of_each(programs: dict[str, Path], way: str, stride: int) -> None:
     count, step = 10_000, stride // 8
-    found, raw = figures(programs["stride"], ProgramPoint("stride", way, 8 * count, stride_bytes=stride).words)
+    found, raw = figures(programs["stride"], words_of(case_of("stride", way, 8 * count, stride_bytes=stride)))
     assert found.sum == expected_sum(count, len(range(0, count, step)), len(range(0, count // 16, step)))
     assert (raw["program"], raw["way"], raw["stride_bytes"]) == ("stride", way, stride)
 
@@ -84,7 +84,7 @@ def test_stencil_compares_every_point(programs: dict[str, Path], way: str, pack:
         ended = run(programs["stencil"], "--way", way, "--side", str(side), "--halo", str(halo))
         assert ended.returncode == 2
         return
-    found, raw = figures(programs["stencil"], ProgramPoint("stencil", way, 0, side=side, halo=halo, pack=pack).words)
+    found, raw = figures(programs["stencil"], words_of(case_of(f"stencil_{pack}", way, 0, rows=side, halo=halo)))
     assert found.right
     assert raw["bytes"] == side * (side // 2 + 2 * halo) * 8
     parts = [found.compute_seconds, found.pack_seconds, found.copy_seconds, found.unpack_seconds]
