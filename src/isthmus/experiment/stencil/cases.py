@@ -5,19 +5,20 @@ copies by hand do. A four-point Laplacian on a square of doubles, cut into tiles
 paper's strips also in a grid, and on ever more ranks.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 
 from isthmus.errors import IsthmusError, UsageError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, least_seconds, reason_of, skipped_case
-from isthmus.experiment.stencil.limits import Limits, Share, split
-from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, HaloPoint, cuts, points_of, template
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import least_seconds, reason_of
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
+from isthmus.experiment.stencil.limits import Limits, Share
+from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, HaloPoint, cuts, points_of
 from isthmus.experiment.stencil.team import Phases, Team
 from isthmus.machine.devices import OpenDevice
-from isthmus.record import Case
+from isthmus.record import Case, Metric
 
 # Sides and halos take the place of sizes.
 EFFORTS: Mapping[ModeName, Effort] = {
@@ -41,32 +42,71 @@ def check_options(options: Options, shares_host_memory: bool, ranks: int) -> Non
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """For every cut field all ways interleaved where memory allows; else one kind of memory after the other."""
-    shares_host_memory = device.description.shares_host_memory
-    team = Team(device)
-    rooms = team.rooms()
-    wanted = cuts(options, shares_host_memory, team.count)
-    team.divide(sorted({cut.ranks for cut in wanted}))
-    kinds = options.chosen(MEMORY_KINDS, options.memory)
-    references = References(team, Share.of(rooms, 0, shares_host_memory).reference_bytes)
-    batches: list[Batch] = []
-    skipped: list[Case] = []
-    for cut in wanted:
-        members = rooms[: cut.ranks]
-        devices = len({(room.host, room.device) for room in members})
-        limits = Limits(Share.of(members, memory_bytes // team.local_count, shares_host_memory), cut)
-        measurable = []
-        for point in points_of(cut, kinds):
-            if why := _why_not(device, point) or limits.why_not(point):
-                skipped.append(skipped_case(template(point, devices), why))
+    """For every cut field all methods interleaved where memory allows; else one kind of memory after the other."""
+    sweep = StencilSweep(device, options, memory_bytes)
+    batches, skipped = planned(sweep)
+    # What comes next in a run needs the memory.
+    release = [Batch(0, 0.0, partial(_release, sweep.team))] if batches else []
+    return Planned([*batches, *release], skipped)
+
+
+def _release(team: Team) -> Prepared:
+    team.release()
+    return Prepared([])
+
+
+class StencilSweep(Sweep):
+    """Every cut field on the ranks of a team."""
+
+    def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.team = Team(device)
+        rooms = self.team.rooms()
+        self._cuts = cuts(options, self.shares_host_memory, self.team.count)
+        self.team.divide(sorted({cut.ranks for cut in self._cuts}))
+        self._devices: dict[Cut, int] = {}
+        self._limits: dict[Cut, Limits] = {}
+        for cut in self._cuts:
+            members = rooms[: cut.ranks]
+            self._devices[cut] = len({(room.host, room.device) for room in members})
+            share = Share.of(members, memory_bytes // self.team.local_count, self.shares_host_memory)
+            self._limits[cut] = Limits(share, cut)
+        self.references = References(self.team, Share.of(rooms, 0, self.shares_host_memory).reference_bytes)
+
+    def cases(self) -> Iterator[Case]:
+        """Every method with every kind of memory, cut by cut."""
+        kinds = self.options.chosen(MEMORY_KINDS, self.options.memory)
+        for cut in self._cuts:
+            yield from (point.case(self._devices[cut]) for point in points_of(cut, kinds))
+
+    def why_not(self, case: Case) -> str | None:
+        """By what the device lacks, and by size."""
+        point = HaloPoint.of(case)
+        return _why_not(self.device, point) or self._limits[point.cut].why_not(point)
+
+    def shares(self, case: Case) -> Cut:
+        """The cut field."""
+        return HaloPoint.of(case).cut
+
+    def groups(self, cases: Sequence[Case]) -> Sequence[Sequence[Case]]:
+        """A batch for each cut if memory suffices, else one kind of memory after the other."""
+        groups: list[Sequence[Case]] = []
+        for of_cut in super().groups(cases):
+            points = [HaloPoint.of(case) for case in of_cut]
+            if self._limits[points[0].cut].fits(points):
+                groups.append(of_cut)
             else:
-                measurable.append(point)
-        for group in split(measurable, limits):
-            prepare = partial(_prepare, team, group, devices, references)
-            batches.append(Batch(len(group), least_seconds(limits.moved_bytes) * len(group), prepare))
-    if batches:
-        batches.append(Batch(0, 0.0, partial(_release, team)))  # What comes next in a run needs the memory.
-    return Planned(batches, skipped)
+                kinds = dict.fromkeys(case.host_memory for case in of_cut)
+                groups += [[case for case in of_cut if case.host_memory == kind] for kind in kinds]
+        return groups
+
+    def weight(self, cases: Sequence[Case]) -> float:
+        """By what the least number of samples takes."""
+        return least_seconds(self._limits[HaloPoint.of(cases[0]).cut].moved_bytes) * len(cases)
+
+    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+        """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
+        return _Bench(self, [HaloPoint.of(case) for case in cases])
 
 
 class References:
@@ -85,11 +125,6 @@ class References:
         return self._known[key]
 
 
-def _release(team: Team) -> Prepared:
-    team.release()
-    return Prepared([])
-
-
 def _why_not(device: OpenDevice, point: HaloPoint) -> str | None:
     """Why the device cannot do that, whatever the size."""
     native = device.native
@@ -103,66 +138,74 @@ def _why_not(device: OpenDevice, point: HaloPoint) -> str | None:
     return why
 
 
-def _prepare(team: Team, points: Sequence[HaloPoint], devices: int, references: References) -> Prepared:
-    """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
+class _Bench(Bench):
+    def __init__(self, sweep: StencilSweep, points: Sequence[HaloPoint]) -> None:
+        self._team = sweep.team
+        self._reasons: Mapping[HaloPoint, str] = {}
+        self._expected = 0
+        try:
+            self._expected = sweep.references.of(points[0].cut)
+        except IsthmusError as error:
+            reason = reason_of(error, "what the ranks' result is compared with: ")
+            self._reasons = dict.fromkeys(points, reason)
+        else:
+            self._reasons = sweep.team.prepare(points)
 
-    def refused(point: HaloPoint, reason: str) -> list[Case]:
-        return [skipped_case(template(point, devices), reason)]
-
-    try:
-        expected = references.of(points[0].cut)
-    except IsthmusError as error:
-        reason = reason_of(error, "what the ranks' result is compared with: ")
-        return Prepared([], [refused(point, reason) for point in points])
-    reasons = team.prepare(points)
-    subjects: list[Subject] = [
-        StencilSubject(team, point, devices, expected) for point in points if point not in reasons
-    ]
-    return Prepared(subjects, [refused(point, reason) for point, reason in reasons.items()])
+    def start(self, case: Case) -> Start | str:
+        point = HaloPoint.of(case)
+        return self._reasons.get(point) or cache(partial(_Exchanged, self._team, point, self._expected))
 
 
-class StencilSubject:
-    """One way; its first sample is checked against what comes out without exchanges."""
+class _Exchanged(Timed):
+    """One method; its first sample is checked against what comes out without exchanges."""
 
-    def __init__(self, team: Team, point: HaloPoint, devices: int, reference: int) -> None:
-        self.template = template(point, devices)
-        self._team = team
-        self._point = point
-        self._reference = reference
+    def __init__(self, team: Team, point: HaloPoint, reference: int) -> None:
+        self._team, self._point, self._reference = team, point, reference
+        self._is_first, self._wrong = True, ""
 
-    def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples; of the ranks' times the slowest one's count, phase by phase."""
-        taken, spent = 0, 0.0
-        if not collected.count:
+    def run(self, quota: Quota) -> Samples:
+        """The slowest rank's times, phase by phase."""
+        samples: dict[Metric, list[float]] = {}
+        count, spent = 0, 0.0
+        if self._is_first:
+            self._is_first = False
             first = _slowest(self._team.sample(self._point, True))
             if not quota.warmups:
                 # What takes long takes no longer the first time.
-                _add(collected, first)
-                taken, spent = 1, first["host_seconds"]
-            collected.verified = True
-            found = self._team.checksum(self._point)
-            if found.points != self._reference:
-                collected.wrong = (
-                    f"wrong data: after {ITERATIONS} iterations the words of all points sum up to {found.points:#018x} "
-                    f"modulo 2**64, those of a single rank to {self._reference:#018x}"
-                )
-            elif found.halos:
-                collected.wrong = (
-                    f"wrong data: after {ITERATIONS} iterations the words of all halos differ from those that were "
-                    f"sent for them, by {found.halos:#018x} modulo 2**64"
-                )
-        while taken < quota.most and (taken < quota.least or spent < quota.seconds):
+                _add(samples, first)
+                count, spent = 1, first["host_seconds"]
+            self._wrong = self._checked()
+        while count < quota.most and (count < quota.least or spent < quota.seconds):
             if spent > _LONGEST_VISIT_SECONDS:
                 break  # The rounds ask again if time is left.
             slowest = _slowest(self._team.sample(self._point, False))
-            _add(collected, slowest)
-            taken += 1
+            _add(samples, slowest)
+            count += 1
             spent += slowest["host_seconds"]
+        return samples
+
+    def verify(self) -> str:
+        """What the sums over all points and halos of the first sample say."""
+        return self._wrong
+
+    def _checked(self) -> str:
+        sums = self._team.checksum(self._point)
+        if sums.points != self._reference:
+            return (
+                f"wrong data: after {ITERATIONS} iterations the words of all points sum up to {sums.points:#018x} "
+                f"modulo 2**64, those of a single rank to {self._reference:#018x}"
+            )
+        if sums.halos:
+            return (
+                f"wrong data: after {ITERATIONS} iterations the words of all halos differ from those that were "
+                f"sent for them, by {sums.halos:#018x} modulo 2**64"
+            )
+        return ""
 
 
-def _add(collected: Collected, phases: Phases) -> None:
+def _add(samples: dict[Metric, list[float]], phases: Phases) -> None:
     for metric, seconds in phases.items():
-        collected.samples.setdefault(metric, []).append(seconds)
+        samples.setdefault(metric, []).append(seconds)
 
 
 def _slowest(ranks: Sequence[Phases]) -> Phases:

@@ -85,16 +85,6 @@ class Limits:
         return in_device and self.host_bytes(points) <= share.host_bytes
 
 
-def split(points: Sequence[HaloPoint], limits: Limits) -> list[list[HaloPoint]]:
-    """All points together if memory suffices, else one kind of memory after the other."""
-    if not points:
-        return []
-    if limits.fits(points):
-        return [list(points)]
-    kinds = dict.fromkeys(point.memory for point in points)
-    return [[point for point in points if point.memory == kind] for kind in kinds]
-
-
 def _all_arrays(sharers: int, arrays: int) -> str:
     """``2 arrays for each of 2 ranks on the device, 30.0 GiB in all``."""
     each = f" for each of {sharers} ranks on the device" if sharers > 1 else ""

@@ -203,6 +203,31 @@ class HaloPoint(NamedTuple):
     method: str
     memory: str
 
+    def case(self, devices: int) -> Case:
+        """The case without results; the pitch is that of rank 0, whose tile no other exceeds."""
+        cut = self.cut
+        return Case(
+            experiment=NAME,
+            method=self.method,
+            host_memory=self.memory,
+            bytes=cut.bytes,
+            rows=cut.rows,
+            width_bytes=cut.halo * DOUBLE,
+            pitch_bytes=cut.tile(0).pitch_bytes,
+            ranks=cut.ranks,
+            halo=cut.halo,
+            devices=devices if devices > 1 else None,
+            cut=cut.name,
+        )
+
+    @classmethod
+    def of(cls, case: Case) -> "HaloPoint":
+        """What a case is about."""
+        rows, ranks = case.rows or 1, case.ranks or 1
+        down, across = map(int, case.cut.split("x")) if case.cut else (1, ranks)
+        cut = Cut(rows, case.bytes // (rows * DOUBLE), case.halo or 0, down, across)
+        return cls(cut, case.method, case.host_memory)
+
 
 def grids(options: Options, shares_host_memory: bool) -> list[tuple[int, int]]:
     """Sides and halos, ascending; wider halos than the first by default with the shortest side alone.
@@ -245,21 +270,3 @@ def points_of(cut: Cut, kinds: Sequence[str]) -> list[HaloPoint]:
         for memory in of_method
         if memory in kinds
     ]
-
-
-def template(point: HaloPoint, devices: int) -> Case:
-    """The case without results; the pitch is that of rank 0, whose tile no other exceeds."""
-    cut = point.cut
-    return Case(
-        experiment=NAME,
-        method=point.method,
-        host_memory=point.memory,
-        bytes=cut.bytes,
-        rows=cut.rows,
-        width_bytes=cut.halo * DOUBLE,
-        pitch_bytes=cut.tile(0).pitch_bytes,
-        ranks=cut.ranks,
-        halo=cut.halo,
-        devices=devices if devices > 1 else None,
-        cut=cut.name,
-    )

@@ -18,7 +18,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.experiment.stencil.cases import plan
-from isthmus.experiment.stencil.limits import Limits, Share, split
+from isthmus.experiment.stencil.limits import Limits, Share
 from isthmus.experiment.stencil.points import (
     ITERATIONS,
     MEMORY_KINDS,
@@ -352,17 +352,27 @@ def test_the_paper_s_large_square_fits_two_ranks_on_one_h200() -> None:
     points = points_of(limits.cut, MEMORY_KINDS)
     assert [limits.why_not(point) for point in points] == [None] * len(points)
     # Not all at once: managed memory would exceed half of what explicit arrays leave.
-    groups = split(points, limits)
-    assert [{point.memory for point in group} for group in groups] == [{kind} for kind in MEMORY_KINDS[:2]] + [
-        {"managed"},
-        {"mapped"},
-    ]
+    assert not limits.fits(points)
+    assert all(limits.fits([point for point in points if point.memory == kind]) for kind in MEMORY_KINDS)
 
 
 def test_small_squares_are_measured_all_at_once() -> None:
     limits = Limits(share(16 * GIB), Cut(3072, 3072, 1, 1, 2))
     points = points_of(limits.cut, MEMORY_KINDS)
-    assert split(points, limits) == [points]
+    assert limits.fits(points)
+
+
+def test_where_memory_lacks_for_all_one_kind_follows_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "fits", lambda *_: False)
+    batches = plan(open_device("host"), Options(sides=[SIDE], halos=[1]), GIB).batches[:-1]
+    kinds = [{subject.template.host_memory for subject in batch.prepare().subjects} for batch in batches]
+    assert kinds == [{"pageable"}, {"pinned"}, {"managed"}, {"mapped"}]
+
+
+@pytest.mark.parametrize("cut", [Cut(24, 48, 1, 1, 2), Cut(72, 48, 2, 3, 2), Cut(9, 7, 1)])
+def test_a_case_names_its_cut(cut: Cut) -> None:
+    point = HaloPoint(cut, "gpu_pack", "pinned")
+    assert HaloPoint.of(point.case(devices=2)) == point
 
 
 def test_managed_memory_takes_no_more_than_half_of_the_device() -> None:
