@@ -10,7 +10,7 @@ from isthmus.messages import to_stderr
 if TYPE_CHECKING:
     from isthmus.experiment.fleet.lead import Ended
     from isthmus.experiment.fleet.measure import Plan
-    from isthmus.experiment.fleet.ranks import Ranks
+    from isthmus.experiment.mpi.ranks import Ranks
     from isthmus.machine.devices import OpenDevice
 
 # How many lines on ranks that fail are printed; the fleet file has all.
@@ -36,7 +36,7 @@ def measure_as_rank(
 ) -> int | IsthmusError:
     """Take part as one of the ranks; gives the exit code, or what keeps all of them from measuring."""
     from isthmus.experiment.fleet.measure import folder_of, measure_fleet
-    from isthmus.experiment.fleet.ranks import RanksBroken
+    from isthmus.experiment.mpi.ranks import RanksBroken
 
     lines = 0
 

@@ -74,7 +74,7 @@ def check(
 
 def _specs(device: str | None) -> list[str]:
     """The devices to check; under a launcher the one of this process's place on the machine."""
-    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.experiment.mpi.launcher import launched
     from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
 
     told = launched(os.environ)
@@ -142,7 +142,7 @@ def _shown(checked: "Iterator[Checked]", chosen: str) -> list[str]:
     """Show the devices, in a terminal each as its check ends; gives their levels."""
     import msgspec
 
-    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.experiment.mpi.launcher import launched
     from isthmus.report import check_data, check_document, check_line
 
     in_lines = launched(os.environ).ranks > 1

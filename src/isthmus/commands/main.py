@@ -140,7 +140,7 @@ def _complete(command: Any) -> int:
 
 
 def _fail(code: int, message: str) -> int:
-    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.experiment.mpi.launcher import launched
 
     # All MPI ranks end by the same error, so only the first prints it.
     if launched(os.environ).rank == 0:

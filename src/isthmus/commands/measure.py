@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from isthmus.document.document import Document
     from isthmus.experiment.engine.batch import Planner
     from isthmus.experiment.engine.options import Options
-    from isthmus.experiment.fleet.ranks import Ranks
+    from isthmus.experiment.mpi.ranks import Ranks
     from isthmus.machine.devices import OpenDevice
     from isthmus.record import Run
 
@@ -87,7 +87,7 @@ def measure(
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.fleet.agreement import first_trouble
-    from isthmus.experiment.fleet.ranks import ALONE, join_ranks
+    from isthmus.experiment.mpi.ranks import ALONE, join_ranks
     from isthmus.language import speaking
 
     spoken = language_of(language)
@@ -95,7 +95,7 @@ def measure(
         _list(as_json)
         return
     if build:
-        from isthmus.experiment.fleet.launcher import launched
+        from isthmus.experiment.mpi.launcher import launched
 
         if launched(os.environ).ranks > 1:
             raise UsageError("--build is for one process; run it without mpirun or srun")
@@ -190,8 +190,8 @@ def _prepare(
 ) -> _Wanted:
     """Open the device; with `in_turn` the one of the local rank that the launcher says."""
     from isthmus.experiment.fleet.agreement import open_for_rank
-    from isthmus.experiment.fleet.launcher import launched
     from isthmus.experiment.measure import choose_experiments
+    from isthmus.experiment.mpi.launcher import launched
     from isthmus.experiment.stencil.cases import check_options
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.

@@ -135,7 +135,7 @@ def _record(
     """Run the program, then join, show and export what was recorded; end as the program did."""
     from isthmus.commands._ending import end_as
     from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
-    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.experiment.mpi.launcher import launched
     from isthmus.launch import left_in, run, traced_environment
 
     here = launched(os.environ)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from isthmus import __version__
 from isthmus.errors import IsthmusError, UsageError
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.machine.devices import OpenDevice, name_in_turn, open_device
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from isthmus.experiment.fleet import reports as fleet_reports
-from isthmus.experiment.fleet.mailbox import Mailbox
-from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Order, Schedule
+from isthmus.experiment.mpi.mailbox import Mailbox
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.record import Fleet, Member, Missing, Point, Summary, write_fleet
 
 # Until all ranks that are there have heard that it is over.

@@ -18,7 +18,7 @@ from isthmus.experiment.engine.rounds import hard_limit
 from isthmus.experiment.fleet.lead import Ended, FleetLead, Joined
 from isthmus.experiment.fleet.member import Task
 from isthmus.experiment.fleet.rank import MISSED_BEATS, FleetRank, beat_seconds
-from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.record import FLEET_FORMAT, FLEET_SCHEMA_VERSION, Fleet, Launch, Phase
 
 # Between two looks at what has come: a device starts so much later than its neighbours at most.

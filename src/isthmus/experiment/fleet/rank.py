@@ -13,11 +13,11 @@ import msgspec
 
 from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.fleet import reports as fleet_reports
-from isthmus.experiment.fleet.mailbox import Mailbox
 from isthmus.experiment.fleet.member import Said, Task
-from isthmus.experiment.fleet.ranks import RanksBroken
 from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Word
+from isthmus.experiment.mpi.mailbox import Mailbox
+from isthmus.experiment.mpi.ranks import RanksBroken
 from isthmus.python import python_command, python_environment
 from isthmus.record import Phase
 

@@ -7,7 +7,7 @@ from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.doubles import RAMP_PERIOD
 from isthmus.experiment.engine.sampling import reason_of
-from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
 from isthmus.experiment.stencil.ways import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
+from isthmus.experiment.mpi.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
 from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import WORD, Checksum

@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.experiment.engine.doubles import Doubles, doubles
-from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.experiment.stencil.points import DOUBLE, Section, Tile
 from isthmus.record import Metric
 

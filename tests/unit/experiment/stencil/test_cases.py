@@ -16,7 +16,7 @@ from isthmus.errors import UsageError
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.experiment.stencil.cases import plan
 from isthmus.experiment.stencil.limits import Limits, Share
 from isthmus.experiment.stencil.points import (

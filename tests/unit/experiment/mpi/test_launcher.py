@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isthmus.experiment.fleet.launcher import Launched, launched
+from isthmus.experiment.mpi.launcher import Launched, launched
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.errors import IsthmusError, UsageError, exit_code
-from isthmus.experiment.fleet.launcher import Launched, launched
-from isthmus.experiment.fleet.mailbox import Mailbox
+from isthmus.experiment.mpi.launcher import Launched, launched
+from isthmus.experiment.mpi.mailbox import Mailbox
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:

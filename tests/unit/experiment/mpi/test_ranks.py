@@ -11,7 +11,7 @@ from isthmus.errors import CallFailed, DeviceAbsent, IsthmusError, UsageError, e
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.fleet import agreement
 from isthmus.experiment.fleet.agreement import first_trouble, open_for_rank
-from isthmus.experiment.fleet.ranks import ALONE, Ranks, RanksBroken, join_ranks
+from isthmus.experiment.mpi.ranks import ALONE, Ranks, RanksBroken, join_ranks
 from isthmus.machine import devices
 from isthmus.machine.devices import open_device
 from isthmus.record import Backend, Device

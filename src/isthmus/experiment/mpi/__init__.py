@@ -1,0 +1,1 @@
+"""The processes of a launcher and of MPI that measure together: which there are, and messages between them."""
