@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.registry import EXPERIMENTS
 from tests.layout.every import every
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -151,6 +152,22 @@ def assert_no_cycle(graph: Mapping[Path, set[Path]]) -> None:
         list(TopologicalSorter(graph).static_order())
     except CycleError as cycle:
         pytest.fail(f"a cycle: {' <- '.join(map(name_of, cycle.args[1]))}")
+
+
+def test_experiments_ask_the_engine_and_not_each_other() -> None:
+    folder, names = PACKAGE / "experiment", {each.name for each in EXPERIMENTS}
+    arrows = {
+        (path.relative_to(folder).parts[0], dotted.split(".")[2])
+        for path in folder.rglob("*.py")
+        for dotted in imports(path)
+        if dotted.startswith("isthmus.experiment.") and dotted.split(".")[2] in names
+    }
+    assert {(here, there) for here, there in arrows if here != there} == {
+        # A need says how long its work takes, which is for no sweep of ratios to know.
+        ("contenders", "overlap"),
+        # Options of these two are checked before a device is open.
+        *(("measure.py", there) for there in ("openacc", "stencil")),
+    }
 
 
 def test_the_files_are_found() -> None:
