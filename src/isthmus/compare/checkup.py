@@ -3,27 +3,26 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
 
 from isthmus.compare.causes import Cause, busy_host, likely_causes
 from isthmus.compare.differences import differences
+from isthmus.compare.levels import Verdict
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.verdicts import GroupResult
 from isthmus.errors import UsageError
 from isthmus.record import Interval, Run
 
-Position = Literal["slow", "right", "fast"]
 # Share of the figures of a healthy machine that may be out of their range.
 _FEW = 0.05
 
 
 @dataclass(frozen=True)
 class FigureResult:
-    """One figure of a run beside its range; `value` is in the unit of the expected quantity."""
+    """One figure of a run, in the unit of the expected quantity; `same` is its verdict within the range."""
 
     expected: Expected
     value: float
-    position: Position
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ class Checkup:
     busy_host: bool
 
     @property
-    def counts(self) -> Counter[Position]:
-        """How many figures there are in each position."""
-        return Counter(figure.position for figure in self.figures)
+    def counts(self) -> Counter[Verdict]:
+        """How many figures there are of each verdict."""
+        return Counter(figure.verdict for figure in self.figures)
 
     @property
     def right(self) -> bool:
         """Whether it looks about right: no settled rate is too low, and few of the other figures are too slow."""
-        slow = [figure for figure in self.figures if figure.position == "slow"]
+        slow = [figure for figure in self.figures if figure.verdict == "slower"]
         rates = any(figure.expected.quantity == "rate" for figure in slow)
         return not rates and len(slow) <= _FEW * len(self.figures)
 
@@ -66,7 +65,7 @@ def check(reference: Reference, run: Run) -> Checkup:
         FigureResult(
             expected,
             values[expected.quantity, expected.key],
-            _position(expected, values[expected.quantity, expected.key]),
+            _verdict(expected, values[expected.quantity, expected.key]),
         )
         for expected in reference.expected(run)
         if (expected.quantity, expected.key) in values
@@ -79,11 +78,7 @@ def check(reference: Reference, run: Run) -> Checkup:
     # One slow figure a group is all that the order of causes needs.
     groups = [
         GroupResult(
-            figure.expected.key,
-            1,
-            Interval(figure.value, figure.value, figure.value),
-            {"slow": "slower", "right": "same", "fast": "faster"}[figure.position],  # type: ignore[arg-type]
-            math.inf,
+            figure.expected.key, 1, Interval(figure.value, figure.value, figure.value), figure.verdict, math.inf
         )
         for figure in figures
     ]
@@ -99,11 +94,11 @@ def check(reference: Reference, run: Run) -> Checkup:
     )
 
 
-def _position(expected: Expected, value: float) -> Position:
+def _verdict(expected: Expected, value: float) -> Verdict:
     if expected.low <= value <= expected.high:
-        return "right"
+        return "same"
     # Much is good for a rate and bad for a time.
-    return "fast" if (value > expected.high) == (expected.quantity == "rate") else "slow"
+    return "faster" if (value > expected.high) == (expected.quantity == "rate") else "slower"
 
 
 def _has(run: Run) -> str:

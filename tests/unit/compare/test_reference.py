@@ -28,7 +28,9 @@ def visits(run: Run, remade: Remade) -> list[Run]:
 
 def slow(found: Checkup) -> set[tuple[str, str]]:
     return {
-        (figure.expected.quantity, figure.expected.host_memory) for figure in found.figures if figure.position == "slow"
+        (figure.expected.quantity, figure.expected.host_memory)
+        for figure in found.figures
+        if figure.verdict == "slower"
     }
 
 
@@ -38,7 +40,7 @@ def test_the_runs_that_made_it_look_right(visits: list[Run]) -> None:
     for run in visits:
         found = check(reference, run)
         assert found.right
-        assert found.counts == {"right": len(reference.figures)}
+        assert found.counts == {"same": len(reference.figures)}
 
 
 @pytest.mark.parametrize("most", [64 * 1024, 1 << 20, 16 << 20])
@@ -49,7 +51,7 @@ def test_a_run_of_fewer_sizes_is_held_against_rates_of_those(visits: list[Run], 
         cut = msgspec.structs.replace(run, cases=[case for case in run.cases if case.bytes <= most])
         found = [figure for figure in check(reference, cut).figures if figure.expected.quantity == "rate"]
         assert found
-        assert {figure.position for figure in found} == {"right"}
+        assert {figure.verdict for figure in found} == {"same"}
     whole = {each.key: each for each in reference.figures if each.quantity == "rate"}
     assert all(figure.expected.typical < whole[figure.expected.key].typical for figure in found)
 
@@ -121,7 +123,7 @@ def test_other_experiments_are_compared_by_their_times(
     assert {figure.quantity for figure in reference.figures} == {"time"}
     assert check(reference, run).right
     found = check(reference, remade(run, lambda case: 3.0 if case.method == "copies" else 1.0, spread=0.01))
-    assert {figure.expected.method for figure in found.figures if figure.position == "slow"} == {"copies"}
+    assert {figure.expected.method for figure in found.figures if figure.verdict == "slower"} == {"copies"}
     assert not found.right
 
 

@@ -11,7 +11,7 @@ from isthmus.document.grid import Cell, Grid, text_grid
 from isthmus.language import say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.tables import headed, more
-from isthmus.report.comparison.words import group_name, ratio_text, way_memory_name
+from isthmus.report.comparison.words import group_name, ratio_text, verdict_name, way_memory_name
 
 _MOST_ROWS = 20
 # What matters most first: pinned rates say whether the link is right.
@@ -33,7 +33,7 @@ def check_verdict(checkup: Checkup) -> list[str]:
     """Whether it matches the reference."""
     counts, total = checkup.counts, len(checkup.figures)
     answer = "compare.check_right" if checkup.right else "compare.check_wrong"
-    found = [say(answer, right=counts["right"], slow=counts["slow"], fast=counts["fast"], total=total)]
+    found = [say(answer, right=counts["same"], slow=counts["slower"], fast=counts["faster"], total=total)]
     if checkup.other_device:
         base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
         found.append(say("compare.other_device", name=checkup.reference.name, expected=base, device=new))
@@ -49,11 +49,11 @@ def check_left_out(checkup: Checkup) -> list[str]:
 
 def check_tables(checkup: Checkup) -> Iterator[Block]:
     """The figures out of range, slow ones first; how many are within it; and all of them but in a terminal."""
-    out = sorted((each for each in checkup.figures if each.position != "right"), key=_importance)
+    out = sorted((each for each in checkup.figures if each.verdict != "same"), key=_importance)
     if out:
         yield from headed(_grid("compare.check_out", out[:_MOST_ROWS]))
         yield from more(len(out) - _MOST_ROWS)
-    if within := checkup.counts["right"]:
+    if within := checkup.counts["same"]:
         yield Prose(say("compare.check_within", count=within), where="terminal")
     plain = sorted(checkup.figures, key=lambda each: _ORDER[each.expected.quantity])
     yield from (replace(block, where="long") for block in headed(_grid("compare.all", plain)))
@@ -79,7 +79,7 @@ def _with_unit(figure: FigureResult, value: float) -> str:
 def _importance(figure: FigureResult) -> tuple[bool, int, bool, bool, float]:
     expected = figure.expected
     return (
-        figure.position != "slow",
+        figure.verdict != "slower",
         _ORDER[expected.quantity],
         expected.host_memory != "pinned",
         expected.method != "copy" or expected.direction == "both",
@@ -88,7 +88,6 @@ def _importance(figure: FigureResult) -> tuple[bool, int, bool, bool, float]:
 
 
 def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
-    verdicts = {"slow": "slower", "right": "right", "fast": "faster"}
     rows = [
         (
             _figure_name(each),
@@ -96,8 +95,8 @@ def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
                 _with_unit(each, each.value),
                 spanned(_with_unit(each, each.expected.low), _with_unit(each, each.expected.high)),
                 Cell(
-                    say(f"compare.verdict_{verdicts[each.position]}"),
-                    state="failed" if each.position == "slow" else "ok",
+                    say("compare.verdict_right") if each.verdict == "same" else verdict_name(each.verdict),
+                    state="failed" if each.verdict == "slower" else "ok",
                 ),
             ),
         )

@@ -6,10 +6,13 @@ from typing import Any
 
 import msgspec
 
-from isthmus.compare import VERDICTS, CaseResult, Cause, Checkup, Comparison
+from isthmus.compare import VERDICTS, CaseResult, Cause, Checkup, Comparison, Verdict
 from isthmus.record import PARAMETERS, Case, Interval, Run
 from isthmus.report.comparison.checkup import check_verdict
 from isthmus.report.comparison.words import left_out, verdict_sentences
+
+# By the names that scripts know since the first version.
+_POSITIONS: dict[Verdict, str] = {"slower": "slow", "same": "right", "faster": "fast"}
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
@@ -69,12 +72,12 @@ def checkup_data(checkup: Checkup) -> dict[str, Any]:
         "run": _run(checkup.run),
         "right": checkup.right,
         "verdict": check_verdict(checkup),
-        "counts": {position: checkup.counts[position] for position in ("slow", "right", "fast")},
+        "counts": {position: checkup.counts[verdict] for verdict, position in _POSITIONS.items()},
         "other_device": checkup.other_device,
         "busy_host": checkup.busy_host,
         "differences": _differences(checkup.causes),
         "figures": [
-            msgspec.to_builtins(figure.expected) | {"value": figure.value, "position": figure.position}
+            msgspec.to_builtins(figure.expected) | {"value": figure.value, "position": _POSITIONS[figure.verdict]}
             for figure in checkup.figures
         ],
         "unmeasured": checkup.unmeasured,

@@ -163,8 +163,8 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
         return say("fleet.reference_none", name=name, device=device)
     counts, total = judged.checkup.counts, len(judged.checkup.figures)
     if judged.checkup.right:
-        return say("fleet.reference_right", name=name, device=device, right=counts["right"], total=total)
-    slow = [group_name(figure.expected.key) for figure in judged.checkup.figures if figure.position == "slow"]
+        return say("fleet.reference_right", name=name, device=device, right=counts["same"], total=total)
+    slow = [group_name(figure.expected.key) for figure in judged.checkup.figures if figure.verdict == "slower"]
     names = first_few(slow, most=3)
     return say("fleet.reference_slow", count=len(slow), total=total, name=name, device=device, names=names)
 

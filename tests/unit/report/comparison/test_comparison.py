@@ -183,8 +183,8 @@ def test_a_check_shows_what_is_out_of_range_and_counts_the_rest(checkup: Checkup
 
 
 def test_what_is_slow_in_a_run_that_looks_right_is_told_apart(checkup: Checkup) -> None:
-    right = [each for each in checkup.figures if each.position == "right"]
-    slow = next(each for each in checkup.figures if each.position == "slow" and each.expected.quantity == "latency")
+    right = [each for each in checkup.figures if each.verdict == "same"]
+    slow = next(each for each in checkup.figures if each.verdict == "slower" and each.expected.quantity == "latency")
     text = " ".join(written(replace(checkup, figures=(slow, *right * 10)), "terminal").split())
     assert "Matches the reference: 40 of 41 figures are within its range, 1 slower, 0 faster." in text
 
