@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 import sys
 from collections.abc import Iterator
@@ -15,12 +13,10 @@ import numpy as np
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.machine.devices import probe
 
 pytestmark = pytest.mark.thorough
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-OPENCL = next((device.spec for backend in probe() if backend.name == "opencl" for device in backend.devices), None)
 
 
 @pytest.fixture
@@ -30,60 +26,6 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield import_module("transfer")
     for name in [each for each in sys.modules if each == "transfer" or each.startswith("transfer_")]:
         del sys.modules[name]
-
-
-def _found(folder: Path) -> dict[str, dict[str, object]]:
-    kept = json.loads(gzip.decompress((folder / "transfer.json.gz").read_bytes()))
-    assert kept["fingerprint"]["device"]["name"]
-    return {finding["name"]: finding for finding in kept["findings"]}
-
-
-@pytest.mark.parametrize(
-    "spec", ["host", pytest.param(OPENCL, marks=pytest.mark.skipif(not OPENCL, reason="no OpenCL"))]
-)
-def test_every_case_is_measured_or_says_why_not(
-    module: ModuleType, spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = module.main(["--device", spec, "--largest", "256KiB", "--time", "0", "-o", str(tmp_path)])
-    shown = capsys.readouterr().out
-    table = (tmp_path / "transfer.md").read_text("utf-8")
-    findings = _found(tmp_path)
-    assert list(findings) == list(module.CASES)
-    for finding in findings.values():
-        assert f"{finding['case']}: " in shown
-        assert f"| {finding['case']} | {finding['bar']} |" in table
-        assert finding["met"] is not None or finding["why_not"]
-        turns = finding["turns"]
-        assert isinstance(turns, dict)
-        assert not turns["wrong"]
-        assert all(seconds > 0 for samples in turns["samples"].values() for seconds in samples)
-    # Only what is no rate can be met where device memory is the host's.
-    judged = {case for case, finding in findings.items() if finding["met"] is not None}
-    held = findings["pinned"]["figures"]
-    assert isinstance(held, dict)
-    any_held = any(held[name] for name in held if not name.endswith("budget"))
-    assert judged == ({"idle", "pinned"} if any_held else {"idle"})
-    assert code == (0 if all(findings[case]["met"] for case in judged) else 1)
-
-
-def test_one_case_alone_can_be_asked_for(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    module.main(["--device", "host", "--largest", "64KiB", "--time", "0", "--only", "4mib-d2h"])
-    shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == 5
-    assert shown[1].startswith("64 KiB device -> warm pageable: ")
-    assert {name for name in ("pinned ", "isthmus ") if name in shown[2]} == {"pinned ", "isthmus "}
-    assert shown[3] == "  without torch, CuPy, JAX, Numba: measured on CUDA devices alone"
-    assert shown[4].startswith("0 met, 0 missed, 1 without a verdict")
-
-
-def test_a_case_that_is_not_there_is_named_with_those_that_are(
-    module: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        module.main(["--only", "pageble-h2d"])
-    message = capsys.readouterr().err
-    assert "no case pageble-h2d" in message
-    assert "untouched" in message
 
 
 def test_contenders_take_turns_and_one_that_fails_is_left_out(module: ModuleType) -> None:

@@ -8,15 +8,18 @@ from syrupy.assertion import SnapshotAssertion
 from isthmus.report import runs_document
 from tests.snapshots.documents import charts, details, on_terminal
 from tests.snapshots.odd_costs import ALLOCATION, BATCHING, BREAKEVEN, MANAGED, OVERLAP, STRIDED
+from tests.snapshots.odd_machines import BANDWIDTH, MACHINE
 from tests.snapshots.odd_places import LATENCY, PATHS, PEERS, STENCIL, THREADS
 
 ODD = {
     f"{experiment}-{name}": made
     for experiment, every in {
         "allocation": ALLOCATION,
+        "bandwidth": BANDWIDTH,
         "batching": BATCHING,
         "breakeven": BREAKEVEN,
         "latency": LATENCY,
+        "machine": MACHINE,
         "managed": MANAGED,
         "overlap": OVERLAP,
         "paths": PATHS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import replace
 
 import pytest
@@ -50,22 +49,6 @@ def test_what_was_not_seen_is_said_and_is_no_all_clear() -> None:
     assert "Not seen: 7 copies were lost." in text
 
 
-@pytest.mark.parametrize("format_name", ["terminal", "markdown", "html"])
-def test_findings_have_price_place_code_and_what_could_not_be_judged(format_name: str) -> None:
-    text = written(made_advice(), format_name)
-    for words in (
-        "16.0 ms (15.0 ms to 17.0 ms), 16.0 % of the 100 ms traced",
-        "Copies from pageable memory",
-        "Pin the buffer once.",
-        "cudaHostAlloc",
-        "200 MB",
-        "contents",
-        "at the rates of run 1",
-    ):
-        assert words in text, words
-    assert text.index("Copies from pageable memory") < text.index("Much is pinned")
-
-
 def test_a_terminal_gets_one_language_of_code_and_where_the_others_are() -> None:
     text = written(made_advice(), "terminal")
     assert "pin_memory" not in text
@@ -106,13 +89,6 @@ def test_a_terminal_gets_the_code_of_the_program_s_language(
     assert [word for word in ("pin_memory", "cudaHostAlloc") if word in out.getvalue()] == [shown]
 
 
-def test_long_lines_of_code_stay_whole() -> None:
-    line = "call(" + ", ".join(f"argument_{number}" for number in range(40)) + ");"
-    advice = made_advice()
-    wide = replace(advice.findings[0], snippets={"cuda": f"first\n{line}"})
-    assert f"    first\n    {line}\n" in written(replace(advice, findings=(wide,)), "terminal")
-
-
 def test_nothing_to_change() -> None:
     nothing = replace(made_advice(), findings=(), gain_seconds=None)
     assert "Nothing here is worth changing." in written(nothing, "terminal")
@@ -123,18 +99,6 @@ def test_another_machines_rates_are_pointed_out() -> None:
     elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
     for format_name in (each.name for each in formats_for("advice")):
         assert "The rates are of another machine." in written(elsewhere, format_name)
-
-
-def test_the_json_document() -> None:
-    document = json.loads(written(made_advice(), "json"))
-    assert (document["format"], document["schema_version"]) == ("isthmus.advice", 1)
-    assert document["gain_seconds"] == {"median": 0.016, "low": 0.015, "high": 0.017}
-    first, second = document["findings"]
-    assert (first["rule"], first["bytes"], first["gain_seconds"]["low"]) == ("pageable", 200_000_000, 0.015)
-    assert first["evidence"] == [{"place": "train.py:42 step", "calls": 2, "bytes": 200_000_000, "seconds": 0.02}]
-    assert second["gain_seconds"] is None
-    assert document["abstentions"][0]["rule"] == "duplicate"
-    assert document["traces"][0]["processes"][1] == {"pid": 101, "name": "./program", "rank": 1}
 
 
 def test_a_terminal_after_a_program_gets_a_line_a_finding() -> None:

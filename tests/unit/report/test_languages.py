@@ -13,6 +13,8 @@ from isthmus.language import Language, speaking
 from isthmus.record import Run
 from isthmus.report import runs_document
 from isthmus.report.renderers import html, terminal
+from tests.snapshots.odd_places import LATENCY
+from tests.snapshots.subjects import interference
 
 # Four words in lower case that follow one another, none of which is a call, an option or a unit.
 _PROSE = re.compile(r"(?:(?<=\s)|^)[a-z]{2,}(?: [a-z]{2,}){3,}")
@@ -56,6 +58,8 @@ def everything(
     synthetic_managed: ModuleType,
     synthetic_openacc: ModuleType,
     synthetic_overlap: ModuleType,
+    synthetic_paths: ModuleType,
+    synthetic_peers: ModuleType,
     synthetic_stencil: ModuleType,
     synthetic_strided: ModuleType,
     synthetic_threads: ModuleType,
@@ -75,6 +79,10 @@ def everything(
             *synthetic_strided.h200_cases(),
             *synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0}),
             *synthetic_threads.cases({("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0)}),
+            *synthetic_paths.whole(3),
+            *synthetic_peers.whole(3),
+            *interference(),
+            *LATENCY["steps"]().cases,
         ]
     )
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
-from isthmus.record import Link, Run, read_run
+from isthmus.record import Run, read_run
 from isthmus.report import runs_document, screen_document
 from isthmus.report.renderers import terminal
 
@@ -110,27 +109,3 @@ def test_a_fault_is_the_third_line_here_and_in_the_report(width: int) -> None:
     for shown in (lines(run, width), out.getvalue().splitlines()):
         assert shown[0].startswith("NVIDIA H200 · cuda:0 · PCIe 5.0 x8")
         assert shown[2].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
-
-
-def test_what_is_wrong_is_told_from_what_needs_attention_by_its_place(synthetic: ModuleType) -> None:
-    link = Link(max_generation=5, max_width=16, generation_under_load=5, width_under_load=16)
-    run = synthetic.run(synthetic.h200().cases, device=synthetic.gpu(link=link), end=None)
-    broken = [msgspec.structs.replace(run.cases[0], verified="no"), *run.cases[1:]]
-    shown = [line.split("  ")[0] for line in lines(msgspec.structs.replace(run, cases=broken))]
-    marks = [word for word in shown if word in ("FAULT", "ATTENTION", "OK", "--")]
-    assert marks[:2] == ["FAULT", "ATTENTION"]
-    assert "Do" not in shown
-
-
-def test_skips_are_a_line_with_the_commonest_reason_first() -> None:
-    shown = " ".join(lines(kept("pocl")))
-    assert "Skipped: 93 cases (OpenCL cannot ask for write-combined memory) and 98 for other reasons (2)" in shown
-
-
-def test_no_device_without_a_link_is_judged(synthetic: ModuleType) -> None:
-    shown = lines(synthetic.run(synthetic.h200().cases, device=synthetic.cpu_device()))
-    assert shown[2].startswith("--  Nothing to judge")
-
-
-def test_a_run_of_nothing_says_so(synthetic: ModuleType) -> None:
-    assert "nothing to conclude" in " ".join(lines(synthetic.run([], end=None)))

@@ -4,7 +4,6 @@ import io
 from collections.abc import Callable
 from types import ModuleType
 
-import msgspec
 import pytest
 
 from isthmus.record import Device, End, Host
@@ -23,15 +22,6 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(synthetic: ModuleTyp
     text = shown(width, synthetic.h200())
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
-
-
-def test_seven_kinds_fit_eighty_columns(synthetic: ModuleType) -> None:
-    lines = shown(80, synthetic.h200()).splitlines()
-    first = lines.index("Host to device (H2D)")
-    heading = " ".join(lines[first + 1 : first + 5]).split()
-    assert {"pageable", "huge", "pinned", "write-", "registered", "mapped", "managed"} <= set(heading)
-    (row,) = [line for line in lines[first : first + 40] if line.startswith("  1 GiB")]
-    assert len(row.split()) == 2 + 2 * 7
 
 
 def test_tables_that_do_not_fit_are_split_by_columns(synthetic: ModuleType) -> None:
@@ -70,34 +60,6 @@ def test_a_terminal_gets_colour(synthetic: ModuleType, monkeypatch: pytest.Monke
     out = Screen()
     terminal.write(runs_document([synthetic.h200()]), out, width=100)
     assert "\x1b[" in out.getvalue()
-
-
-def test_marks_for_failed_wide_and_skipped(synthetic: ModuleType) -> None:
-    key = ("copy", "h2d", "pinned")
-    cases = synthetic.cases({key: synthetic.Truth(8e-6, 50e9, noise=0.3)}, [1 << 20, 2 << 20, 4 << 20])
-    cases[1] = msgspec.structs.replace(cases[1], verified="no")
-    text = shown(80, synthetic.run([*cases, *synthetic.skips(key, [8 << 20], "no memory left")]))
-    rows = {" ".join(line.split()[:2]): line for line in text.splitlines() if "MiB" in line[:8]}
-    assert "~" in rows["1 MiB"]
-    assert "failed" in rows["2 MiB"]
-    assert "skipped" in rows["8 MiB"]
-    assert "no memory left" in text
-    assert "~ instead of ±" in text
-
-
-def test_it_begins_with_the_verdict_and_what_to_do(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
-    text = rendered("terminal", synthetic.h200())
-    first = text.partition("\nFindings\n")[0]
-    assert "What it does\n  - Pinned memory moves" in first
-    assert "What to do\n  - Pin or register buffers" in first
-    assert "Host to device" not in first
-
-
-def test_runs_are_told_apart_by_letters(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
-    text = rendered("terminal", synthetic.h200(), synthetic.h200(name="again"))
-    assert "A: NVIDIA H200 (cuda:0), run h200" in text
-    assert "B: NVIDIA H200 (cuda:0), run again" in text
-    assert "Findings: B: NVIDIA H200 (cuda:0), run again" in text
 
 
 def test_brackets_in_names_are_text_and_no_markup(synthetic: ModuleType, rendered: Callable[..., str]) -> None:

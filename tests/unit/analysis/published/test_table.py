@@ -8,16 +8,12 @@ import msgspec
 import pytest
 
 from isthmus.analysis.breakeven.section import section as breakeven_section
-from isthmus.analysis.managed.section import section as managed_section
-from isthmus.analysis.openacc.section import section as openacc_section
 from isthmus.analysis.published.source import sources
 from isthmus.analysis.published.table import published_part
-from isthmus.analysis.stencil.section import section as stencil_section
-from isthmus.analysis.threads.section import section as threads_section
 from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import can_say
-from isthmus.record import KIB, MIB, Case, Run
+from isthmus.record import MIB, Case
 
 
 def grid_of(part: Part | None) -> Grid:
@@ -63,16 +59,6 @@ def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic
     assert published_part([small], "bandwidth") is None, "sizes below those that were published"
 
 
-def test_costs_are_at_the_published_sizes(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
-    run: Run = synthetic.run(synthetic_allocation.h200())
-    grid = grid_of(published_part([run, run], "allocation"))
-    assert texts(grid, "1 MiB", "cudaMallocHost")[0] == "2.30 ms"
-    assert [column.run for column in grid.columns] == ["", "A", "A", "B", "B"]
-    assert texts(grid, "cudaFreeHost / free")[0] == "1,000 to 100,000"
-    assert texts(grid, "cudaFreeHost / free")[2] == "-"
-    assert texts(grid, "cudaMalloc / malloc < 4 MiB")[0] == "32"
-
-
 def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
     memory = dict(synthetic_breakeven.H200_MEMORY)
     memory["pinned", "allocate"] = synthetic_breakeven.Cost(480e-6, 150e-3 / 2**30)
@@ -86,47 +72,6 @@ def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_
     assert texts(grid, "pinned pays for one use with a small result from (Fig. 8)")[0] == "never"
     plain = known(breakeven_section([synthetic.run(synthetic_breakeven.breakeven())]))
     assert texts(plain, "pinned pays for one use there and back from (Fig. 7)")[1:] == ["never", "-"]
-
-
-def test_managed_memory_is_compared_with_the_paper(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
-    grid = known(managed_section([synthetic.run(synthetic_managed.cases(strides=[4 * KIB, 128 * KIB, 4 * MIB]))]))
-    assert texts(grid, "managed beats explicit up to, share touched")[0] == "60 %"
-    assert texts(grid, "managed beats explicit from, stride")[0] == "128 KiB"
-    assert texts(grid, "managed / explicit, all touched") == ["1.45", "2.08", "1.43"]
-    assert texts(grid, "explicit, whole array")[:2] == ["4.23 GB/s", "3.52"]
-    strides = "managed / explicit, one double in every"
-    assert [texts(grid, size, strides)[0] for size in ("4 KiB", "128 KiB")] == ["1.28", "0.813"]
-    sparse = known(managed_section([synthetic.run(synthetic_managed.cases(strides=[256 * KIB, 4 * MIB]))]))
-    assert strides not in [group.title for group in sparse.groups]
-
-
-def test_stencils_stand_at_their_sides(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
-    grid = known(stencil_section([synthetic.run(synthetic_stencil.cases())]))
-    published, here, ratio = texts(grid, "61440 x 61440", "managed / explicit, the CPU packs")
-    assert published == "0.782"
-    assert float(here) == pytest.approx(0.782, rel=0.01)
-    assert float(ratio) == pytest.approx(1, rel=0.01)
-    ways = ("cpu_columns", "managed"), ("cpu_whole", "pageable")
-    other = synthetic.run([synthetic_stencil.case(3072, way, (1.0, 0.1, 0.1, 0.1, 0.1)) for way in ways])
-    grid = known(stencil_section([other]))
-    assert texts(grid, "3072 x 3072", "managed / explicit, the CPU packs")[::2] == ["-", "-"]
-    assert "managed / explicit, the GPU packs" not in [group.title for group in grid.groups]
-
-
-def test_directives_stand_beside_those_of_the_paper(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    grid = known(openacc_section([synthetic.run(synthetic_openacc.everything())]))
-    assert texts(grid, "managed / directives, whole array")[:2] == ["1.45", "1.46"]
-    assert texts(grid, "both / directives, whole array") == ["1.44", "-", "-"]
-
-
-def test_threads_have_shares_of_both_links(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
-    cases = synthetic_threads.cases({(way, "pinned"): lambda threads: 50.0 for way in ("h2d", "both")})
-    grid = known(threads_section([synthetic.run(cases)]))
-    assert texts(grid, "1", "H2D, by threads each way")[:2] == ["145 MiB/s", "61 %"]
-    assert texts(grid, "32", "H2D, by threads each way")[:2] == ["-", "-"]
-    assert texts(grid, "32 + 32", "both ways in sum, by threads each way")[:2] == ["194 MiB/s", "41 %"]
-    assert float(texts(grid, "1", "H2D, by threads each way")[2]) == pytest.approx(50, rel=0.02)
-    assert [column.name for column in grid.columns][2:] == ["here, pinned", "of link", "here / published"]
 
 
 def test_wrong_data_is_no_figure(synthetic: ModuleType) -> None:
