@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from isthmus.analysis.conclusions import Conclusions
+from isthmus.document.finding import Finding
 from isthmus.registry import EXPERIMENTS
 
 # How much text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
@@ -22,16 +24,11 @@ class Entry:
     experiment: str
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The summary of one run; `nothing` says why there is no answer."""
+class Summary(NamedTuple):
+    """What the experiments of one run say, and what to do about it."""
 
-    device: str
-    complete: bool
-    reliable: bool
     does: tuple[Entry, ...]
     advice: tuple[Entry, ...]
-    nothing: str
 
 
 def summarise(found: Conclusions) -> Summary:
@@ -39,17 +36,10 @@ def summarise(found: Conclusions) -> Summary:
 
     A run with wrong figures gets no answers here; its sections still have them.
     """
-    importance = {each.name: each.importance for each in EXPERIMENTS}
-    answers = [(each.experiment, each.takeaway) for each in found.experiments if each.takeaway]
-    answers.sort(key=lambda each: importance[each[0]])
-    reliable = answers if found.reliable else []
+    answers = _answers(found)
     return Summary(
-        device=found.device,
-        complete=found.complete,
-        reliable=found.reliable,
-        does=_fitting([Entry(first_sentence(each.text), name) for name, each in reliable], _LINES_DOES),
-        advice=_fitting([Entry(do, name) for name, each in reliable for do in each.do[:1]], _LINES_ADVICE),
-        nothing=found.nothing,
+        _fitting([Entry(first_sentence(each.text), name) for name, each in answers], _LINES_DOES),
+        _fitting([Entry(do, name) for name, each in answers for do in each.do[:1]], _LINES_ADVICE),
     )
 
 
@@ -60,11 +50,17 @@ def first_sentence(text: str) -> str:
 
 def things_to_do(found: Conclusions, most: int) -> tuple[Entry, ...]:
     """What to do, the most important first: one thing of each experiment, in a sentence, before a second of any."""
-    importance = {each.name: each.importance for each in EXPERIMENTS}
-    answers = sorted(found.experiments if found.reliable else (), key=lambda each: importance[each.experiment])
-    taken = [(each.experiment, each.takeaway) for each in answers if each.takeaway]
+    taken = _answers(found)
     every = [(name, do) for at in (0, 1) for name, each in taken for do in each.do[at : at + 1]]
     return tuple(Entry(first_sentence(text), name) for name, text in every)[:most]
+
+
+def _answers(found: Conclusions) -> list[tuple[str, Finding]]:
+    """Takeaways with their experiments, the most important first; none of a run with wrong figures."""
+    importance = {each.name: each.importance for each in EXPERIMENTS}
+    concluded = found.experiments if found.reliable else ()
+    answers = [(each.experiment, each.takeaway) for each in concluded if each.takeaway]
+    return sorted(answers, key=lambda each: importance[each[0]])
 
 
 def _fitting(entries: Iterable[Entry], left: int) -> tuple[Entry, ...]:

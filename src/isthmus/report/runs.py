@@ -134,23 +134,18 @@ def _of(each: _Concluded, title: str, several: bool) -> str:
 
 
 def _answer(each: _Concluded, titles: Mapping[str, str], title: str) -> Answer:
-    summary = summarise(each.found)
+    found, summary = each.found, summarise(each.found)
     texts = (
-        say("page.incomplete") if not summary.complete else "",
-        say("page.unreliable") if not summary.reliable else "",
-        summary.nothing,
+        "" if found.complete else say("page.incomplete"),
+        "" if found.reliable else say("page.unreliable"),
+        found.nothing,
     )
-
-    def items(entries: Sequence[Entry]) -> tuple[Item, ...]:
-        return tuple(_entry(entry, titles) for entry in entries)
-
-    lists = (Bullets(items(summary.does), say("page.does")), Bullets(items(summary.advice), say("page.advice")))
-    return Answer(
-        tuple(filter(None, texts)),
-        title,
-        tuple(listed for listed in lists if listed.items),
-        failed=not summary.reliable,
-    )
+    lists = [
+        Bullets(tuple(_entry(entry, titles) for entry in entries), heading)
+        for heading, entries in ((say("page.does"), summary.does), (say("page.advice"), summary.advice))
+        if entries
+    ]
+    return Answer(tuple(filter(None, texts)), title, tuple(lists), failed=not found.reliable)
 
 
 def _entry(entry: Entry, titles: Mapping[str, str]) -> Item:
