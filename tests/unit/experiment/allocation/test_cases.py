@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from isthmus.errors import CallFailed
 from isthmus.experiment.allocation.cases import MEMORY_KINDS, plan
 from isthmus.experiment.allocation.first_calls import FIRST_BYTES, measure_first_calls
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
 
-QUOTA = Quota(warmups=1, least=3, most=3, seconds=0)
+Steady = Callable[..., list[Case]]
 
 
-def steady(device: OpenDevice, options: Options, memory_bytes: int = GIB) -> list[Case]:
-    """The cases of one visit to every subject, and those that were skipped; without the first calls."""
-    planned = plan(device, options, memory_bytes)
-    cases = list(planned.skipped)
-    for batch in planned.batches[1:]:
-        for subject in batch.prepare().subjects:
-            collected = Collected(subject.template)
-            try:
-                subject.visit(QUOTA, collected)
-            except CallFailed as error:
-                collected.failed = str(error)
-            cases += collected.cases(Rules(least_samples=3))
-    return cases
+@pytest.fixture
+def steady(ended: Callable[[Planned], list[Case]]) -> Steady:
+    """All cases but the first calls."""
+
+    def steady(device: OpenDevice, options: Options) -> list[Case]:
+        batches, skipped = plan(device, options, GIB)
+        return ended(Planned(batches[1:], skipped))
+
+    return steady
 
 
-def test_every_kind_is_got_and_given_back() -> None:
+def test_every_kind_is_got_and_given_back(steady: Steady) -> None:
     cases = steady(open_device("host"), Options(sizes=[64 * KIB]))
     for kind in MEMORY_KINDS:
         methods = {case.method for case in cases if case.host_memory == kind and case.series}
         assert {"allocate", "free"} <= methods
     assert {case.direction for case in cases} == {None}
-    assert {len(case.samples("host_seconds")) for case in cases} == {3}
+    assert {len(case.samples("host_seconds")) for case in cases} == {2}
 
 
-def test_small_blocks_are_also_got_beside_another_one() -> None:
+def test_small_blocks_are_also_got_beside_another_one(steady: Steady) -> None:
     cases = steady(open_device("host"), Options(sizes=[64 * KIB, 16 * MIB], memory=["pinned", "malloc"]))
     beside = {(case.host_memory, case.method, case.bytes) for case in cases if case.method.startswith("beside_")}
     assert beside == {("pinned", f"beside_{phase}", 64 * KIB) for phase in ("allocate", "touch", "free")}
 
 
-def test_the_limit_on_locked_memory_skips_what_exceeds_it_and_the_sweep_goes_on() -> None:
+def test_the_limit_on_locked_memory_skips_what_exceeds_it_and_the_sweep_goes_on(steady: Steady) -> None:
     device = open_device("host:locked=8MiB")
     options = Options(sizes=[MIB, 16 * MIB, 4 * MIB], memory=["pinned", "registered", "touched_registered", "pageable"])
     for _ in range(2):  # Once more: what failed must not have taken any of the limit.
@@ -58,7 +55,7 @@ def test_the_limit_on_locked_memory_skips_what_exceeds_it_and_the_sweep_goes_on(
         assert {case.bytes for case in cases if case.series and case.host_memory == "pageable"} == set(options.sizes)
 
 
-def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured() -> None:
+def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured(steady: Steady) -> None:
     device = open_device("host:memory=1MiB")
     before = device.native.free_bytes()
     cases = steady(device, Options(sizes=[64 * KIB, 768 * KIB], memory=["device"]))

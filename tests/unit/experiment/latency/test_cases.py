@@ -7,9 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.latency import cases as latency
 from isthmus.experiment.latency.cases import plan
 from isthmus.machine.devices import OpenDevice, open_device
@@ -24,21 +23,15 @@ def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) 
     return open_device(request.param)
 
 
-def measured(device: OpenDevice, options: Options = QUICK) -> list[Case]:
-    """Every case after one visit, and those that are skipped."""
-    planned = plan(device, options, GIB)
-    (batch,) = planned.batches
-    prepared = batch.prepare()
-    found = [*planned.skipped, *(case for ended in prepared.ended for case in ended)]
-    for subject in prepared.subjects:
-        collected = Collected(subject.template)
-        subject.visit(Quota(1, 3, 3, 0.0), collected)
-        assert not collected.wrong
-        found += collected.cases(Rules())
-    return found
+Measure = Callable[..., list[Case]]
 
 
-def test_every_step_has_a_time_or_a_reason(device: OpenDevice) -> None:
+@pytest.fixture
+def measured(ended: Callable[[Planned], list[Case]]) -> Measure:
+    return lambda device, options=QUICK: ended(plan(device, options, GIB))
+
+
+def test_every_step_has_a_time_or_a_reason(device: OpenDevice, measured: Measure) -> None:
     found = measured(device)
     assert {case.method for case in found if case.series} >= {"launch", "event", "query", "wait", "copy", "access"}
     assert [case.note for case in found if case.skipped and not case.note] == []
@@ -48,7 +41,7 @@ def test_every_step_has_a_time_or_a_reason(device: OpenDevice) -> None:
     assert all(call <= done for call, done in zip(*(series.samples for series in launch.series[::-1]), strict=True))
 
 
-def test_an_access_is_timed_on_the_devices_clock_and_ends_where_it_must(device: OpenDevice) -> None:
+def test_an_access_is_timed_on_the_devices_clock_and_ends_where_it_must(device: OpenDevice, measured: Measure) -> None:
     accesses = [case for case in measured(device) if case.method == "access" and case.series]
     assert {case.verified for case in accesses} == {"yes"}
     assert {series.metric for case in accesses for series in case.series} == {"device_seconds"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -11,10 +11,10 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import OutOfMemory
+from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.doubles import initial_sum, initialise
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.managed import arrays
 from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
 from isthmus.experiment.managed.points import METHODS, SWEEPS, cases_of, touched
@@ -45,15 +45,13 @@ def device_with(*, shares: bool = True, **answers: object) -> OpenDevice:
     return host._replace(native=Native(**answers), description=description)  # type: ignore[arg-type]
 
 
-def visited(device: OpenDevice, options: Options) -> list[Case]:
-    """The cases of the first batch after a visit each."""
-    prepared = plan(device, options, GIB).batches[0].prepare()
-    cases = [case for group in prepared.ended for case in group]
-    for subject in prepared.subjects:
-        collected = Collected(subject.template)
-        subject.visit(QUOTA, collected)
-        cases += collected.cases(Rules(least_samples=2))
-    return cases
+Visit = Callable[..., list[Case]]
+
+
+@pytest.fixture
+def visited(ended: Callable[[Planned], list[Case]]) -> Visit:
+    """The cases of the first batch, measured."""
+    return lambda device, options: ended(Planned(plan(device, options, GIB).batches[:1]))
 
 
 def refusals(device: OpenDevice, options: Options = QUICK, memory_bytes: int = GIB) -> dict[str, set[str]]:
@@ -123,7 +121,7 @@ def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -
     assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
 
 
-def test_visits_time_both_phases_and_check_every_sum() -> None:
+def test_visits_time_both_phases_and_check_every_sum(visited: Visit) -> None:
     cases = visited(open_device("host"), QUICK)
     assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "managed", "mapped", "system"}
     for case in cases:
@@ -138,13 +136,13 @@ def test_visits_time_both_phases_and_check_every_sum() -> None:
     not any(found.name == "opencl" and found.devices for found in probe()),
     reason="no OpenCL device: pip install 'isthmus[cpu]' brings one",
 )
-def test_opencl_moves_the_array_too() -> None:
+def test_opencl_moves_the_array_too(visited: Visit) -> None:
     cases = visited(open_device("opencl:0"), QUICK)
     assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "mapped"}
     assert all(case.verified == "yes" for case in cases)
 
 
-def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
     monkeypatch.setattr(arrays, "initial_sum", lambda count: initial_sum(count) + 1)
     cases = visited(open_device("host"), QUICK._replace(memory=["managed"]))
     assert cases
@@ -227,7 +225,7 @@ def test_odd_sizes_and_arrays_of_one_stride_are_left_out() -> None:
     assert not refusals(open_device("host"), QUICK._replace(sizes=[256 * KIB + 8], memory=["pageable"]))
 
 
-def test_memory_that_cannot_be_had_ends_its_cases_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_cannot_be_had_ends_its_cases_alone(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
     device = device_with()
     allocate = open_device("host").native.allocate
 
@@ -244,7 +242,7 @@ def test_memory_that_cannot_be_had_ends_its_cases_alone(monkeypatch: pytest.Monk
     assert all(case.verified == "yes" for case in cases if case.host_memory == "pageable")
 
 
-def test_without_the_devices_own_memory_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_devices_own_memory_nothing_is_measured(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
     device = device_with()
 
     def refuse(kind: str, size: int) -> object:
