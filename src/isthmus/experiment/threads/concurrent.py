@@ -1,15 +1,15 @@
 """Transfers that are divided among many host threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.engine.buffers import TransferLane, first_wrong
+from isthmus.experiment.engine.buffers import TransferLane
+from isthmus.experiment.engine.lanes import TimedLanes
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Companion
-from isthmus.experiment.engine.sweep import Samples, Timed, checks_of
+from isthmus.experiment.engine.sweep import Samples
 from isthmus.machine.binding import NodeBinding
 from isthmus.record import MIB, Case, Direction
 
@@ -74,11 +74,10 @@ def native_lanes(
     return converted
 
 
-class Concurrent(Timed):
+class Concurrent(TimedLanes):
     """Lanes that are copied at once, each divided as the case has it.
 
-    It is made anew for every visit, so that each begins with threads that the driver has not seen. Each of `parts` is a
-    case that ends with the last of the lanes of these numbers.
+    It is made anew for every visit, so that each begins with threads that the driver has not seen.
     """
 
     def __init__(
@@ -86,36 +85,14 @@ class Concurrent(Timed):
     ) -> None:
         """Raises the errors of `isthmus.errors`."""
         size, threads = case.bytes, case.threads or 1
-        self.checks = checks_of(size)
-        self._bytes, self._lanes, self._parts = size, lanes, parts
+        chunk_bytes = _chunk_bytes(size) if case.pieces else 0
         self._transfer = _native.create_concurrent(
-            list(lanes),
-            size,
-            threads,
-            case.streams == threads,
-            _chunk_bytes(size) if case.pieces else 0,
-            case.method == "spawn",
+            list(lanes), size, threads, case.streams == threads, chunk_bytes, case.method == "spawn"
         )
+        self._warmups = 1 if size < _SHORT_BYTES else 0
         self._limit_seconds = _LIMIT_SECONDS + len(lanes) * size / _SLOWEST_BYTES_PER_SECOND
-        self._each: Sequence[Sequence[float]] = ()
-
-    def poison(self) -> None:
-        """Overwrite all destinations."""
-        self._transfer.poison()
+        super().__init__(case, self._transfer, [name for name, *_ in lanes], parts)
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all threads have ended."""
-        warmups = 1 if self._bytes < _SHORT_BYTES else 0
-        samples = self._transfer.run(warmups, *quota[1:], self._limit_seconds)
-        self._each = samples["lanes"]
-        return {"host_seconds": samples["host_seconds"]}
-
-    def companions(self) -> Iterator[Companion]:
-        """The parts."""
-        for case, numbers in self._parts:
-            ends = zip(*(self._each[number] for number in numbers), strict=True)
-            yield Companion(case, "host_seconds", [max(times) for times in ends])
-
-    def verify(self) -> str:
-        """The first lane of which something else arrived."""
-        return first_wrong([name for name, *_ in self._lanes], self._transfer.verify(), self._bytes)
+        return self.keep_lanes(self._transfer.run(self._warmups, *quota[1:], self._limit_seconds))
