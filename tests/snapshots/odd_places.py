@@ -8,7 +8,7 @@ import msgspec
 
 from isthmus.record import GIB, MIB, Case, Direction, Run, Series
 from tests.snapshots.odd_costs import Odd, replace, run
-from tests.synthetic import paths, peers, runs, stencil, threads
+from tests.synthetic import openacc, paths, peers, runs, stencil, threads
 
 SPECS = [f"cuda:{index}" for index in range(4)]
 PORT = "0000:16:01.0"
@@ -249,4 +249,16 @@ LATENCY: Odd = {
             msgspec.structs.replace(_step("access", "mapped", MIB, device_seconds=1e-6), verified="no"),
         ]
     ),
+}
+
+
+def _programs(*ways: str, alike: bool = False) -> Run:
+    truths = {way: openacc.WHOLE["explicit" if alike else way] for way in ways}
+    return run(openacc.array("contiguous", truths, fraction=1.0))
+
+
+OPENACC: Odd = {
+    "directives": lambda: run(openacc.array("contiguous", openacc.WHOLE, fraction=1.0)),
+    "alike": lambda: _programs("explicit", "automatic", alike=True),
+    "one-way": lambda: _programs("explicit"),
 }

@@ -9,7 +9,7 @@ from isthmus.report import runs_document
 from tests.snapshots.documents import charts, details, on_terminal
 from tests.snapshots.odd_costs import ALLOCATION, BATCHING, BREAKEVEN, MANAGED, OVERLAP, STRIDED
 from tests.snapshots.odd_machines import BANDWIDTH, MACHINE
-from tests.snapshots.odd_places import LATENCY, PATHS, PEERS, STENCIL, THREADS
+from tests.snapshots.odd_places import LATENCY, OPENACC, PATHS, PEERS, STENCIL, THREADS
 
 ODD = {
     f"{experiment}-{name}": made
@@ -21,6 +21,7 @@ ODD = {
         "latency": LATENCY,
         "machine": MACHINE,
         "managed": MANAGED,
+        "openacc": OPENACC,
         "overlap": OVERLAP,
         "paths": PATHS,
         "peers": PEERS,

@@ -1,13 +1,12 @@
-"""All that is concluded from a run: what each experiment shows, what speaks against the run, and its verdict."""
+"""All that is concluded from a run: what each experiment shows, and what speaks against the run."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.phrases import describe_device
 from isthmus.analysis.quality import quality_findings
 from isthmus.analysis.surroundings import surroundings_findings
 from isthmus.document.finding import Finding, gravest_first
-from isthmus.language import say, sentences
+from isthmus.language import say
 from isthmus.record import LEAST_SAMPLES, Run
 from isthmus.registry import EXPERIMENTS, Experiment, load
 
@@ -71,25 +70,9 @@ def findings(run: Run) -> list[Finding]:
     return conclude(run).findings
 
 
-def verdict(runs: Sequence[Run]) -> str:
-    """What to take away, in one line a run."""
-    return "\n".join(_verdict(conclude(run)) for run in runs)
-
-
 def _concluded(run: Run, experiment: Experiment) -> Conclusion:
     analysis = load(experiment.findings, ("findings", "takeaway"))
     return Conclusion(experiment.name, analysis.takeaway(run), tuple(gravest_first(analysis.findings(run))))
-
-
-def _verdict(found: Conclusions) -> str:
-    key = "conclusions.subject" if found.complete else "conclusions.subject_incomplete"
-    errors = [finding.text for finding in found.findings if finding.level == "FAULT"]
-    if errors:
-        text = sentences([say("conclusions.unreliable"), errors[0]])
-    else:
-        answers = [each.takeaway for each in found.experiments if each.takeaway]
-        text = sentences(part for each in answers for part in (each.text, *each.do[:1])) or found.nothing
-    return say(key, device=found.device, text=text)
 
 
 def _nothing(run: Run) -> str:

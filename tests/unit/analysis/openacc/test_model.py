@@ -6,10 +6,10 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.analysis.conclusions import findings, verdict
+from isthmus.analysis.conclusions import findings
 from isthmus.analysis.openacc.model import openacc_works, whole_arrays
 from isthmus.document.finding import Finding
-from isthmus.record import GIB, KIB, Case, Run
+from isthmus.record import KIB, Case, Run
 
 
 @pytest.fixture
@@ -96,28 +96,3 @@ def test_whether_directives_count_in_managed_mode(
     truths = synthetic_openacc.WHOLE | {"both": synthetic_openacc.WHOLE[both]}
     found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
     assert found.text.startswith(f"Data directives in managed mode: {times} the time of managed memory alone")
-
-
-def test_the_verdict_says_where_managed_memory_is_faster(run: Run) -> None:
-    text = verdict([run])
-    assert "OpenACC programs take 0.41 to 1.9 times as long with managed memory as with data directives." in text
-    assert "Use managed memory for 10 % of 1 GiB; elsewhere, data directives." in text
-
-
-def test_the_verdict_where_directives_are_faster(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    cases = synthetic_openacc.array("contiguous", synthetic_openacc.WHOLE, fraction=1.0)
-    assert "Use data directives for 100 % of 1 GiB." in verdict([synthetic.run(cases)])
-
-
-def test_a_verdict_without_a_difference(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    truths = dict.fromkeys(("explicit", "automatic"), synthetic_openacc.WHOLE["explicit"])
-    text = verdict([synthetic.run(synthetic_openacc.array("contiguous", truths, fraction=1.0))])
-    assert "take 1.00 times as long with managed memory" in text
-    assert "Use" not in text
-
-
-def test_nothing_is_said_of_one_way_alone(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    truths = {"explicit": synthetic_openacc.WHOLE["explicit"]}
-    cases = synthetic_openacc.array("contiguous", truths, fraction=1.0, size=GIB)
-    assert not any(topic.startswith("openacc") for topic in concluded(synthetic, cases))
-    assert "leaves nothing to conclude" in verdict([synthetic.run(cases)])
