@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "native"
 TRACER = Path(_native.__file__).with_name("libisthmus_tracer.so")
 COPIES = 1000
+HANGS_SECONDS = 120
 # Of one thread: 64 bytes, and one more each time.
 BYTES = sum(64 + place for place in range(COPIES))
 
@@ -55,6 +56,7 @@ def traced(program: Path, tmp_path: Path) -> Traced:
             capture_output=True,
             text=True,
             check=False,
+            timeout=HANGS_SECONDS,
         )
 
     return traced
@@ -139,6 +141,17 @@ def test_no_copy_is_lost_with_a_program_that_dies(traced: Traced, tmp_path: Path
     assert int(trace.copies.bytes.sum()) == 2 * sum(64 + place for place in range(copies))
     assert any(re.search(r"\d+ copies were called for", note) for note in trace.notes)
     assert any("was killed" in note for note in trace.notes)
+
+
+@pytest.mark.parametrize(("ending", "code"), [("jump", 4), ("exit-in-copy", 6)])
+def test_a_copy_that_the_program_leaves_by_a_jump_keeps_no_program_from_ending_and_hides_no_call(
+    traced: Traced, tmp_path: Path, ending: str, code: int
+) -> None:
+    """CUPTI waits for the end of such a call."""
+    assert traced(ending).returncode == code
+    trace = trace_in(tmp_path)
+    assert len(trace.calls) == len(trace.copies) == 2 * COPIES
+    assert any("within a call of CUDA" in note for note in trace.notes)
 
 
 def test_a_forked_child_leaves_the_file_alone(traced: Traced, tmp_path: Path) -> None:

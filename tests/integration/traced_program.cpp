@@ -2,8 +2,10 @@
 //
 // traced_program TRACER ENDING COPIES [LAUNCHES]: after so many launches each of two threads makes so many copies of 64
 // bytes and more; what the device did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit,
-// kill, fork, exec; or fetch: it fetches into ordinary and into page-locked memory before.
+// kill, fork, exec; or fetch: it fetches into ordinary and into page-locked memory before. With jump the main thread
+// leaves a copy out of a signal handler first, and with exit-in-copy a handler ends the program within a copy.
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@ extern "C" {
 bool fake_listened();
 void fake_context();
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
+void fake_copy_that(void (*within)());
 void fake_fetch(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
 void fake_deliver();
 void fake_launch();
@@ -45,6 +48,13 @@ void fetch() {
     }
 }
 
+sigjmp_buf before_copy;
+
+void leave_copy() {
+    signal(SIGUSR1, [](int) { siglongjmp(before_copy, 1); });
+    if (sigsetjmp(before_copy, 1) == 0) fake_copy_that([] { raise(SIGUSR1); });
+}
+
 int main(int count, char** words) {
     if (count < 4) return 2;
     const std::string ending = words[2];
@@ -64,10 +74,13 @@ int main(int count, char** words) {
                 if (index % 100 == 99) fake_deliver();
             }
         };
+        if (ending == "jump") leave_copy();
         std::thread other(work, 0x1000'0000);
         work(0x2000'0000);
         other.join();
         if (ending == "fetch") fetch();
+        signal(SIGUSR1, [](int) { std::exit(6); });
+        if (ending == "exit-in-copy") fake_copy_that([] { raise(SIGUSR1); });
     }
     std::puts("worked");
     std::fflush(stdout);

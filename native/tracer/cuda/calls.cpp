@@ -1,4 +1,6 @@
 // Calls of the runtime and the driver, as CUPTI tells of them while they begin and end.
+#include <utility>
+
 #include "tracer/content.hpp"
 #include "tracer/cuda/copy_place.hpp"
 #include "tracer/cuda/recorder.hpp"
@@ -14,6 +16,8 @@ constexpr const char* accelerated = ", by isthmus accelerate";
 struct CallInProgress {
     // Calls within calls.
     unsigned depth = 0;
+    int domain = 0;
+    const void* frame = nullptr;  // on the stack of the recorder, when the call began
     Role role = Role::ignored;
     std::uint64_t start_ns = 0;
     std::uint32_t correlation = 0, site = 0;
@@ -25,6 +29,16 @@ struct CallInProgress {
     std::optional<Memory> memory;
 };
 thread_local CallInProgress call;
+// One that a later call showed to have been left by a jump out of a signal handler. Should it end after all, that
+// handler itself had called CUDA.
+thread_local CallInProgress left_call;
+
+// Whether a call that begins now is made by the one in progress: the runtime calls the driver's functions one after the
+// other, and nothing else is called from within.
+bool is_nested(int domain, const void* frame) {
+    return call.depth == 1 && call.domain == cupti::domain_runtime_api && domain == cupti::domain_driver_api &&
+           frame <= call.frame;
+}
 
 // Whether the call tells everything of its one copy but when the device made it.
 bool is_plain(const CopyOperands& copied) {
@@ -61,10 +75,24 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
     const std::unique_ptr<ThreadState, void (*)(ThreadState*)> done(&thread,
                                                                     [](ThreadState* state) { state->busy = false; });
     if (data.site == cupti::api_enter) {
+        if (call.depth > 0 && !is_nested(domain, __builtin_frame_address(0))) {
+            for (; call.timed > 0; --call.timed) timing_.end_timed();
+            left_call = std::exchange(call, {});
+        }
+        if (call.depth++ == 0) {
+            call.domain = domain;
+            call.frame = __builtin_frame_address(0);
+            begin_outermost_call(*found, data);
+        }
         begin_call(*found, data);
-    } else if (call.depth > 0) {
-        end_call(thread, *found, data);
+        return;
     }
+    if (call.depth == 0 && left_call.depth > 0 && left_call.domain == domain &&
+        left_call.correlation == data.correlation) {
+        call = std::exchange(left_call, {});
+        call.depth = 1;
+    }
+    if (call.depth > 0) end_call(thread, *found, data);
 }
 
 void Recorder::expect_kernels() {
@@ -77,16 +105,18 @@ void Recorder::expect_graph() {
     expect_kernels();
 }
 
+void Recorder::begin_outermost_call(const Function& function, const cupti::CallbackData& data) {
+    calls_under_way_.fetch_add(1, std::memory_order_relaxed);
+    call.role = function.role;
+    call.correlation = data.correlation;
+    call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
+    call.operands.reset();
+    call.memory.reset();
+    call.site = sites_.known() ? sites_.here() : 0;
+    call.start_ns = trace_clock();
+}
+
 void Recorder::begin_call(const Function& function, const cupti::CallbackData& data) {
-    if (call.depth++ == 0) {
-        call.role = function.role;
-        call.correlation = data.correlation;
-        call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
-        call.operands.reset();
-        call.memory.reset();
-        call.site = sites_.known() ? sites_.here() : 0;
-        call.start_ns = trace_clock();
-    }
     if (function.role == Role::copy && !call.operands) {
         call.operands = function.copy ? copy_operands(*function.copy, data.parameters)
                                       : copy_operands(data.function, data.parameters);
@@ -110,6 +140,7 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
         call.memory = memory_of(data.function, data.parameters);
     }
     if (--call.depth > 0) return;
+    calls_under_way_.fetch_sub(1, std::memory_order_relaxed);
     for (; call.timed > 0; --call.timed) timing_.end_timed();
     const std::uint64_t end_ns = trace_clock();
     const bool by_accelerator =

@@ -3,8 +3,12 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <future>
+#include <memory>
 
+#include "base/threads.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::tracer {
@@ -12,6 +16,8 @@ namespace {
 
 // How often CUPTI hands over what is done, so that a program that is killed leaves most of it.
 constexpr std::uint32_t flush_milliseconds = 100;
+// What is left at the end is handed over in milliseconds.
+constexpr auto flush_limit = std::chrono::seconds(2);
 constexpr std::size_t buffer_bytes = std::size_t{2} << 20;
 
 // CUPTI's own clock, where it takes no other.
@@ -145,9 +151,25 @@ void Recorder::expect(Activities kind) {
     }
 }
 
+bool Recorder::flush() {
+    return api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
+}
+
+// CUPTI waits for calls that have not ended, and one that the program left by a jump never will: on a real card a
+// program that had jumped out of a copy, in its handler of SIGBUS, hung at its end.
+bool Recorder::flush_in_time() {
+    const auto flushed = std::make_shared<std::promise<bool>>();
+    std::future<bool> whole = flushed->get_future();
+    auto thread = start_thread("isthmus-flush", [this, flushed] { flushed->set_value(flush()); });
+    if (!thread) return false;
+    if (whole.wait_for(flush_limit) == std::future_status::ready) return whole.get();
+    thread->detach();
+    return false;
+}
+
 void Recorder::finish() {
     interpose::guarded([this] {
-        const bool whole = api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
+        const bool whole = calls_under_way_ == 0 ? flush() : flush_in_time();
         file_.finish(whole ? trace_clock() : 0);
     });
 }

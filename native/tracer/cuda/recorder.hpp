@@ -40,8 +40,12 @@ class Recorder {
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
     void expect_kernels();
+    void begin_outermost_call(const Function& function, const cupti::CallbackData& data);
     void begin_call(const Function& function, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);
+    // Whether CUPTI has handed over all that it held.
+    bool flush();
+    bool flush_in_time();
     void on_context();
     void count_migrations();
     void name_devices();
@@ -71,6 +75,8 @@ class Recorder {
     std::mutex functions_mutex_;
     std::vector<std::unique_ptr<Function>> made_functions_;
     std::atomic<bool> context_seen_ = false;
+    // That have begun and not ended. Those that the program left by a jump count to the end.
+    std::atomic<std::uint32_t> calls_under_way_ = 0;
     // Where the program is accelerated, too (native/accelerator/exports.cpp): odd while the calling thread is in there,
     // and higher after each copy that was made there.
     unsigned long (*accelerate_mark_)() = nullptr;

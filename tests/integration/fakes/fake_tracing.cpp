@@ -3,11 +3,14 @@
 // fake_copy is such a copy: a call of the runtime within which the driver is called; fake_fetch is one to the host that
 // is not waited for. What devices did is delivered by fake_deliver and by every flush. FAKE_SUBSCRIBE is what
 // cuptiSubscribe returns. fake_launch launches a kernel of which nothing is told but the call, and fake_launches_told
-// says of how many calls it was.
+// says of how many calls it was. Within the copy of fake_copy_that a function of the program runs, which may leave it.
+// As the real one, a flush waits for calls that have not ended, which is for good where the program has left one.
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "driver/cupti_api.hpp"
@@ -28,6 +31,7 @@ std::atomic<bool> listened[4][4096];
 std::atomic<std::uint32_t> launches_told{0};
 constexpr std::uint32_t runtime_copy = 31, driver_copy = 276, runtime_launch = 211, driver_launch = 307;
 
+std::atomic<int> under_way{0};
 std::mutex mutex;
 std::vector<cupti::CopyActivity> done;
 
@@ -79,16 +83,20 @@ void call(int domain, std::uint32_t number, const char* function, const void* pa
         callback(nullptr, domain, number, &data);
     };
     tell();
+    ++under_way;
     work();
+    --under_way;
     data.site = 1;
     tell();
 }
 
-void make_copy(const Functions& functions, std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
+void make_copy(const Functions& functions, std::uint64_t source, std::uint64_t destination, std::uint64_t bytes,
+               void (*within)() = nullptr) {
     const std::uint32_t correlation = ++correlations;
     const Parameters parameters{destination, source, bytes, functions.kind};
     call(cupti::domain_runtime_api, runtime_copy, functions.of_runtime, &parameters, correlation, [&] {
         call(cupti::domain_driver_api, driver_copy, functions.of_driver, &parameters, correlation, [&] {
+            if (within != nullptr) within();
             if (!timing) return;
             const std::uint64_t start = timestamp();
             const std::lock_guard lock(mutex);
@@ -121,6 +129,9 @@ void fake_context() {
 }
 void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
     make_copy(to_device, source, destination, bytes);
+}
+void fake_copy_that(void (*within)()) {
+    make_copy(to_device, 0x3000'0000, 0x7000'0000'0000, 64, within);
 }
 void fake_fetch(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
     make_copy(to_host, source, destination, bytes);
@@ -192,6 +203,7 @@ int cuptiActivityFlushPeriod(std::uint32_t) {
     return 0;
 }
 int cuptiActivityFlushAll(std::uint32_t) {
+    while (under_way > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return deliver_all(), 0;
 }
 int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, cupti::Activity** record) {

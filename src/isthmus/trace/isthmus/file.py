@@ -247,6 +247,6 @@ class _File:
                 yield f"Process {pid}: {int(process['dropped'])} records were lost."
             if not process["ended_ns"]:
                 yield (
-                    f"Process {pid} was killed, ended without its exit handlers, or still runs: "
-                    "what devices did in its last 0.1 s may be missing."
+                    f"Process {pid} was killed, ended without its exit handlers or within a call of CUDA, or still "
+                    "runs: what devices did in its last 0.1 s may be missing."
                 )
