@@ -18,10 +18,10 @@
 namespace isthmus::accelerator {
 namespace {
 
-// What the first copy costs once: page-locked memory, threads, and the library's own start. What a copy gains, in
-// seconds a byte, at the least that was seen: 10 against 40 GB/s, and 4 against 30.
+// The first copy's costs: page-locked memory, threads, and the library's own start. What a copy gains at least, in
+// seconds per byte: 10 against 40 GB/s, and 4 against 30.
 constexpr double start_seconds = 20e-3, gain_to_device = 7e-11, gain_to_host = 2e-10;
-// Of page-locked memory, by two links in place of one: 100 against 54 GB/s.
+// The same for page-locked memory, by two links in place of one: 100 against 54 GB/s.
 constexpr double gain_of_links = 8e-12;
 constexpr std::size_t part_alignment = 64;
 
@@ -88,7 +88,7 @@ std::size_t least_bytes() noexcept {
     static std::atomic<std::size_t> known = 0;
     std::size_t least = known.load(std::memory_order_relaxed);
     if (least != 0) return least;
-    // Without memory to read them all is the driver's.
+    // Without memory to read the options every copy is the driver's.
     least = std::numeric_limits<std::size_t>::max();
     interpose::guarded([&] { known = least = options().least_bytes; });
     return least;
@@ -164,7 +164,7 @@ Way Accelerator::way_of(const Request& request) {
 }
 
 std::size_t Accelerator::sampled_bytes(const Request& request) {
-    // Two ways that are as fast as this differ by less: it takes more to see it, and what is left is to be divided.
+    // The rates of one link and of two differ by less: a larger sample shows it, and leaves more than half to divide.
     const std::size_t most = request.is_pinned() ? most_sampled_of_links : most_sampled_bytes;
     const std::size_t share = request.bytes() / (request.is_pinned() ? 4 : 2);
     return std::min(share / part_alignment * part_alignment, most);
@@ -205,10 +205,11 @@ bool Accelerator::begin(Request& request, Progress& progress) {
     if (request.is_queued()) return queue(request, progress);
     const auto [row, turn] = learning_.next({request.site(), way_of(request), request.bytes()});
     if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request, progress);
-    // What the stream holds is nobody's time.
+    // The time of earlier work on the stream is neither the driver's nor the library's.
     if (!request.wait().ok()) return progress.leave(request.bytes());
     progress.has_waited = true;
     progress.row = row;
+    progress.to_device = request.to_device();
     progress.sampled = SampleParts(request.in_one_piece() ? sampled_bytes(request) : request.bytes());
     const bool samples = turn == Learning::Turn::sample && (request.in_one_piece() || may_sample_whole(request));
     return samples ? sample(request, progress) : by_library(request, progress);
@@ -227,9 +228,9 @@ bool Accelerator::sample(Request& request, Progress& progress) {
 
 bool Accelerator::has_sampled(Request& request, Progress& progress) {
     if (progress.code != 0) return progress.end();
-    // The request is a new one; what its stream is busy with is that part.
-    const auto reason = request.why_not(options_, ledger_);
-    if (reason && *reason != Reason::busy) return left(*reason, request, progress);
+    if (const auto reason = request.why_not_resume(progress.to_device, options_, ledger_)) {
+        return left(*reason, request, progress);
+    }
     // What is not known to have arrived is copied once more, and finds a failure.
     if (request.has_ended_soon()) {
         progress.sampled.add(progress.bytes, seconds_between(progress.begun, now()));
@@ -258,7 +259,7 @@ bool Accelerator::by_library(Request& request, Progress& progress) {
 
 bool Accelerator::end(Request& request, Progress& progress) {
     const SampleParts& sampled = progress.sampled;
-    learning_.saw(progress.row, progress.ours, {sampled.bytes(), sampled.seconds()}, sampled.seconds_per_byte());
+    learning_.record(progress.row, progress.ours, {sampled.bytes(), sampled.seconds()}, sampled.seconds_per_byte());
     if (progress.ours.bytes != 0) Inside::copied();
     if (!options_.verify) return progress.end();
     auto same = request.same_by_driver();

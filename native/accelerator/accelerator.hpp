@@ -21,15 +21,16 @@ namespace isthmus::accelerator {
 struct Progress {
     enum class Stage { fresh, sampled, last_part, ended } stage = Stage::fresh;
     std::size_t begin = 0, bytes = 0;  // what the driver is to make now
-    DriverCode code = 0;               // of what it has made; in the end, what the program gets
-    bool has_waited = false;           // for what the copy comes behind
-    std::size_t row = 0;               // of what was learned
+    DriverCode code = 0;               // what its last part returned; in the end, what the program gets
+    bool has_waited = false;           // for earlier work on the stream
+    bool to_device = false;            // once a part is made
+    std::size_t row = 0;               // in what was learned
     SampleParts sampled{0};            // by the driver
     Learning::Part ours{};
     TimePoint begun{};
     std::optional<Reason> reason{};  // why all is the driver's
 
-    // All of it is the driver's, and then it has ended.
+    // The driver copies everything, and then the copy has ended.
     bool leave(std::size_t all_bytes, std::optional<Reason> why = {}) {
         reason = why;
         stage = Stage::ended;
@@ -50,11 +51,11 @@ bool has_ended(const Progress& progress) noexcept;
 // the library's is answered by the driver's own copy. The request may be another one of the same copy each time.
 bool next_part(Request& request, Progress& progress) noexcept;
 
-// Likewise of a large memcpy. With signals blocked.
+// The same for a large memcpy. Called with signals blocked.
 StagedStep staged(StagedCopy& copy) noexcept;
 
 // Whether the calling thread may be cancelled anywhere (PTHREAD_CANCEL_ASYNCHRONOUS), and so must not be in the
-// library. It may be here: nothing has to be cleaned up, also in whoever calls this.
+// library. Here it may be cancelled: neither this function nor its callers have anything to clean up.
 inline bool may_be_cancelled_anywhere() {
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
@@ -63,13 +64,13 @@ inline bool may_be_cancelled_anywhere() {
     return true;
 }
 
-// A copy that was the driver's from the beginning.
+// Counts a copy that was left to the driver from the beginning.
 void count_left(Reason reason, std::size_t bytes) noexcept;
 
-// Has the library begin, where page-locked memory is got: a program may stage from then on.
+// Starts the library when the program allocates page-locked memory: it may stage copies from then on.
 void begin() noexcept;
 
-// From so many bytes on.
+// Smaller copies are the driver's.
 std::size_t least_bytes() noexcept;
 
 class Accelerator {
@@ -88,19 +89,19 @@ class Accelerator {
     // Whether the program has copied so much that what the library costs at first pays.
     bool pays(const Request& request);
     bool left(Reason reason, const Request& request, Progress& progress);
-    // Of page-locked memory, without waiting.
+    // A copy of page-locked memory that the program does not wait for.
     bool queue(Request& request, Progress& progress);
     // Whether the driver is to begin.
     bool begin(Request& request, Progress& progress);
-    // Has the driver make what is to be compared, part by part, before the library makes the rest.
+    // The driver copies the sample, part by part, before the library copies the rest.
     bool sample(Request& request, Progress& progress);
     bool has_sampled(Request& request, Progress& progress);
     bool by_library(Request& request, Progress& progress);
     bool end(Request& request, Progress& progress);
     static Way way_of(const Request& request);
-    // How much of a copy in one piece the driver makes to compare, at most.
+    // The largest sample of a copy in one piece.
     static std::size_t sampled_bytes(const Request& request);
-    // Whether a copy that the driver makes all of or nothing ends soon if the driver makes it, as far as is known.
+    // Whether a copy that cannot be divided will end soon as a sample, as far as is known.
     bool may_sample_whole(Request& request) const;
 
     const Options options_;

@@ -11,8 +11,8 @@
 
 namespace isthmus::accelerator {
 
-// By the driver, as the program asked: all of it, or of a copy in one piece so many bytes from a byte on. Refers to
-// what it was made of, and takes no memory.
+// The driver's own call, as the program made it: for the whole copy, or for `bytes` bytes from `begin` on of a copy in
+// one piece. Refers to what it was made of, and takes no memory.
 class Plain {
   public:
     template <typename Call>

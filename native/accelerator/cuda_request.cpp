@@ -33,7 +33,15 @@ constexpr std::size_t least_divided_bytes = std::size_t{16} << 20;
 // What was to be a sample is none where the driver has not ended it by then: the stream may have been given more.
 constexpr double sample_seconds = 0.05;
 
-// The driver that the program uses, and the sessions in its contexts.
+constexpr std::uintptr_t last_special_stream = 2;  // default streams, of whichever context is current
+
+// The driver that the program uses, or why there is none.
+Result<cuda::Program>& program_of_process() {
+    static auto& opened = *new Result<cuda::Program>(cuda::Program::open());
+    return opened;
+}
+
+// That driver, and the sessions in the program's contexts.
 class Cuda {
   public:
     // Never destroyed: the program may copy to the end.
@@ -54,7 +62,7 @@ class Cuda {
     static Cuda* known() { return made; }
 
   private:
-    explicit Cuda(const Options& options) : opened_(cuda::Program::open()) {
+    explicit Cuda(const Options& options) : opened_(program_of_process()) {
         if (opened_.ok()) {
             places_.emplace(opened_.value(), options);
         } else {
@@ -63,7 +71,7 @@ class Cuda {
     }
 
     static inline std::atomic<Cuda*> made = nullptr;
-    Result<cuda::Program> opened_;
+    Result<cuda::Program>& opened_;
     std::optional<Places> places_;
     std::string failure_;
 };
@@ -73,6 +81,7 @@ class CudaRequest final : public Request {
     explicit CudaRequest(const Copy& copy) : Request(copy.site, copy.bytes, copy.in_one_piece()), copy_(copy) {}
 
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
+    std::optional<Reason> why_not_resume(bool to_device, const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
     bool has_ended_soon() override;
@@ -85,6 +94,8 @@ class CudaRequest final : public Request {
     Result<bool> same_by_driver() override;
 
   private:
+    // Gets the session, without which nothing can be asked.
+    std::optional<Reason> why_no_session(const Options& options, Ledger& ledger);
     // Finds out the direction.
     std::optional<Reason> why_not(const Options& options);
     // Whether the driver's own copy is fastest for the size, in whatever direction it may be.
@@ -110,7 +121,7 @@ class CudaRequest final : public Request {
     std::optional<cuda::Door> door_;  // last, so that all that ends here ends inside
 };
 
-std::optional<Reason> CudaRequest::why_not(const Options& options, Ledger& ledger) {
+std::optional<Reason> CudaRequest::why_no_session(const Options& options, Ledger& ledger) {
     // What the driver refuses meanwhile, and what becomes of the graph, is between the program and the driver.
     if (Captures::any()) return Reason::capturing;
     cuda_ = &Cuda::of_process(options);
@@ -125,7 +136,20 @@ std::optional<Reason> CudaRequest::why_not(const Options& options, Ledger& ledge
         return Reason::off;
     }
     session_ = std::move(found.value());
-    return session_ == nullptr ? Reason::other_context : why_not(options);
+    return session_ == nullptr ? std::optional(Reason::other_context) : std::nullopt;
+}
+
+std::optional<Reason> CudaRequest::why_not(const Options& options, Ledger& ledger) {
+    const auto reason = why_no_session(options, ledger);
+    return reason ? reason : why_not(options);
+}
+
+// The stream may be busy, with the part that the driver has made.
+std::optional<Reason> CudaRequest::why_not_resume(bool to_device, const Options& options, Ledger& ledger) {
+    copy_.to_device = to_device;
+    if (const auto reason = why_no_session(options, ledger)) return reason;
+    state_ = cuda_->program()->state_of(copy_.stream);
+    return state_ == cuda::Program::StreamState::captured ? std::optional(Reason::capturing) : std::nullopt;
 }
 
 bool CudaRequest::is_small() const {
@@ -153,8 +177,7 @@ bool CudaRequest::is_reached_by_all(const KnownMemory& first) const {
 }
 
 bool CudaRequest::is_on_stream_of_context() const {
-    constexpr std::uintptr_t last_special = 2;  // default streams, of whichever context is current
-    if (copy_.stream <= last_special) return true;
+    if (copy_.stream <= last_special_stream) return true;
     const std::optional<std::uintptr_t> owner = cuda_->program()->context_of(copy_.stream);
     return owner == session_->device().context_handle();
 }
@@ -246,6 +269,7 @@ double CudaRequest::probe() {
     }
     const TimePoint begun = now();
     const Status status = cuda_->program()->copy(to_device(), copy_.destination, copy_.source, bytes, copy_.stream);
+    state_ = cuda::Program::StreamState::busy;
     if (status.ok()) (void)has_ended_soon();
     return std::max(seconds_between(begun, now()) - call_seconds, 0.0) / static_cast<double>(bytes);
 }
@@ -284,7 +308,7 @@ Status CudaRequest::wait() {
 
 bool CudaRequest::has_ended_soon() {
     const TimePoint begun = now();
-    while (cuda_->program()->state_of(copy_.stream) != cuda::Program::StreamState::idle) {
+    for (; state_ != cuda::Program::StreamState::idle; state_ = cuda_->program()->state_of(copy_.stream)) {
         if (seconds_between(begun, now()) > sample_seconds) return false;
         std::this_thread::yield();
     }
@@ -365,6 +389,28 @@ void forget_lost_contexts() noexcept {
             if (!cuda->program()->knows(begin)) PinnedMemory::of_process().remove(begin);
         }
     });
+}
+
+std::uintptr_t context_of_stream(std::uintptr_t stream) noexcept {
+    if (Inside::here()) return 0;
+    const Inside inside;
+    std::uintptr_t context = 0;
+    interpose::guarded([&] {
+        Result<cuda::Program>& program = program_of_process();
+        if (program.ok()) context = program.value().context_of(stream).value_or(0);
+    });
+    return context;
+}
+
+std::uintptr_t primary_context(int device) noexcept {
+    if (Inside::here()) return 0;
+    const Inside inside;
+    std::uintptr_t context = 0;
+    interpose::guarded([&] {
+        Result<cuda::Program>& program = program_of_process();
+        if (program.ok()) context = program.value().primary_context(device).value_or(0);
+    });
+    return context;
 }
 
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) {

@@ -1,4 +1,4 @@
-// Stands before dlsym: programs that open the driver by themselves, as every static runtime does, find it so.
+// Hooks dlsym: programs that open the driver by themselves, as every static runtime does, look up its functions so.
 //
 // What RTLD_NEXT and RTLD_DEFAULT mean depends on who calls, which the C library learns from the address that it
 // returns to. Such calls are passed on by a jump, so that it is the program's.
@@ -27,7 +27,7 @@ bool is_of_driver(const char* symbol) {
     return (name.starts_with("cu") || name.starts_with("cl")) && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-// Where the program or library begins that an address is in.
+// The load address of the program or library that an address is in.
 const void* object_of(const void* address) {
     Dl_info info{};
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
@@ -49,7 +49,7 @@ bool is_loaded(const char* symbol) {
     return library != nullptr && dlclose(library) == 0;
 }
 
-// Whether there is a function behind ours which all of the program sees. That of our tracer is none by itself.
+// Whether there is a function behind ours that all of the program sees. Our tracer's does not count by itself.
 bool has_another(const char* symbol) {
     Dl_info info{};
     void* const next = next_symbol(symbol);
@@ -64,9 +64,9 @@ std::nullptr_t answer_none(const char* symbol) {
     return nullptr;
 }
 
-// Whether `caller` finds this library's function where without it there would be none. What it would find by RTLD_NEXT
-// or RTLD_DEFAULT nobody else can ask for: a library that was opened with a driver of its own may see that, and then
-// is taken to.
+// Whether `caller` finds this library's function where without it there would be none. What RTLD_NEXT or RTLD_DEFAULT
+// would find for a caller cannot be asked from here: a library that was opened together with a driver may see that
+// driver, and is assumed to.
 bool finds_ours_alone(void* handle, const char* symbol, const void* caller) {
     const void* const ours = this_object();
     const void* const first = object_of(system_dlsym()(RTLD_DEFAULT, symbol));
@@ -93,11 +93,11 @@ __attribute__((used, visibility("hidden"))) void* isthmus_dlsym(void* handle, co
     const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
     void* const found = find(handle, symbol);
-    // By a handle of the program itself, which sees what is preloaded, too.
+    // A handle of the program itself also sees what is preloaded.
     if (found != nullptr && is_of_driver(symbol) && object_of(found) == this_object() && !has_another(symbol)) {
         return answer_none(symbol);
     }
-    // What comes next to our function asks for what it passes its calls on to, which is not ours.
+    // The library whose function comes next after ours looks up what it passes its calls on to, which is not ours.
     const void* const caller = object_of(__builtin_return_address(0));
     if (caller != nullptr && is_of_driver(symbol) && object_of(next_symbol(symbol)) == caller) return found;
     return instead_of_opencl(symbol, instead_of(symbol, found));

@@ -17,7 +17,7 @@
 namespace isthmus::accelerator {
 namespace {
 
-constexpr std::uintptr_t legacy_stream = 0, stream_of_thread = 2;
+constexpr std::uintptr_t legacy_stream = 0, last_legacy_handle = 1, stream_of_thread = 2;
 
 template <bool per_thread>
 std::uintptr_t handle_of(Stream stream) {
@@ -35,12 +35,11 @@ std::uintptr_t address(const void* host) {
 std::uintptr_t address(DevicePointer device) {
     return device;
 }
-// The same so many bytes on.
 template <typename Pointer>
-Pointer* on(Pointer* pointer, std::size_t bytes) {
+Pointer* advance(Pointer* pointer, std::size_t bytes) {
     return reinterpret_cast<Pointer*>(reinterpret_cast<std::uintptr_t>(pointer) + bytes);  // NOLINT
 }
-DevicePointer on(DevicePointer pointer, std::size_t bytes) {
+DevicePointer advance(DevicePointer pointer, std::size_t bytes) {
     return pointer + bytes;
 }
 
@@ -99,7 +98,7 @@ ReturnCode copied(Function function, bool per_thread, std::optional<bool> to_dev
         return driver(to, from, bytes, streams...);
     const Copy copy = copy_of(to_device, address(to), address(from), bytes, stream, sizeof...(streams) != 0, site);
     return accelerated(copy, [=](std::size_t begin, std::size_t length) {
-        return driver(on(to, begin), on(from, begin), length, streams...);
+        return driver(advance(to, begin), advance(from, begin), length, streams...);
     });
 }
 
@@ -157,69 +156,90 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall
 // Page-locked memory that the program gets and gives back: what it copies there by itself is copied by several threads.
 // Signals wait meanwhile, whose handlers may ask for it, too.
 template <typename Note>
-void noted(const Note& note) {
+void record_pinned(const Note& note) {
     const SignalMask before = block_signals();
     interpose::guarded([&note] { note(PinnedMemory::of_process()); });
     change_signals(before);
 }
 template <typename... Parameters, typename Note>
-ReturnCode got(Function function, const Note& note, Parameters... parameters) {
+ReturnCode forward_alloc(Function function, const Note& note, Parameters... parameters) {
     const auto driver = original<ReturnCode (*)(Parameters...)>(function, false);
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(parameters...);
     if (code != cuda::success || Inside::here()) return code;
-    noted(note);
+    record_pinned(note);
     if (!may_be_cancelled_anywhere()) begin();
     return code;
 }
-ReturnCode allocated(Function function, void** memory, std::size_t bytes, auto... flags) {
-    return got(
+ReturnCode allocate_pinned(Function function, void** memory, std::size_t bytes, auto... flags) {
+    return forward_alloc(
         function, [=](PinnedMemory& pinned) { pinned.add(address(*memory), bytes); }, memory, bytes, flags...);
 }
-ReturnCode gave(Function function, void* memory) {
-    noted([=](PinnedMemory& pinned) { pinned.remove(address(memory)); });
+ReturnCode forward_free(Function function, void* memory) {
+    record_pinned([=](PinnedMemory& pinned) { pinned.remove(address(memory)); });
     const auto driver = original<ReturnCode (*)(void*)>(function, false);
     return driver == nullptr ? cuda::error_not_initialized : driver(memory);
 }
 
-// A call with which a context may go: what the library had there goes with it.
-template <typename What>
-ReturnCode ended(Function function, What what) {
-    const auto driver = original<ReturnCode (*)(What)>(function, false);
+// A call that may destroy contexts: what the library has there, and captures there, end with them.
+ReturnCode end_context(Function function, isthmus::cuda::Context context) {
+    const auto driver = original<ReturnCode (*)(isthmus::cuda::Context)>(function, false);
     if (driver == nullptr) return cuda::error_not_initialized;
-    const ReturnCode code = driver(what);
-    if (code == cuda::success && !Inside::here()) forget_lost_contexts();
+    const ReturnCode code = driver(context);
+    if (code != cuda::success || Inside::here()) return code;
+    forget_lost_contexts();
+    Captures::end_with_context(reinterpret_cast<std::uintptr_t>(context));
+    return code;
+}
+ReturnCode end_primary_context(Function function, int device) {
+    const auto driver = original<ReturnCode (*)(int)>(function, false);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const std::uintptr_t before = Captures::any() ? primary_context(device) : 0;
+    const ReturnCode code = driver(device);
+    if (code != cuda::success || Inside::here()) return code;
+    forget_lost_contexts();
+    if (before != 0 && primary_context(device) == 0) Captures::end_with_context(before);
     return code;
 }
 
-// Counted before the driver begins, so that no copy of another thread is taken in between.
-template <typename... Parameters>
-ReturnCode began_capture(Function function, bool per_thread, Parameters... parameters) {
-    const auto driver = original<ReturnCode (*)(Parameters...)>(function, per_thread);
+// Recorded before the driver begins, so that no copy of another thread is taken in between.
+template <bool per_thread, typename... More>
+ReturnCode begin_capture(Function function, Stream stream, More... more) {
+    const auto driver = original<ReturnCode (*)(Stream, More...)>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
-    Captures::begin();
-    const ReturnCode code = driver(parameters...);
-    if (code != cuda::success) Captures::end();
+    const std::uintptr_t handle = handle_of<per_thread>(stream);
+    // The legacy stream cannot be captured, and asking about it could end another capture.
+    Captures::begin(handle, handle <= last_legacy_handle ? 0 : context_of_stream(handle));
+    const ReturnCode code = driver(stream, more...);
+    if (code != cuda::success) Captures::end(handle);
     return code;
 }
-// One that was lost, or whose streams were not joined, has ended, too; other failures leave it under way.
-ReturnCode ended_capture(bool per_thread, Stream stream, Graph* graph) {
-    const auto driver = original<ReturnCode (*)(Stream, Graph*)>(Function::end_capture, per_thread);
+// A capture that was invalidated, or whose streams were not joined, has ended, too; other failures leave it under way.
+template <bool per_thread>
+ReturnCode end_capture(Stream stream, Graph* graph) {
+    const auto driver = original<ReturnCode (*)(Stream, Graph*)>(Function::cuStreamEndCapture, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
     const ReturnCode code = driver(stream, graph);
     const bool is_lost = code == cuda::error_stream_capture_invalidated || code == cuda::error_stream_capture_unjoined;
-    if (code == cuda::success || is_lost) Captures::end();
+    if (code == cuda::success || is_lost) Captures::end(handle_of<per_thread>(stream));
+    return code;
+}
+ReturnCode destroy_stream(Stream stream) {
+    const auto driver = original<ReturnCode (*)(Stream)>(Function::cuStreamDestroy_v2, false);
+    if (driver == nullptr) return cuda::error_not_initialized;
+    const ReturnCode code = driver(stream);
+    if (code == cuda::success && Captures::any()) Captures::end(handle_of<false>(stream));
     return code;
 }
 
 template <typename... More>
-ReturnCode looked_up(Function function, bool per_thread, const char* name, void** found, int version,
+ReturnCode looked_up(Function function, bool per_thread, const char* name, void** answer, int version,
                      std::uint64_t flags, More... more) {
     using Driver = ReturnCode (*)(const char*, void**, int, std::uint64_t, More...);
     const auto driver = original<Driver>(function, per_thread);
     if (driver == nullptr) return cuda::error_not_initialized;
-    const ReturnCode code = driver(name, found, version, flags, more...);
-    if (code == cuda::success && found != nullptr) *found = instead_of(name, version, flags, *found);
+    const ReturnCode code = driver(name, answer, version, flags, more...);
+    if (code == cuda::success && answer != nullptr) *answer = instead_of(name, version, flags, *answer);
     return code;
 }
 
@@ -227,15 +247,17 @@ ReturnCode looked_up(Function function, bool per_thread, const char* name, void*
 }  // namespace isthmus::accelerator
 
 #define ISTHMUS_SITE __builtin_return_address(0)
-// Both of a pair: for the legacy default stream, and for the thread's own. `body` has per_thread.
-#define ISTHMUS_PAIR(symbol, suffix, parameters, body) \
-    ReturnCode symbol parameters {                     \
-        constexpr bool per_thread = false;             \
-        return body;                                   \
-    }                                                  \
-    ReturnCode symbol##suffix parameters {             \
-        constexpr bool per_thread = true;              \
-        return body;                                   \
+// Both of a pair: for the legacy default stream, and for the thread's own. `body` has `function` and `per_thread`.
+#define ISTHMUS_PAIR(symbol, suffix, parameters, body)                   \
+    ReturnCode symbol parameters {                                       \
+        [[maybe_unused]] constexpr Function function = Function::symbol; \
+        constexpr bool per_thread = false;                               \
+        return body;                                                     \
+    }                                                                    \
+    ReturnCode symbol##suffix parameters {                               \
+        [[maybe_unused]] constexpr Function function = Function::symbol; \
+        constexpr bool per_thread = true;                                \
+        return body;                                                     \
     }
 
 // NOLINTBEGIN(readability-identifier-naming): the driver's names.
@@ -247,38 +269,33 @@ __attribute__((visibility("default"))) unsigned long isthmus_accelerate_mark() {
 }
 
 ISTHMUS_PAIR(cuMemcpy, _ptds, (DevicePointer to, DevicePointer from, std::size_t bytes),
-             copied(Function::copy, per_thread, {}, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(function, per_thread, {}, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyAsync, _ptsz, (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream),
-             copied(Function::copy_async, per_thread, {}, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes,
-                    stream))
+             copied(function, per_thread, {}, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, stream))
 ISTHMUS_PAIR(cuMemcpyHtoD_v2, _ptds, (DevicePointer to, const void* from, std::size_t bytes),
-             copied(Function::to_device, per_thread, true, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(function, per_thread, true, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyHtoDAsync_v2, _ptsz, (DevicePointer to, const void* from, std::size_t bytes, Stream stream),
-             copied(Function::to_device_async, per_thread, true, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from,
-                    bytes, stream))
+             copied(function, per_thread, true, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, stream))
 ISTHMUS_PAIR(cuMemcpyDtoH_v2, _ptds, (void* to, DevicePointer from, std::size_t bytes),
-             copied(Function::to_host, per_thread, false, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
+             copied(function, per_thread, false, ISTHMUS_SITE, default_stream<per_thread>(), to, from, bytes))
 ISTHMUS_PAIR(cuMemcpyDtoHAsync_v2, _ptsz, (void* to, DevicePointer from, std::size_t bytes, Stream stream),
-             copied(Function::to_host_async, per_thread, false, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from,
-                    bytes, stream))
+             copied(function, per_thread, false, ISTHMUS_SITE, handle_of<per_thread>(stream), to, from, bytes, stream))
 ISTHMUS_PAIR(cuMemcpy2D_v2, _ptds, (const Copy2d* copy),
-             copied_rows(Function::copy_2d, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
+             copied_rows(function, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy2DUnaligned_v2, _ptds, (const Copy2d* copy),
-             copied_rows(Function::copy_2d_unaligned, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
+             copied_rows(function, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy2DAsync_v2, _ptsz, (const Copy2d* copy, Stream stream),
-             copied_rows(Function::copy_2d_async, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy,
-                         stream))
+             copied_rows(function, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy, stream))
 ISTHMUS_PAIR(cuMemcpy3D_v2, _ptds, (const Copy3d* copy),
-             copied_rows(Function::copy_3d, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
+             copied_rows(function, per_thread, ISTHMUS_SITE, default_stream<per_thread>(), copy))
 ISTHMUS_PAIR(cuMemcpy3DAsync_v2, _ptsz, (const Copy3d* copy, Stream stream),
-             copied_rows(Function::copy_3d_async, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy,
-                         stream))
+             copied_rows(function, per_thread, ISTHMUS_SITE, handle_of<per_thread>(stream), copy, stream))
 ISTHMUS_PAIR(cuMemcpyBatchAsync, _ptsz,
              (DevicePointer * to, DevicePointer* from, std::size_t* bytes, std::size_t count, CopyAttributes* given,
               std::size_t* places, std::size_t kinds, std::size_t* failed, Stream stream),
              copied_batch(ISTHMUS_SITE, reinterpret_cast<std::uintptr_t>(stream),
                           {to, from, bytes, count, given, places, kinds}, [=](std::size_t, std::size_t) -> ReturnCode {
-                              const auto driver = original<decltype(&cuMemcpyBatchAsync)>(Function::batch, per_thread);
+                              const auto driver = original<decltype(&cuMemcpyBatchAsync)>(function, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
                               return driver(to, from, bytes, count, given, places, kinds, failed, stream);
                           }))
@@ -287,88 +304,88 @@ ISTHMUS_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
               std::size_t* places, std::size_t kinds, Stream stream),
              copied_batch(ISTHMUS_SITE, reinterpret_cast<std::uintptr_t>(stream),
                           {to, from, bytes, count, given, places, kinds}, [=](std::size_t, std::size_t) -> ReturnCode {
-                              const auto driver =
-                                  original<decltype(&cuMemcpyBatchAsync_v2)>(Function::batch_2, per_thread);
+                              const auto driver = original<decltype(&cuMemcpyBatchAsync_v2)>(function, per_thread);
                               if (driver == nullptr) return isthmus::cuda::error_not_initialized;
                               return driver(to, from, bytes, count, given, places, kinds, stream);
                           }))
 ISTHMUS_PAIR(cuMemcpyWithAttributesAsync, _ptsz,
              (DevicePointer to, DevicePointer from, std::size_t bytes, CopyAttributes* given, Stream stream),
              left(
-                 Function::with_attributes, per_thread, [=] { return bytes; }, to, from, bytes, given, stream))
+                 function, per_thread, [=] { return bytes; }, to, from, bytes, given, stream))
 ISTHMUS_PAIR(cuMemcpy3DWithAttributesAsync, _ptsz,
              (Copy3dOperation * operation, unsigned long long flags, Stream stream),
              left(
-                 Function::copy_3d_with_attributes, per_thread, [=] { return size_of(operation, 1); }, operation, flags,
-                 stream))
+                 function, per_thread, [=] { return size_of(operation, 1); }, operation, flags, stream))
 ISTHMUS_PAIR(cuMemcpy3DBatchAsync, _ptsz,
              (std::size_t count, Copy3dOperation* operations, std::size_t* failed, unsigned long long flags,
               Stream stream),
              left(
-                 Function::batch_3d, per_thread, [=] { return size_of(operations, count); }, count, operations, failed,
-                 flags, stream))
+                 function, per_thread, [=] { return size_of(operations, count); }, count, operations, failed, flags,
+                 stream))
 ISTHMUS_PAIR(cuMemcpy3DBatchAsync_v2, _ptsz,
              (std::size_t count, Copy3dOperation* operations, unsigned long long flags, Stream stream),
              left(
-                 Function::batch_3d_2, per_thread, [=] { return size_of(operations, count); }, count, operations, flags,
-                 stream))
+                 function, per_thread, [=] { return size_of(operations, count); }, count, operations, flags, stream))
 ISTHMUS_PAIR(cuMemcpy3DPeer, _ptds, (const Copy3d* copy),
              left(
-                 Function::copy_3d_peer, per_thread, [=] { return size_of(copy); }, copy))
+                 function, per_thread, [=] { return size_of(copy); }, copy))
 ISTHMUS_PAIR(cuMemcpy3DPeerAsync, _ptsz, (const Copy3d* copy, Stream stream),
              left(
-                 Function::copy_3d_peer_async, per_thread, [=] { return size_of(copy); }, copy, stream))
+                 function, per_thread, [=] { return size_of(copy); }, copy, stream))
 ISTHMUS_PAIR(cuMemcpyHtoA_v2, _ptds, (Array to, std::size_t offset, const void* from, std::size_t bytes),
              left(
-                 Function::to_array, per_thread, [=] { return bytes; }, to, offset, from, bytes))
+                 function, per_thread, [=] { return bytes; }, to, offset, from, bytes))
 ISTHMUS_PAIR(cuMemcpyHtoAAsync_v2, _ptsz,
              (Array to, std::size_t offset, const void* from, std::size_t bytes, Stream stream),
              left(
-                 Function::to_array_async, per_thread, [=] { return bytes; }, to, offset, from, bytes, stream))
+                 function, per_thread, [=] { return bytes; }, to, offset, from, bytes, stream))
 ISTHMUS_PAIR(cuMemcpyAtoH_v2, _ptds, (void* to, Array from, std::size_t offset, std::size_t bytes),
              left(
-                 Function::from_array, per_thread, [=] { return bytes; }, to, from, offset, bytes))
+                 function, per_thread, [=] { return bytes; }, to, from, offset, bytes))
 ISTHMUS_PAIR(cuMemcpyAtoHAsync_v2, _ptsz, (void* to, Array from, std::size_t offset, std::size_t bytes, Stream stream),
              left(
-                 Function::from_array_async, per_thread, [=] { return bytes; }, to, from, offset, bytes, stream))
+                 function, per_thread, [=] { return bytes; }, to, from, offset, bytes, stream))
 ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
-    return allocated(Function::pinned, memory, bytes, flags);
+    return allocate_pinned(Function::cuMemHostAlloc, memory, bytes, flags);
 }
 ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
-    return allocated(Function::pinned_plainly, memory, bytes);
+    return allocate_pinned(Function::cuMemAllocHost_v2, memory, bytes);
 }
 ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
     const bool of_one_context = (flags & isthmus::cuda::host_register_portable) == 0;
-    return got(
-        Function::registered, [=](PinnedMemory& pinned) { pinned.add(address(memory), bytes, of_one_context); }, memory,
-        bytes, flags);
+    return forward_alloc(
+        Function::cuMemHostRegister_v2,
+        [=](PinnedMemory& pinned) { pinned.add(address(memory), bytes, of_one_context); }, memory, bytes, flags);
 }
 ReturnCode cuMemFreeHost(void* memory) {
-    return gave(Function::unpinned, memory);
+    return forward_free(Function::cuMemFreeHost, memory);
 }
 ReturnCode cuMemHostUnregister(void* memory) {
-    return gave(Function::unregistered, memory);
+    return forward_free(Function::cuMemHostUnregister, memory);
 }
 ReturnCode cuDevicePrimaryCtxReset_v2(int device) {
-    return ended(Function::reset, device);
+    return end_primary_context(Function::cuDevicePrimaryCtxReset_v2, device);
 }
 ReturnCode cuDevicePrimaryCtxRelease_v2(int device) {
-    return ended(Function::released, device);
+    return end_primary_context(Function::cuDevicePrimaryCtxRelease_v2, device);
 }
 ReturnCode cuCtxDestroy_v2(isthmus::cuda::Context context) {
-    return ended(Function::destroyed, context);
+    return end_context(Function::cuCtxDestroy_v2, context);
 }
-ISTHMUS_PAIR(cuStreamBeginCapture, _ptsz, (Stream stream), began_capture(Function::begin_capture, per_thread, stream))
+ReturnCode cuStreamDestroy_v2(Stream stream) {
+    return destroy_stream(stream);
+}
+ISTHMUS_PAIR(cuStreamBeginCapture, _ptsz, (Stream stream), begin_capture<per_thread>(function, stream))
 ISTHMUS_PAIR(cuStreamBeginCapture_v2, _ptsz, (Stream stream, int mode),
-             began_capture(Function::begin_capture_2, per_thread, stream, mode))
+             begin_capture<per_thread>(function, stream, mode))
 ISTHMUS_PAIR(cuStreamBeginCaptureToGraph, _ptsz,
              (Stream stream, Graph graph, const void* nodes, const void* edges, std::size_t count, int mode),
-             began_capture(Function::begin_capture_to_graph, per_thread, stream, graph, nodes, edges, count, mode))
-ISTHMUS_PAIR(cuStreamEndCapture, _ptsz, (Stream stream, Graph* graph), ended_capture(per_thread, stream, graph))
-ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** function, int version, std::uint64_t flags),
-             looked_up(Function::address, per_thread, name, function, version, flags))
+             begin_capture<per_thread>(function, stream, graph, nodes, edges, count, mode))
+ISTHMUS_PAIR(cuStreamEndCapture, _ptsz, (Stream stream, Graph* graph), end_capture<per_thread>(stream, graph))
+ISTHMUS_PAIR(cuGetProcAddress, _ptsz, (const char* name, void** answer, int version, std::uint64_t flags),
+             looked_up(function, per_thread, name, answer, version, flags))
 ISTHMUS_PAIR(cuGetProcAddress_v2, _ptsz,
-             (const char* name, void** function, int version, std::uint64_t flags, int* found),
-             looked_up(Function::address_2, per_thread, name, function, version, flags, found))
+             (const char* name, void** answer, int version, std::uint64_t flags, int* status),
+             looked_up(function, per_thread, name, answer, version, flags, status))
 }
 // NOLINTEND(readability-identifier-naming)

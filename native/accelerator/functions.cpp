@@ -1,4 +1,4 @@
-// The driver's functions that are stood before: their names, ours, and the program's own.
+// The driver's functions that are hooked: their names, our functions in their place, and the program's own.
 #include "accelerator/functions.hpp"
 
 #include <dlfcn.h>
@@ -26,58 +26,16 @@ void* any(Pointer function) {
     return reinterpret_cast<void*>(function);
 }
 
-#define ISTHMUS_ENTRY(name, symbol, suffix, since, before)                                          \
-    Entry {                                                                                         \
-        name, {#symbol, #symbol #suffix}, since, before, {any(&(symbol)), any(&symbol##suffix)}, {} \
-    }
-
 using Entries = std::array<Entry, static_cast<std::size_t>(Function::count)>;
 
-// In the order of Function. Made when it is first asked for, which may be before this library's turn to begin.
+// In the order of Function. Made when it is first asked for, which may be before this library is initialised.
 Entries& entries() {
-    static Entries all{
-        ISTHMUS_ENTRY("cuMemcpy", cuMemcpy, _ptds, 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyAsync", cuMemcpyAsync, _ptsz, 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyHtoD", cuMemcpyHtoD_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyDtoH", cuMemcpyDtoH_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy2D", cuMemcpy2D_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy2DUnaligned", cuMemcpy2DUnaligned_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy2DAsync", cuMemcpy2DAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3D", cuMemcpy3D_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3DAsync", cuMemcpy3DAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync, _ptsz, 12080, 13000),
-        ISTHMUS_ENTRY("cuMemcpyBatchAsync", cuMemcpyBatchAsync_v2, _ptsz, 13000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyWithAttributesAsync", cuMemcpyWithAttributesAsync, _ptsz, 13020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3DWithAttributesAsync", cuMemcpy3DWithAttributesAsync, _ptsz, 13020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3DBatchAsync", cuMemcpy3DBatchAsync, _ptsz, 12080, 13000),
-        ISTHMUS_ENTRY("cuMemcpy3DBatchAsync", cuMemcpy3DBatchAsync_v2, _ptsz, 13000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3DPeer", cuMemcpy3DPeer, _ptds, 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpy3DPeerAsync", cuMemcpy3DPeerAsync, _ptsz, 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyHtoA", cuMemcpyHtoA_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyHtoAAsync", cuMemcpyHtoAAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyAtoH", cuMemcpyAtoH_v2, _ptds, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemcpyAtoHAsync", cuMemcpyAtoHAsync_v2, _ptsz, 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemHostAlloc", cuMemHostAlloc, , 2020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemAllocHost", cuMemAllocHost_v2, , 3020, INT_MAX),
-        ISTHMUS_ENTRY("cuMemHostRegister", cuMemHostRegister_v2, , 6050, INT_MAX),
-        ISTHMUS_ENTRY("cuMemFreeHost", cuMemFreeHost, , 2000, INT_MAX),
-        ISTHMUS_ENTRY("cuMemHostUnregister", cuMemHostUnregister, , 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2, , 11000, INT_MAX),
-        ISTHMUS_ENTRY("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease_v2, , 11000, INT_MAX),
-        ISTHMUS_ENTRY("cuCtxDestroy", cuCtxDestroy_v2, , 4000, INT_MAX),
-        ISTHMUS_ENTRY("cuStreamBeginCapture", cuStreamBeginCapture, _ptsz, 10000, 10010),
-        ISTHMUS_ENTRY("cuStreamBeginCapture", cuStreamBeginCapture_v2, _ptsz, 10010, INT_MAX),
-        ISTHMUS_ENTRY("cuStreamBeginCaptureToGraph", cuStreamBeginCaptureToGraph, _ptsz, 12030, INT_MAX),
-        ISTHMUS_ENTRY("cuStreamEndCapture", cuStreamEndCapture, _ptsz, 10000, INT_MAX),
-        ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress, _ptsz, 11030, 12000),
-        ISTHMUS_ENTRY("cuGetProcAddress", cuGetProcAddress_v2, _ptsz, 12000, INT_MAX),
-    };
+#define ISTHMUS_ENTRY(symbol, suffix, name, since, before, parameters) \
+    Entry{#name, {#symbol, #symbol #suffix}, since, before, {any(&(symbol)), any(&symbol##suffix)}, {}},
+    static Entries all{ISTHMUS_HOOKED(ISTHMUS_ENTRY)};
+#undef ISTHMUS_ENTRY
     return all;
 }
-
-#undef ISTHMUS_ENTRY
 
 bool is_ours(const void* function) {
     for (const Entry& entry : entries()) {
@@ -94,7 +52,7 @@ bool comes_before(const char* symbol, const void* found) {
     return find != nullptr && find(RTLD_DEFAULT, symbol) == found && find(RTLD_NEXT, symbol) != found;
 }
 
-// One that is not the one that is called already is left to the program: its own library of mocks, say.
+// A function other than the one that is called already is left to the program: its own library of mocks, say.
 void* taken(Entry& entry, std::size_t variant, void* found) {
     if (is_ours(found) || Inside::here()) return found;
     void* known = entry.originals[variant].load(std::memory_order_acquire);
@@ -107,7 +65,7 @@ void* from_driver(const char* symbol) {
     const FindSymbol find = next_dlsym();
     if (find == nullptr) return nullptr;
     if (void* next = next_symbol(symbol)) return next;
-    // Of a program that was linked with the driver it is there already.
+    // In a program that was linked with the driver it is loaded already.
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     return library == nullptr ? nullptr : find(library, symbol);
 }
@@ -121,7 +79,7 @@ thread_local unsigned long Inside::copies = 0;
 FindSymbol system_dlsym() noexcept {
     static const FindSymbol found = [] {
         void* next = nullptr;
-        // As it was named when each architecture's C library began, and since it took in libdl.
+        // Its versions: of the first C library of each architecture, and since the C library took in libdl.
         for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
             if (next == nullptr) next = dlvsym(RTLD_NEXT, "dlsym", version);
         }

@@ -1,60 +1,90 @@
-// The driver's functions that are stood before: their names, ours, and the program's own.
+// The driver's functions that are hooked: their names, our functions in their place, and the program's own.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstddef>
+
+// X(symbol, suffix for the thread's own default stream, name, since, before, parameters). cuGetProcAddress knows it by
+// the name, and programs of versions of CUDA from `since` on and before `before` get it. Names and parameters are those
+// of cuda.h, with the suffixes that the driver's library has. A test compares them with NVIDIA's newest: every function
+// there that can copy memory of the host is here, taken or only counted.
+#define ISTHMUS_HOOKED(X)                                                                                           \
+    X(cuMemcpy, _ptds, cuMemcpy, 4000, INT_MAX, (DevicePointer to, DevicePointer from, std::size_t bytes))          \
+    X(cuMemcpyAsync, _ptsz, cuMemcpyAsync, 4000, INT_MAX,                                                           \
+      (DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream))                                     \
+    X(cuMemcpyHtoD_v2, _ptds, cuMemcpyHtoD, 3020, INT_MAX, (DevicePointer to, const void* from, std::size_t bytes)) \
+    X(cuMemcpyHtoDAsync_v2, _ptsz, cuMemcpyHtoDAsync, 3020, INT_MAX,                                                \
+      (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                                       \
+    X(cuMemcpyDtoH_v2, _ptds, cuMemcpyDtoH, 3020, INT_MAX, (void* to, DevicePointer from, std::size_t bytes))       \
+    X(cuMemcpyDtoHAsync_v2, _ptsz, cuMemcpyDtoHAsync, 3020, INT_MAX,                                                \
+      (void* to, DevicePointer from, std::size_t bytes, Stream stream))                                             \
+    X(cuMemcpy2D_v2, _ptds, cuMemcpy2D, 3020, INT_MAX, (const Copy2d* copy))                                        \
+    X(cuMemcpy2DUnaligned_v2, _ptds, cuMemcpy2DUnaligned, 3020, INT_MAX, (const Copy2d* copy))                      \
+    X(cuMemcpy2DAsync_v2, _ptsz, cuMemcpy2DAsync, 3020, INT_MAX, (const Copy2d* copy, Stream stream))               \
+    X(cuMemcpy3D_v2, _ptds, cuMemcpy3D, 3020, INT_MAX, (const Copy3d* copy))                                        \
+    X(cuMemcpy3DAsync_v2, _ptsz, cuMemcpy3DAsync, 3020, INT_MAX, (const Copy3d* copy, Stream stream))               \
+    X(cuMemcpyBatchAsync, _ptsz, cuMemcpyBatchAsync, 12080, 13000,                                                  \
+      (DevicePointer * to, DevicePointer * from, std::size_t * bytes, std::size_t count, CopyAttributes * given,    \
+       std::size_t * places, std::size_t kinds, std::size_t * failed, Stream stream))                               \
+    X(cuMemcpyBatchAsync_v2, _ptsz, cuMemcpyBatchAsync, 13000, INT_MAX,                                             \
+      (DevicePointer * to, DevicePointer * from, std::size_t * bytes, std::size_t count, CopyAttributes * given,    \
+       std::size_t * places, std::size_t kinds, Stream stream))                                                     \
+    X(cuMemcpyWithAttributesAsync, _ptsz, cuMemcpyWithAttributesAsync, 13020, INT_MAX,                              \
+      (DevicePointer to, DevicePointer from, std::size_t bytes, CopyAttributes * given, Stream stream))             \
+    X(cuMemcpy3DWithAttributesAsync, _ptsz, cuMemcpy3DWithAttributesAsync, 13020, INT_MAX,                          \
+      (Copy3dOperation * operation, unsigned long long flags, Stream stream))                                       \
+    X(cuMemcpy3DBatchAsync, _ptsz, cuMemcpy3DBatchAsync, 12080, 13000,                                              \
+      (std::size_t count, Copy3dOperation * operations, std::size_t * failed, unsigned long long flags,             \
+       Stream stream))                                                                                              \
+    X(cuMemcpy3DBatchAsync_v2, _ptsz, cuMemcpy3DBatchAsync, 13000, INT_MAX,                                         \
+      (std::size_t count, Copy3dOperation * operations, unsigned long long flags, Stream stream))                   \
+    X(cuMemcpy3DPeer, _ptds, cuMemcpy3DPeer, 4000, INT_MAX, (const Copy3d* copy))                                   \
+    X(cuMemcpy3DPeerAsync, _ptsz, cuMemcpy3DPeerAsync, 4000, INT_MAX, (const Copy3d* copy, Stream stream))          \
+    X(cuMemcpyHtoA_v2, _ptds, cuMemcpyHtoA, 3020, INT_MAX,                                                          \
+      (Array to, std::size_t offset, const void* from, std::size_t bytes))                                          \
+    X(cuMemcpyHtoAAsync_v2, _ptsz, cuMemcpyHtoAAsync, 3020, INT_MAX,                                                \
+      (Array to, std::size_t offset, const void* from, std::size_t bytes, Stream stream))                           \
+    X(cuMemcpyAtoH_v2, _ptds, cuMemcpyAtoH, 3020, INT_MAX,                                                          \
+      (void* to, Array from, std::size_t offset, std::size_t bytes))                                                \
+    X(cuMemcpyAtoHAsync_v2, _ptsz, cuMemcpyAtoHAsync, 3020, INT_MAX,                                                \
+      (void* to, Array from, std::size_t offset, std::size_t bytes, Stream stream))                                 \
+    X(cuMemHostAlloc, , cuMemHostAlloc, 2020, INT_MAX, (void** memory, std::size_t bytes, unsigned flags))          \
+    X(cuMemAllocHost_v2, , cuMemAllocHost, 3020, INT_MAX, (void** memory, std::size_t bytes))                       \
+    X(cuMemHostRegister_v2, , cuMemHostRegister, 6050, INT_MAX, (void* memory, std::size_t bytes, unsigned flags))  \
+    X(cuMemFreeHost, , cuMemFreeHost, 2000, INT_MAX, (void* memory))                                                \
+    X(cuMemHostUnregister, , cuMemHostUnregister, 4000, INT_MAX, (void* memory))                                    \
+    X(cuDevicePrimaryCtxReset_v2, , cuDevicePrimaryCtxReset, 11000, INT_MAX, (int device))                          \
+    X(cuDevicePrimaryCtxRelease_v2, , cuDevicePrimaryCtxRelease, 11000, INT_MAX, (int device))                      \
+    X(cuCtxDestroy_v2, , cuCtxDestroy, 4000, INT_MAX, (isthmus::cuda::Context context))                             \
+    X(cuStreamDestroy_v2, , cuStreamDestroy, 4000, INT_MAX, (Stream stream))                                        \
+    X(cuStreamBeginCapture, _ptsz, cuStreamBeginCapture, 10000, 10010, (Stream stream))                             \
+    X(cuStreamBeginCapture_v2, _ptsz, cuStreamBeginCapture, 10010, INT_MAX, (Stream stream, int mode))              \
+    X(cuStreamBeginCaptureToGraph, _ptsz, cuStreamBeginCaptureToGraph, 12030, INT_MAX,                              \
+      (Stream stream, Graph graph, const void* nodes, const void* edges, std::size_t count, int mode))              \
+    X(cuStreamEndCapture, _ptsz, cuStreamEndCapture, 10000, INT_MAX, (Stream stream, Graph * graph))                \
+    X(cuGetProcAddress, _ptsz, cuGetProcAddress, 11030, 12000,                                                      \
+      (const char* name, void** answer, int version, std::uint64_t flags))                                          \
+    X(cuGetProcAddress_v2, _ptsz, cuGetProcAddress, 12000, INT_MAX,                                                 \
+      (const char* name, void** answer, int version, std::uint64_t flags, int* status))
 
 namespace isthmus::accelerator {
 
 enum class Function : std::size_t {
-    copy,
-    copy_async,
-    to_device,
-    to_device_async,
-    to_host,
-    to_host_async,
-    copy_2d,
-    copy_2d_unaligned,
-    copy_2d_async,
-    copy_3d,
-    copy_3d_async,
-    batch,
-    batch_2,
-    with_attributes,
-    copy_3d_with_attributes,
-    batch_3d,
-    batch_3d_2,
-    copy_3d_peer,
-    copy_3d_peer_async,
-    to_array,
-    to_array_async,
-    from_array,
-    from_array_async,
-    pinned,
-    pinned_plainly,
-    registered,
-    unpinned,
-    unregistered,
-    reset,
-    released,
-    destroyed,
-    begin_capture,
-    begin_capture_2,
-    begin_capture_to_graph,
-    end_capture,
-    address,
-    address_2,
-    count
+#define ISTHMUS_NAME(symbol, suffix, name, since, before, parameters) symbol,
+    ISTHMUS_HOOKED(ISTHMUS_NAME)
+#undef ISTHMUS_NAME
+        count
 };
 
-// What `symbol` of the driver's library is to be for a program that found `found`: ours, or that.
+// What a program gets that looked up `symbol` in the driver's library and would get `found`: our function, or `found`.
 void* instead_of(const char* symbol, void* found) noexcept;
-// Likewise of what cuGetProcAddress found: it is asked for names without suffixes, for a version of CUDA and with flags
-// that say whose default stream is meant.
+// The same for cuGetProcAddress, which is given a name without suffixes, a version of CUDA, and flags that say whose
+// default stream is meant.
 void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept;
 
-// The program's own function, by the way it first asked for it; null where there is no driver.
+// The program's own function, as it first looked it up; null where there is no driver.
 void* original(Function function, bool per_thread) noexcept;
 
 template <typename Pointer>
@@ -75,31 +105,31 @@ class Inside {
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
     static bool here() noexcept { return is_inside || in_driver() || is_switched_off(); }
-    // Around a call of the driver by a function that has nothing to clean up, whose frame this is: drivers and other
-    // tools call functions by their names, too. Where the program has left that call by a jump, frames as old as this
-    // one, or older, tell.
+    // Called around a call of the driver by a function that has nothing to clean up, with that function's frame:
+    // drivers and other tools call functions by their names, too. If the program leaves the driver's call by a jump,
+    // the next call of ours has a frame as old as this one, or older, and so is known not to be inside it.
     static void call_driver(const void* frame) noexcept { driver_since = frame; }
     static void driver_returned() noexcept { driver_since = nullptr; }
     // For a tracer in the same process: odd while the calling thread is inside, and higher after each copy that the
-    // library made for it.
+    // library made on that thread.
     static unsigned long mark() noexcept { return 2 * copies + (is_inside ? 1 : 0); }
     static void copied() noexcept { ++copies; }
 
   private:
     static bool in_driver() noexcept { return __builtin_frame_address(0) < driver_since; }
     static thread_local const void* driver_since __attribute__((tls_model("initial-exec")));
-    // Preloaded, so that there is room for it beside the program's own.
+    // The library is preloaded, so that there is room for these next to the program's own.
     static thread_local bool is_inside __attribute__((tls_model("initial-exec")));
     static thread_local unsigned long copies __attribute__((tls_model("initial-exec")));
     bool before_;
 };
 
 using FindSymbol = void* (*)(void*, const char*);
-// That of the C library.
+// The C library's dlsym.
 FindSymbol system_dlsym() noexcept;
-// The next dlsym after ours: of another tool, which has no version, or of the C library.
+// The next dlsym after ours: another tool's, which has no version, or the C library's.
 FindSymbol next_dlsym() noexcept;
-// The next function of the C library's, whichever version is the default; null where there is none.
+// The next function of this name after ours, in its default version; null where there is none.
 void* next_symbol(const char* symbol) noexcept;
 
 }  // namespace isthmus::accelerator

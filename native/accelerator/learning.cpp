@@ -67,7 +67,7 @@ double Learning::driver_seconds_per_byte(Way way) const {
     return driver_seconds_per_byte_[static_cast<std::size_t>(way)];
 }
 
-void Learning::saw(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte) {
+void Learning::record(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte) {
     const std::lock_guard lock(mutex_);
     Ledger::Row& counts = ledger_.row[row];
     State& state = states_[row];

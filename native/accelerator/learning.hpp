@@ -10,7 +10,7 @@
 
 namespace isthmus::accelerator {
 
-// Of a large copy so much is a sample: enough for the other way to show its rate.
+// The largest sample of a large copy: enough to show the driver's rate.
 inline constexpr std::size_t most_sampled_bytes = std::size_t{2} << 20;
 inline constexpr std::size_t most_sampled_of_links = std::size_t{32} << 20;
 
@@ -27,7 +27,7 @@ class SampleParts {
 
     std::size_t bytes() const { return bytes_; }
     double seconds() const { return seconds_; }
-    // Of the last part, which is the largest: of its time the least is what every call costs.
+    // By the last part, which is the largest, so that the cost of the call is the least share of its time.
     double seconds_per_byte() const { return seconds_per_byte_; }
 
   private:
@@ -35,7 +35,7 @@ class SampleParts {
     std::size_t bytes_ = 0, last_bytes_ = 0;
     double seconds_ = 0, seconds_per_byte_ = 0;
 };
-// A sample that cannot be divided is made if it takes no longer than so, as far as is known.
+// A sample that cannot be divided is made if it takes no longer than this, as far as is known.
 inline constexpr double most_whole_seconds = 0.1;
 
 class Learning {
@@ -44,7 +44,7 @@ class Learning {
 
     enum class Turn {
         ours,
-        sample,  // by both, each a part of it or in turns, to compare
+        sample,  // both copy a part of it, to compare
         driver,  // which was faster
     };
     struct Copy {
@@ -64,14 +64,13 @@ class Learning {
     };
     // Why nothing is to be learned: the first failure is kept.
     void keep(const std::string& why) { ledger_.keep(why); }
-    // How a copy went; of a sample, both parts of it, and how long a byte of the driver's takes, if not the mean of its
-    // part.
-    void saw(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte = 0);
-    // Of the latest sample; 0 where there was none.
+    // The times of a copy. For a sample: of both parts, and the driver's seconds per byte, if not its part's mean.
+    void record(std::size_t row, const Part& ours, const Part& driver, double driver_seconds_per_byte = 0);
+    // In the latest sample; 0 if there was none.
     double driver_seconds_per_byte(Way way) const;
 
   private:
-    // The driver's time by ours, byte for byte, of the latest samples.
+    // The driver's seconds per byte over ours, in the latest samples.
     struct State {
         static constexpr std::size_t kept = 5;
         std::array<double, kept> ratios{};

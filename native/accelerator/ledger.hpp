@@ -63,12 +63,12 @@ struct Ledger {
     std::uint64_t rows;
     std::uint64_t checked, wrong;  // copies that were compared with the driver's, and those that differed
     std::uint64_t plain;           // 1 and the reason that leaves all of the process to the driver, if there is one
-    Count queued;                  // by several links, without waiting: nobody knows how long they took
+    Count queued;                  // by several links, without waiting: no time is known
     std::array<Count, static_cast<std::size_t>(Reason::count)> left;
     std::array<char, 256> failure;
     std::array<Row, most_rows> row;
 
-    // In the folder, as PROCESS-NUMBER.ledger; where there is no folder or it cannot be written, in memory that nobody
+    // In the folder, as PROCESS-NUMBER.ledger; where there is no folder or it cannot be written, in memory that nothing
     // sees. A file without room for the counts stays empty, which says so. Never given back: the program may copy to
     // the end. Null without memory.
     static Ledger* open(const std::string& folder);

@@ -1,4 +1,4 @@
-// Stands before memcpy and memmove, of which all but large ones are passed on at once.
+// Hooks memcpy and memmove, and passes on all but large ones at once.
 //
 // The library's own go to the C library's by the linker's --wrap.
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "accelerator/staging.hpp"
 #include "base/threads.hpp"
 
-// Sanitizers stand there themselves.
+// Sanitizers have hooks of their own there.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace isthmus::accelerator {

@@ -10,7 +10,7 @@
 
 namespace isthmus::accelerator {
 
-// The code of a driver; 0 is success with all of them.
+// A driver's return code; 0 is success in CUDA and in OpenCL.
 using DriverCode = int;
 
 class Request {
@@ -27,31 +27,32 @@ class Request {
 
     // Why it is the driver's; nothing where the library may make it. All that follows may be called after that alone.
     virtual std::optional<Reason> why_not(const Options& options, Ledger& ledger) = 0;
+    // Asked in place of why_not() when the driver has made a part of the copy since an earlier request asked that: the
+    // parameters are known to be valid, so only what may have changed is asked. `to_device`: the earlier request's.
+    virtual std::optional<Reason> why_not_resume(bool to_device, const Options& options, Ledger& ledger) = 0;
     virtual bool to_device() const = 0;
-    // Returns when what the copy comes behind has ended.
+    // Returns when the earlier work on the stream has ended.
     virtual Status wait() = 0;
     // Returns when what the driver was asked for here has ended; false where that is not soon.
     virtual bool has_ended_soon() { return true; }
-    // Of a copy that the driver makes all of or nothing: how long a byte takes it, by a short part that is copied once
-    // more then.
+    // For a copy that cannot be divided: the driver's seconds per byte, by a short part that is copied once more later.
     virtual double probe() { return 0; }
-    // By the library: from a byte on, the rest but for what is the driver's in any case.
+    // The library copies from byte `begin` on, up to the last bytes that are the driver's in any case.
     virtual Outcome by_library(std::size_t begin) = 0;
     virtual std::size_t last_bytes_of_driver() const { return 0; }
-    // That was made, and is to be made anew.
+    // The last part was made, and is to be made anew.
     virtual void forget_last_part() {}
-    // That failed.
+    // by_library() or queue() failed.
     virtual void failed() {}
 
-    // Of page-locked memory, and in one piece: the driver's rate is the link's, and there is more than one link. Not
-    // waited for where the program does not wait for it.
+    // Page-locked memory in one piece: the driver's rate is the link's, and only a second link makes the copy faster.
     bool is_pinned() const { return is_pinned_; }
     virtual bool is_queued() const { return false; }
-    // Whether there are several ways for it. Opens other devices the first time.
+    // Whether it can go by several links. Opens other devices the first time.
     virtual bool divides() { return false; }
-    // By the library, in the order of the program's stream; false where the driver is to do it.
+    // Enqueues it in the order of the program's stream; false where the driver is to copy.
     virtual Result<bool> queue() { return false; }
-    // Whether the driver's copy of the same is the same.
+    // Whether the driver reads back the same bytes.
     virtual Result<bool> same_by_driver() = 0;
 
   protected:
@@ -63,7 +64,7 @@ class Request {
     bool in_one_piece_;
 };
 
-// Copies are compared with the driver's in parts of so many bytes.
+// same_by_driver() reads back in parts of this size.
 inline constexpr std::size_t checked_bytes = std::size_t{4} << 20;
 
 }  // namespace isthmus::accelerator

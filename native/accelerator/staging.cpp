@@ -19,11 +19,11 @@ namespace {
 constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
 // Signals that come meanwhile wait until a slice is moved, a few milliseconds.
 constexpr std::size_t slice_bytes = std::size_t{128} << 20;
-// As many as fill a link, with the caller.
+// As many as fill a link, the caller included.
 constexpr std::size_t useful_threads = 10;
 // The next copy follows soon, in a program that stages.
 constexpr double awake_seconds = 100e-6;
-// None is given up: the program's memory is in use until all have ended.
+// No copy is abandoned: the program's memory is in use until all threads have ended.
 constexpr double for_good_seconds = 1e9;
 
 }  // namespace
@@ -88,7 +88,7 @@ StagedStep Staging::go_on(StagedCopy& copy) {
         if (!lock.try_lock()) return StagedStep::plain;
         if (const auto step = begin(copy)) return *step;
     } else {
-        // Others have the threads for the time of a slice.
+        // Another thread of the program may have ours for the time of a slice.
         lock.lock();
         if (copy.stage == StagedCopy::Stage::sampled) copy.plain.seconds = seconds_between(copy.begun, now());
     }
@@ -101,7 +101,7 @@ StagedStep Staging::go_on(StagedCopy& copy) {
     copy.ours.bytes += bytes;
     copy.ours.seconds += seconds_between(begun, now());
     if (copy.done < copy.bytes) return StagedStep::again;
-    learning_.saw(copy.row, copy.ours, copy.plain);
+    learning_.record(copy.row, copy.ours, copy.plain);
     return StagedStep::done;
 }
 
@@ -117,7 +117,7 @@ std::optional<StagedStep> Staging::begin(StagedCopy& copy) {
     if (turn == Learning::Turn::driver && !eager_) return StagedStep::plain;
     copy.row = row;
     if (turn != Learning::Turn::sample) return std::nullopt;
-    // Of what cannot be moved the program makes all in one, as it would.
+    // What threads cannot move the program copies in one call, as it would without the library.
     if (!is_there(Access::read, source, copy.bytes) || !is_there(Access::write, destination, copy.bytes)) {
         return StagedStep::plain;
     }

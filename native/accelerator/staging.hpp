@@ -29,10 +29,10 @@ namespace isthmus::accelerator {
 class PinnedMemory {
   public:
     static PinnedMemory& of_process();
-    // Page-locked memory is every context's, unless a program has some of its own be only of the one that locks it.
+    // `of_one_context`: registered for the current context alone, and not for all.
     void add(std::uintptr_t begin, std::size_t bytes, bool of_one_context = false);
     void remove(std::uintptr_t begin);
-    // Where its blocks begin.
+    // The addresses at which its blocks begin.
     std::vector<std::uintptr_t> begins() const;
     // Whether all of it is.
     bool holds(std::uintptr_t begin, std::size_t bytes) const;
@@ -55,10 +55,10 @@ class PinnedMemory {
 
 using MemoryCopy = void* (*)(void* to, const void* from, std::size_t bytes);
 
-// From here on threads pay.
+// From this size on threads pay.
 inline constexpr std::size_t least_staged_bytes = std::size_t{1} << 20;
 
-// A memcpy of the program's, and how far it is. The function that the program called keeps it, and makes by itself what
+// A memcpy of the program's, and how far it is. The function that the program called keeps it, and itself copies what
 // is to be plain: then no lock is held, no thread is in the program's memory and no other frame of the library is on
 // the stack, so that the program may fault, leave by a jump out of a handler, or end the thread, as without the
 // library.
@@ -70,16 +70,16 @@ struct StagedCopy {
 
     enum class Stage { fresh, sampled, begun } stage = Stage::fresh;
     std::size_t done = 0;  // from the first byte on
-    std::size_t row = 0;   // of what was learned
+    std::size_t row = 0;   // in what was learned
     Learning::Part plain{}, ours{};
     TimePoint begun{};
 };
 
 // What the program's thread does next.
 enum class StagedStep {
-    plain,   // all of it: it is nothing for threads, or they cannot get at some of the memory
-    sample,  // the first StagedCopy::plain.bytes of it, to compare
-    again,   // asks again, when it has taken the signals that have come meanwhile
+    plain,   // copies everything: threads do not pay, or cannot get at some of the memory
+    sample,  // copies the first StagedCopy::plain.bytes, to compare
+    again,   // asks again, after it has taken the signals that have come meanwhile
     done,
 };
 
@@ -87,11 +87,12 @@ class Staging {
   public:
     Staging(Learning& learning, const Options& options)
         : learning_(learning), most_threads_(options.threads), eager_(options.eager) {}
-    // Moves a part of it by threads, none of which is left in the program's memory. With signals blocked.
+    // Moves a part of it by threads, none of which is still in the program's memory afterwards. Called with signals
+    // blocked.
     StagedStep go_on(StagedCopy& copy);
 
   private:
-    // What threads are at work on, which outlives whoever has them work.
+    // What threads are at work on; it outlives the program's call.
     struct Slice {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;

@@ -1,4 +1,4 @@
-// The functions of OpenCL that are stood before: their names, ours, and the program's own.
+// The functions of OpenCL that are hooked: their names, our functions in their place, and the program's own.
 #include "accelerator/opencl/functions.hpp"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ using Entries = std::array<Entry, static_cast<std::size_t>(ClFunction::count)>;
 // In the order of ClFunction. Made when it is first asked for, which may be before this library's turn to begin.
 Entries& entries() {
 #define ISTHMUS_ENTRY(function, result, parameters) Entry{#function, reinterpret_cast<void*>(&(function)), {}},
-    static Entries all{ISTHMUS_OPENCL_STOOD_BEFORE(ISTHMUS_ENTRY)};
+    static Entries all{ISTHMUS_OPENCL_HOOKED(ISTHMUS_ENTRY)};
 #undef ISTHMUS_ENTRY
     return all;
 }

@@ -1,4 +1,4 @@
-// The functions of OpenCL that are stood before: their names, ours, and the program's own.
+// The functions of OpenCL that are hooked: their names, our functions in their place, and the program's own.
 #pragma once
 
 #include "driver/opencl_api.hpp"
@@ -24,7 +24,7 @@ using opencl::SvmFreeNotify;
 }  // namespace isthmus::accelerator
 
 // X(function, result, parameters)
-#define ISTHMUS_OPENCL_STOOD_BEFORE(X)                                                                             \
+#define ISTHMUS_OPENCL_HOOKED(X)                                                                                   \
     X(clCreateContext, Context,                                                                                    \
       (const Properties* properties, std::uint32_t count, const Device* devices, ContextNotify notify, void* data, \
        ReturnCode* code))                                                                                          \
@@ -54,7 +54,7 @@ namespace isthmus::accelerator {
 
 enum class ClFunction : std::size_t {
 #define ISTHMUS_NAME(function, result, parameters) function,
-    ISTHMUS_OPENCL_STOOD_BEFORE(ISTHMUS_NAME)
+    ISTHMUS_OPENCL_HOOKED(ISTHMUS_NAME)
 #undef ISTHMUS_NAME
         count
 };
@@ -78,7 +78,7 @@ const opencl::Api& programs_opencl();
 extern "C" {
 using namespace isthmus::accelerator::cl;
 #define ISTHMUS_DECLARE(function, result, parameters) __attribute__((visibility("default"))) result function parameters;
-ISTHMUS_OPENCL_STOOD_BEFORE(ISTHMUS_DECLARE)
+ISTHMUS_OPENCL_HOOKED(ISTHMUS_DECLARE)
 #undef ISTHMUS_DECLARE
 }
 // NOLINTEND(readability-identifier-naming)

@@ -38,6 +38,7 @@ class ClRequest final : public Request {
     explicit ClRequest(const ClCopy& copy) : Request(copy.site, copy.bytes, true), copy_(copy) {}
 
     std::optional<Reason> why_not(const Options& options, Ledger& ledger) override;
+    std::optional<Reason> why_not_resume(bool to_device, const Options& options, Ledger& ledger) override;
     bool to_device() const override { return copy_.to_device; }
     Status wait() override;
     Outcome by_library(std::size_t begin) override;
@@ -48,6 +49,7 @@ class ClRequest final : public Request {
   private:
     // As far as OpenCL tells.
     std::optional<Reason> why_not_queue();
+    std::optional<Reason> why_no_session(const Options& options, Ledger& ledger);
     bool has_no_link() const;
     bool is_plain_buffer() const;
 
@@ -100,21 +102,29 @@ bool ClRequest::is_plain_buffer() const {
            copy_.offset_bytes <= bytes.value() && copy_.bytes <= bytes.value() - copy_.offset_bytes;
 }
 
-std::optional<Reason> ClRequest::why_not(const Options& options, Ledger& ledger) {
-    if ((copy_.count == 0) != (copy_.list == nullptr) || copy_.host == 0) return Reason::not_pageable;
-    if (auto reason = why_not_queue()) return reason;
-    if (!options.eager && has_no_link()) return Reason::small;
-    ClHoldings& holdings = ClHoldings::of_process();
-    auto found = holdings.session(context_, device_, options);
+std::optional<Reason> ClRequest::why_no_session(const Options& options, Ledger& ledger) {
+    auto found = ClHoldings::of_process().session(context_, device_, options);
     if (!found.ok()) {
         ledger.keep(found.take_status().message());
         return Reason::off;
     }
     session_ = std::move(found.value());
-    if (session_ == nullptr) return Reason::other_context;
+    return session_ == nullptr ? std::optional(Reason::other_context) : std::nullopt;
+}
+
+std::optional<Reason> ClRequest::why_not_resume(bool /*to_device*/, const Options& options, Ledger& ledger) {
+    const auto reason = why_not_queue();
+    return reason ? reason : why_no_session(options, ledger);
+}
+
+std::optional<Reason> ClRequest::why_not(const Options& options, Ledger& ledger) {
+    if ((copy_.count == 0) != (copy_.list == nullptr) || copy_.host == 0) return Reason::not_pageable;
+    if (auto reason = why_not_queue()) return reason;
+    if (!options.eager && has_no_link()) return Reason::small;
+    if (const auto reason = why_no_session(options, ledger)) return reason;
     const BufferMethod method = session_->table().buffer(copy_.to_device, copy_.bytes).method;
     if ((method != BufferMethod::staged && !options.eager) || copy_.bytes < 4 * last_bytes) return Reason::small;
-    if (!is_plain_buffer() || holdings.touches(copy_.host, copy_.bytes)) return Reason::not_pageable;
+    if (!is_plain_buffer() || ClHoldings::of_process().touches(copy_.host, copy_.bytes)) return Reason::not_pageable;
     if (!is_there(copy_.to_device ? Access::read : Access::write, copy_.host, copy_.bytes)) return Reason::unmapped;
     return std::nullopt;
 }

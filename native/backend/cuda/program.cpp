@@ -32,14 +32,19 @@ std::optional<int> Program::device_of(Context context) const {
     int devices = 0;
     if (!api_.call(api_.cuDeviceGetCount, &devices).ok()) return std::nullopt;
     for (int index = 0; index < devices; ++index) {
-        Device device = 0;
-        if (!has_primary_context(index) || !api_.call(api_.cuDeviceGet, &device, index).ok()) continue;
-        Context primary = nullptr;
-        if (!api_.call(api_.cuDevicePrimaryCtxRetain, &primary, device).ok()) continue;
-        (void)api_.call(api_.cuDevicePrimaryCtxRelease, device);
-        if (primary == context) return index;
+        if (primary_context(index) == reinterpret_cast<std::uintptr_t>(context)) return index;
     }
     return std::nullopt;
+}
+
+std::optional<std::uintptr_t> Program::primary_context(int index) const {
+    const Door door(api_);
+    Device device = 0;
+    if (!has_primary_context(index) || !api_.call(api_.cuDeviceGet, &device, index).ok()) return std::nullopt;
+    Context primary = nullptr;
+    if (!api_.call(api_.cuDevicePrimaryCtxRetain, &primary, device).ok()) return std::nullopt;
+    (void)api_.call(api_.cuDevicePrimaryCtxRelease, device);
+    return reinterpret_cast<std::uintptr_t>(primary);
 }
 
 bool Program::has_primary_context(int index) const {

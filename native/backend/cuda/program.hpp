@@ -26,6 +26,8 @@ class Program {
     // The device whose primary context this is.
     std::optional<int> device_of(Context context) const;
     bool has_primary_context(int index) const;
+    // Nothing where the device has none, which this does not make.
+    std::optional<std::uintptr_t> primary_context(int index) const;
     // The most that the device's copies of rows take; 0 where it does not say.
     int most_pitch_bytes(int index) const;
     // Whether the driver knows the memory there. True where it cannot say.

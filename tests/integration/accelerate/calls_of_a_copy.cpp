@@ -1,27 +1,29 @@
-// Says which functions of the fake driver a copy calls whose size is the driver's by the table: one a line.
+// Says which functions of the fake driver a copy of so many bytes calls, the one after so many others: one a line.
+//
+// calls_of_a_copy [BYTES [OTHERS]]: 512 KiB after one, the first having the library begin.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "driver.hpp"
 
-int main() {
+int main(int count, char** words) {
     reach = "dlsym";
     const Driver functions;
     driver = &functions;
     Context context = nullptr;
     if (driver->cuInit(0) != success || driver->cuDevicePrimaryCtxRetain(&context, 0) != success) return 77;
     driver->cuCtxSetCurrent(context);
-    const std::vector<std::byte> host(512 << 10);
+    const std::vector<std::byte> host(count > 1 ? std::strtoull(words[1], nullptr, 10) : 512 << 10);
+    const int others = count > 2 ? std::atoi(words[2]) : 1;
     Block block(host.size());
     Stream stream = nullptr;
     driver->cuStreamCreate(&stream, 0);
-    // The first has the library begin.
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int before = 0; before <= others; ++before) {
         reinterpret_cast<void (*)()>(dlsym(library(), "fake_record_calls"))();
         if (driver->cuMemcpyHtoDAsync(block.address, host.data(), host.size(), stream) != success) return 1;
         const char* calls = reinterpret_cast<const char* (*)()>(dlsym(library(), "fake_recorded_calls"))();
-        if (turn == 1) std::fputs(calls, stdout);
+        if (before == others) std::fputs(calls, stdout);
     }
     return 0;
 }

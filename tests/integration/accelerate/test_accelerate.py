@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +50,21 @@ def test_a_size_that_is_the_driver_s_costs_no_question_about_memory(
     assert counts.left["small"] == (2, 2 * (512 << 10))
     assert "cuMemcpyHtoDAsync_v2" in told.split()
     assert not {"cuPointerGetAttributes", "cuStreamIsCapturing", "cuStreamQuery"} & set(told.split())
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
+def test_a_sample_asks_about_memory_as_often_as_any_other_copy(
+    build: Callable[..., Path], driver: Path, tmp_path: Path
+) -> None:
+    """However many parts of it the driver makes."""
+    copies = build("calls_of_a_copy.cpp")
+    sample, other = (
+        Counter(accelerated([copies, str(4 << 20), others], driver, tmp_path)[0].split()) for others in ("1", "8")
+    )
+    # Each part may find another context.
+    assert sample["cuCtxGetCurrent"] > other["cuCtxGetCurrent"] > 0
+    for about_memory in ("cuPointerGetAttributes", "cuStreamGetCtx"):
+        assert sample[about_memory] == other[about_memory] > 0
 
 
 def test_copies_are_compared_with_the_driver_s(program: Path, driver: Path, tmp_path: Path) -> None:

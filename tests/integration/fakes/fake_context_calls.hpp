@@ -31,6 +31,7 @@ int cuCtxDestroy_v2(void* context) {
     ENTER();
     auto& gone = *static_cast<fake::Context*>(context);
     if (!gone.is_alive || gone.is_primary) return invalid_context;
+    fake::captures.forget(&gone);
     fake::streams.forget(&gone);
     fake::memory.forget(&gone);
     if (current == &gone) current = nullptr;

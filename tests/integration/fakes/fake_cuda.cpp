@@ -295,7 +295,12 @@ int cuStreamDestroy_v2(void* handle) {
     ENTER();
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
-    if (handle != nullptr) fake::streams.destroy(*stream);
+    if (handle == nullptr) return success;
+    if (stream->recorded != nullptr) {
+        (void)fake::captures.end(*stream);
+        delete std::exchange(stream->recorded, nullptr);
+    }
+    fake::streams.destroy(*stream);
     return success;
 }
 int cuStreamGetCtx(void* handle, void** context) {

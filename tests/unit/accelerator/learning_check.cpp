@@ -33,10 +33,10 @@ struct Program {
                 ++driver;
             } else if (turn == Learning::Turn::ours) {
                 ++ours;
-                learning.saw(row, part(bytes, our_seconds), {});
+                learning.record(row, part(bytes, our_seconds), {});
             } else {
                 ++samples;
-                learning.saw(row, part(bytes / 2, our_seconds), part(bytes / 2, driver_seconds));
+                learning.record(row, part(bytes / 2, our_seconds), part(bytes / 2, driver_seconds));
             }
         }
     }
@@ -64,7 +64,7 @@ Sampled sampled(std::size_t copies, std::size_t bytes, double driver_rate) {
         all.seconds += parts.seconds();
         all.longest = std::max(all.longest, parts.seconds());
         const std::size_t rest = bytes - parts.bytes();
-        learning.saw(row, {rest, static_cast<double>(rest) / our_rate}, {parts.bytes(), parts.seconds()},
+        learning.record(row, {rest, static_cast<double>(rest) / our_rate}, {parts.bytes(), parts.seconds()},
                      parts.seconds_per_byte());
     }
     return all;

@@ -1,4 +1,4 @@
-"""Calls that copy memory of the host are stood before, those of the newest CUDA too: no copy goes by unseen."""
+"""Calls that copy memory of the host are hooked, those of the newest CUDA too: no copy goes by unseen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 NvidiaFile = Callable[[str, str, str], Path]
 
-# Copies of cuda.h that are not stood before, and why.
+# Copies of cuda.h that are not hooked, and why.
 WITHOUT_THE_HOST = {
     "cuMemcpyDtoD": "within a device",
     "cuMemcpyDtoDAsync": "within a device",
@@ -34,13 +34,14 @@ def headers(nvidia_file: NvidiaFile) -> tuple[str, str]:
     )
 
 
-def stood_before(repository: Path, header: str) -> dict[str, set[tuple[str, str, int]]]:
+def hooked(repository: Path, header: str) -> dict[str, set[tuple[str, str, int]]]:
     """By the name that cuGetProcAddress knows: symbol, suffix and the first version of each that the header knows."""
     version = re.search(r"#define CUDA_VERSION (\d+)", header)
     assert version is not None
-    text = (repository / "native" / "accelerator" / "functions.cpp").read_text("utf-8")
+    text = (repository / "native" / "accelerator" / "functions.hpp").read_text("utf-8")
+    rows = re.findall(r"X\((\w+), (\w*), (\w+), (\d+),", re.sub(r"\s*\\\n\s*", " ", text))
     hooks: dict[str, set[tuple[str, str, int]]] = {}
-    for name, symbol, suffix, since in re.findall(r'ISTHMUS_ENTRY\("(\w+)", (\w+), (\w*), (\d+),', text):
+    for symbol, suffix, name, since in rows:
         if int(since) <= int(version[1]):
             hooks.setdefault(name, set()).add((symbol, suffix, int(since)))
     return hooks
@@ -57,7 +58,7 @@ def versions(typedefs: str, beyond: int = 0) -> dict[str, set[int]]:
 
 def test_every_copy_of_the_newest_driver_is_taken_or_counted(repository: Path, headers: tuple[str, str]) -> None:
     header, typedefs = headers
-    hooks = stood_before(repository, header)
+    hooks = hooked(repository, header)
     copies = {re.sub(r"_(v\d+|pt[ds][sz])$", "", name) for name in re.findall(r"CUDAAPI (cuMemcpy\w*)\(", header)}
     assert copies - set(WITHOUT_THE_HOST) == {name for name in hooks if name.startswith("cuMemcpy")}
     since = versions(typedefs, NEWEST_OLD_VERSION)
@@ -68,7 +69,7 @@ def test_every_copy_of_the_newest_driver_is_taken_or_counted(repository: Path, h
 def test_each_has_the_driver_s_symbol_and_variant(repository: Path, headers: tuple[str, str]) -> None:
     header, typedefs = headers
     since = versions(typedefs)
-    for name, variants in stood_before(repository, header).items():
+    for name, variants in hooked(repository, header).items():
         for symbol, suffix, version in variants:
             assert re.search(rf"\b{symbol}\b", header), symbol
             assert version in since[name], (name, version)
