@@ -49,7 +49,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
         library = tmp_path_factory.mktemp("fake") / _NAMES[source]
-        options = ["-shared", f"-Wl,-soname,{library.name}"]
+        # As real ones, they call their own functions whatever another library has in front of them.
+        options = ["-shared", "-Wl,-Bsymbolic", f"-Wl,-soname,{library.name}"]
         if omitted:
             hidden = library.with_suffix(".map")
             hidden.write_text("{ global: *; local: " + " ".join(f"{name};" for name in omitted) + " };\n")

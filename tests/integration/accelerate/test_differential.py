@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.ledger import read_counts
+from isthmus.trace import open_trace
+from isthmus.trace.isthmus.blocks import join_parts
 from tests.integration.accelerate import differential
 from tests.integration.accelerate.differential import (
     PLAIN_RUNS,
@@ -38,10 +40,12 @@ def plain(programs: Path, driver: Path) -> Runner:
     return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)})
 
 
-def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range) -> Comparison:
-    """Run so many programs of both kinds; the library takes part in them."""
-    ways = differential.ways(plain.program, ["accelerated"], LIBRARY, folder, ())
-    others = {name: Runner(way.program, {**plain.environment, **way.environment}) for name, way in ways.items()}
+def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range, cupti: Path | None = None) -> Comparison:
+    """Run so many programs of both kinds under the library; with a CUPTI under the tracer, too, and under both."""
+    names = ["accelerated"] if cupti is None else ["accelerated", "trace", "both"]
+    ways = differential.ways(plain.program, names, LIBRARY, folder, ())
+    last = {} if cupti is None else {"ISTHMUS_TRACE_CUPTI": str(cupti)}
+    others = {name: Runner(way.program, {**plain.environment, **way.environment, **last}) for name, way in ways.items()}
     result = compare_all(plain, others, seeds, alone, JOBS)
     print(result.summary())
     assert result.programs == len(seeds) + len(alone)
@@ -53,9 +57,15 @@ def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range) -
 @pytest.mark.parametrize(
     ("first", "count", "alone"), [(1, 200, 16), pytest.param(10_001, 2_000, 100, marks=pytest.mark.thorough)]
 )
-def test_random_programs_see_no_difference(plain: Runner, tmp_path: Path, first: int, count: int, alone: int) -> None:
-    see_no_difference(plain, tmp_path, range(first, first + count), range(first, first + alone))
+def test_random_programs_see_no_difference(
+    plain: Runner, compiled: Callable[..., Path], tmp_path: Path, first: int, count: int, alone: int
+) -> None:
+    cupti = compiled("fake_tracing.cpp")
+    see_no_difference(plain, tmp_path, range(first, first + count), range(first, first + alone), cupti)
     assert sum(row.copies for row in read_counts(tmp_path).moved) > count
+    parts = sorted(tmp_path.glob("*.part"))
+    join_parts(parts, tmp_path / "joined")
+    assert len(open_trace(tmp_path / "joined").calls) > count
 
 
 @pytest.mark.thorough

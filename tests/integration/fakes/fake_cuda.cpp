@@ -13,7 +13,8 @@
 // one, a call in the child of a fork, or of a kernel with memory of another context, ends the process. When copies
 // return, what is refused while a graph is captured, and which calls are not valid is as a real one was recorded
 // (../drivers/facts), which a test compares. With FAKE_CUDA_STRICT calls and copies keep each other
-// waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
+// waiting (fake_strict.hpp). The tool that CUDA_INJECTION64_PATH names is loaded, and told of plain copies by the fake
+// CUPTI (fake_tools.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
 // driver that is too old for a function is linked without it (conftest.py).
 #include <dlfcn.h>
 
@@ -43,6 +44,7 @@
 #include "fake_sections.hpp"
 #include "fake_streams.hpp"
 #include "fake_strict.hpp"
+#include "fake_tools.hpp"
 
 namespace {
 

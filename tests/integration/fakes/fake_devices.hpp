@@ -3,6 +3,7 @@
 
 int cuInit(unsigned) {
     fake::refuse_forked(__func__);
+    fake::load_tool();
     const char* code = std::getenv("FAKE_CUDA_INIT");
     return code != nullptr ? std::atoi(code) : success;
 }

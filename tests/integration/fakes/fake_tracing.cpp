@@ -5,11 +5,14 @@
 // cuptiSubscribe returns. fake_launch launches a kernel of which nothing is told but the call, and fake_launches_told
 // says of how many calls it was. Within the copy of fake_copy_that a function of the program runs, which may leave it.
 // As the real one, a flush waits for calls that have not ended, which is for good where the program has left one.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -30,6 +33,9 @@ std::atomic<bool> timing{false};
 std::atomic<bool> listened[4][4096];
 std::atomic<std::uint32_t> launches_told{0};
 constexpr std::uint32_t runtime_copy = 31, driver_copy = 276, runtime_launch = 211, driver_launch = 307;
+// Copies of the fake driver's, numbered from driver_copy on.
+constexpr std::array driver_copies{"cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyHtoDAsync_v2",
+                                   "cuMemcpyDtoHAsync_v2"};
 
 std::atomic<int> under_way{0};
 std::mutex mutex;
@@ -64,30 +70,30 @@ constexpr Functions to_device{"cudaMemcpy_v3020",       "cuMemcpyHtoD_v2", 1, cu
 constexpr Functions to_host{"cudaMemcpyAsync_v3020", "cuMemcpyDtoHAsync_v2",    2,
                             cupti::memcpy_kind_dtoh, cupti::memory_kind_device, 1};
 
-void call(int domain, std::uint32_t number, const char* function, const void* parameters, std::uint32_t correlation,
-          const auto& work) {
+void tell(int domain, std::uint32_t number, const char* function, const void* parameters, std::uint32_t correlation,
+          bool begins) {
+    under_way += begins ? 1 : -1;
+    if (!listened[domain][number]) return;
+    if (number == runtime_launch || number == driver_launch) ++launches_told;
     int result = 0;
     std::uint64_t user = 0;
-    cupti::CallbackData data{.site = cupti::api_enter,
-                             .function = function,
-                             .parameters = parameters,
-                             .returned = &result,
-                             .symbol = nullptr,
-                             .context = nullptr,
-                             .context_number = 1,
-                             .user_data = &user,
-                             .correlation = correlation};
-    const auto tell = [&] {
-        if (!listened[domain][number]) return;
-        if (number == runtime_launch || number == driver_launch) ++launches_told;
-        callback(nullptr, domain, number, &data);
-    };
-    tell();
-    ++under_way;
+    const cupti::CallbackData data{.site = begins ? cupti::api_enter : cupti::api_enter + 1,
+                                   .function = function,
+                                   .parameters = parameters,
+                                   .returned = &result,
+                                   .symbol = nullptr,
+                                   .context = nullptr,
+                                   .context_number = 1,
+                                   .user_data = &user,
+                                   .correlation = correlation};
+    callback(nullptr, domain, number, &data);
+}
+
+void call(int domain, std::uint32_t number, const char* function, const void* parameters, std::uint32_t correlation,
+          const auto& work) {
+    tell(domain, number, function, parameters, correlation, true);
     work();
-    --under_way;
-    data.site = 1;
-    tell();
+    tell(domain, number, function, parameters, correlation, false);
 }
 
 void make_copy(const Functions& functions, std::uint64_t source, std::uint64_t destination, std::uint64_t bytes,
@@ -144,6 +150,14 @@ void fake_launch() {
 std::uint32_t fake_launches_told() {
     return launches_told;
 }
+// By the fake driver.
+void fake_tell(const char* function, const void* parameters, bool begins) {
+    const auto* const found = std::find(driver_copies.begin(), driver_copies.end(), std::string_view(function));
+    const auto number = driver_copy + static_cast<std::uint32_t>(found - driver_copies.begin());
+    static thread_local std::uint32_t correlation = 0;
+    if (begins) correlation = ++correlations;
+    tell(cupti::domain_driver_api, number, function, parameters, correlation, begins);
+}
 void fake_deliver() {
     deliver_all();
 }
@@ -188,7 +202,9 @@ int cuptiGetCallbackName(int domain, std::uint32_t number, const char** name) {
     const bool runtime = domain == cupti::domain_runtime_api;
     *name = "cuCtxGetCurrent";
     if (number == runtime_copy && runtime) *name = "cudaMemcpy_v3020";
-    if (number == driver_copy && !runtime) *name = "cuMemcpyHtoD_v2";
+    if (number >= driver_copy && number < driver_copy + driver_copies.size() && !runtime) {
+        *name = driver_copies[number - driver_copy];
+    }
     if (number == runtime_launch && runtime) *name = "cudaLaunchKernel_v7000";
     if (number == driver_launch && !runtime) *name = "cuLaunchKernel";
     return 0;
