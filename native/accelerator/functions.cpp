@@ -110,10 +110,10 @@ void* instead_of(const char* symbol, void* found) noexcept {
 
 void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept {
     if (found == nullptr || name == nullptr || std::strncmp(name, "cu", 2) != 0) return found;
-    const std::size_t variant = (flags & per_thread_default_stream) != 0 ? 1 : 0;
     for (Entry& entry : entries()) {
         if (version < entry.since || version >= entry.before || std::strcmp(name, entry.name) != 0) continue;
-        return taken(entry, variant, found);
+        const bool has_variants = entry.ours[0] != entry.ours[1];
+        return taken(entry, has_variants && (flags & per_thread_default_stream) != 0 ? 1 : 0, found);
     }
     return instead_of(name, found);  // with its suffix, as some programs ask
 }

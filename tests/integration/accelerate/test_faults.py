@@ -6,13 +6,21 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from isthmus.ledger import read_counts
-from tests.integration.accelerate.programs import IS_SANITIZED, PRELOADED, accelerated, accelerating, command_line, ran
+from tests.integration.accelerate.programs import (
+    IS_SANITIZED,
+    OPENCL_TRACER,
+    PRELOADED,
+    accelerated,
+    accelerating,
+    command_line,
+    ran,
+)
 
 
 def test_what_the_environment_asks_for_stays_beside_what_the_command_does(driver: Path) -> None:
@@ -140,6 +148,16 @@ def copies(build: Callable[..., Path]) -> Path:
     return build("accelerated_program.cpp", "-DMOST_MIB=2", linked=True)
 
 
+@pytest.fixture
+def tracing(compiled: Callable[..., Path], tmp_path: Path) -> Mapping[str, str]:
+    """The variables by which the driver loads the tracer into a program."""
+    return {
+        "CUDA_INJECTION64_PATH": str(PRELOADED.with_name("libisthmus_tracer.so")),
+        "ISTHMUS_TRACE_FOLDER": str(tmp_path),
+        "ISTHMUS_TRACE_CUPTI": str(compiled("fake_tracing.cpp")),
+    }
+
+
 def seen(done: subprocess.CompletedProcess[str]) -> list[int]:
     return [int(count) for count in done.stderr.rpartition("seen by others: ")[2].split()]
 
@@ -154,18 +172,22 @@ def seen(done: subprocess.CompletedProcess[str]) -> list[int]:
     ],
 )
 def test_hooks_of_others_see_each_call_that_they_see_alone(
-    how: str, reach: str, build: Callable[..., Path], copies: Path, driver: Path, tmp_path: Path
+    how: str, reach: str, build: Callable[..., Path], copies: Path, driver: Path, tracing: Mapping[str, str]
 ) -> None:
+    """Also in a program that is traced."""
     other = build("other_hooks.cpp", "-shared", "-fPIC", *OTHERS[how])
     words: list[str | Path] = [copies, reach, "0"]
     alone = ran(words, driver, LD_PRELOAD=str(other))
     assert alone.returncode == 0, alone.stdout + alone.stderr
-    for order in (f"{other} {PRELOADED}", f"{PRELOADED} {other}"):
-        variables = {**accelerating(tmp_path, NONE_TAKEN), "LD_PRELOAD": order}
+    folder = Path(tracing["ISTHMUS_TRACE_FOLDER"])
+    orders = (f"{other} {PRELOADED}", f"{PRELOADED} {other}")
+    runs = [(order, *way) for order in orders for way in ((NONE_TAKEN, {}), (NONE_TAKEN, tracing), ("eager", tracing))]
+    for preloaded, options, traced in (*runs, (f"{OPENCL_TRACER} {other}", NONE_TAKEN, tracing)):
+        variables = {**accelerating(folder, options), **traced, "LD_PRELOAD": preloaded}
         done = ran(words, driver, **variables)
-        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), (order, done.stderr)
-        assert seen(done) == seen(alone), order
-        variables["ISTHMUS_ACCELERATE_OPTIONS"] = "eager"
-        done = ran(words, driver, **variables)
-        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), (order, done.stderr)
-    assert sum(row.copies for row in read_counts(tmp_path).moved) > 0
+        assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), (preloaded, done.stderr)
+        if options == NONE_TAKEN:
+            assert seen(done) == seen(alone), preloaded
+    assert sum(row.copies for row in read_counts(folder).moved) > 0
+    # One of each traced program.
+    assert len(list(folder.glob("*.part"))) == 5
