@@ -1,0 +1,29 @@
+"""The jump by which dlsym is passed on is assembled for each architecture, also for those that no test runs on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CLANG = os.environ.get("CLANG", "clang-15")
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_jump_of_dlsym_is_assembled(architecture: str, repository: Path, tmp_path: Path) -> None:
+    clang = shutil.which(CLANG) or shutil.which("clang")
+    if clang is None:
+        pytest.skip(f"needs {CLANG}, or the one that CLANG names")
+    source = (repository / "native" / "accelerator" / "dlsym.cpp").read_text("utf-8")
+    code = re.search(rf'defined\(__{architecture}__\)\nasm\(R"\((.*?)\)"\);', source, re.DOTALL)
+    assert code is not None
+    built = tmp_path / "dlsym.o"
+    words = [clang, f"--target={architecture}-linux-gnu", "-c", "-x", "assembler", "-", "-o", built]
+    done = subprocess.run(words, input=code[1], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    symbols = built.read_bytes()
+    assert all(name in symbols for name in (b"isthmus_dlsym\0", b"isthmus_next_dlsym\0"))
