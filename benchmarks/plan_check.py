@@ -21,7 +21,7 @@ from plan_check_needs import draw_needs
 from isthmus.errors import IsthmusError
 from isthmus.experiment.contenders.measure import measure_ways
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.plan import Plan, Way, answer, measured_plan
+from isthmus.plan import Method, Plan, answer, measured_plan
 from isthmus.record import (
     GIB,
     MIB,
@@ -56,11 +56,11 @@ class Checked(NamedTuple):
     @property
     def seconds(self) -> dict[str, float]:
         """What each way takes."""
-        return {way.name: way.seconds.median for way in self.truth.ways}
+        return {way.name: way.seconds.median for way in self.truth.methods}
 
-    def known(self, plan: Plan) -> list[Way]:
+    def known(self, plan: Plan) -> list[Method]:
         """The ways of a plan whose time was measured for longer, too."""
-        return [way for way in plan.ways if way.name in self.seconds]
+        return [way for way in plan.methods if way.name in self.seconds]
 
     def slowdown(self, plan: Plan) -> float | None:
         """Time of a plan's first choice over that of the fastest way; None where it was not measured."""
@@ -123,13 +123,13 @@ def _check(runs: Sequence[Run], device: OpenDevice, need: Need, seed: int, secon
         truth = measured_plan(need, measure_ways(device, need, seconds, seed + 1, every=True), device.description)
     except IsthmusError as error:
         return f"not measured: {error}"
-    if not truth.ways or not spot.ways:
+    if not truth.methods or not spot.methods:
         return "not measured: " + "; ".join(dict.fromkeys([*truth.unknown.values(), *truth.unpriced.values()]))
     return Checked(need, spot, truth, predicted)
 
 
 def _row(checked: Checked) -> str:
-    first, fastest = checked.spot.ways[0], min(checked.seconds, key=checked.seconds.__getitem__)
+    first, fastest = checked.spot.methods[0], min(checked.seconds, key=checked.seconds.__getitem__)
     spent = checked.spot.timed.seconds if checked.spot.timed else 0.0
     row = (
         f"{_words(checked.need):62} {first.name:28} {format_seconds(first.seconds.median):>8} "
@@ -137,7 +137,7 @@ def _row(checked: Checked) -> str:
         f"{_number(checked.slowdown(checked.spot))} {spent:4.1f} s"
     )
     for plan in checked.predicted:
-        chosen = plan.ways[0].name if plan.ways else "no time"
+        chosen = plan.methods[0].name if plan.methods else "no time"
         row += f"  {chosen:28} {_number(checked.slowdown(plan))} {_number(checked.error(plan))}"
     return row
 
@@ -195,7 +195,7 @@ def _as_json(
     runs: Sequence[Run], device: OpenDevice, checked: Sequence[Checked], lines: Sequence[str]
 ) -> dict[str, Any]:
     def times(plan: Plan) -> dict[str, Any]:
-        return {way.name: {"seconds": way.seconds, "samples": way.samples} for way in plan.ways}
+        return {way.name: {"seconds": way.seconds, "samples": way.samples} for way in plan.methods}
 
     needs = [
         {

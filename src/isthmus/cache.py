@@ -1,4 +1,4 @@
-"""The user's cache and state: where they are, that they are nobody else's, and that what is cached was put there.
+"""The user's cache and state: where they are, that they belong to the user, and that what is cached was put there.
 
 The transfer library finds its tables by the same rules, in native/transfer/table/table_file.cpp.
 """
@@ -53,7 +53,7 @@ def _root(variable: str, otherwise: str, environment: Mapping[str, str]) -> Path
 
 
 def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """A folder of the cache, made where it is absent, which nobody but the user reads or writes.
+    """A folder of the cache, made where it is absent, which only the user reads or writes.
 
     Raises OSError where it cannot be made, and CacheRefused where somebody else owns it or may write to it.
     """
@@ -154,7 +154,7 @@ def _check_way_to(folder: Path) -> None:
 
 
 def _hash(folder: Path) -> str:
-    """Of the names and contents of the user's own files; what holds anything else has none."""
+    """A hash of the names and contents of the user's own files; empty where there is anything else."""
     whole = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         status = path.lstat()

@@ -29,9 +29,9 @@ def cupti_order(api_version: str) -> list[str]:
 def cupti_libraries(
     api_version: str, root: Path = Path("/"), packages: Iterable[Path] | None = None, toolkit: str = ""
 ) -> list[str]:
-    """Names and paths to try in turn, without those that are known to be newer than the driver.
+    """Names and paths to try in order, without those that are known to be newer than the driver.
 
-    `root` stands for the file system, `packages` for folders named ``nvidia``; `toolkit` is looked at first.
+    `root` is the root of the file system, `packages` are the folders named ``nvidia``; `toolkit` is looked at first.
     """
     found_packages = _nvidia_packages() if packages is None else packages
     folders = [*_toolkit_folders(root, toolkit), *_package_folders(found_packages)]

@@ -1,4 +1,5 @@
-"""The two doors to files: read within bounds as they are at one moment, and replaced whole by what was written beside.
+"""The two doors to files: read within bounds as they are at one moment, and replaced whole by a file written next to
+them.
 
 What is streamed (traces), made by the kernel, or part of this package has doors of its own; `tests/layout` lists them.
 """
@@ -82,7 +83,7 @@ def read_ends(path: Path, most: int) -> tuple[bytes, bytes]:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """A plain file to read from, or a pipe that is open already: one that nobody writes to would be waited for.
+    """A plain file to read from, or a pipe that is open already: one without a writer would be waited for.
 
     Raises OSError where it cannot be opened, and RunFileError for anything else.
     """
@@ -139,7 +140,7 @@ def new_file(path: Path) -> Path:
 
 @contextmanager
 def in_turn(path: Path) -> Iterator[None]:
-    """While nobody else who asks for this file has it; the file is empty and stays. Raises OSError."""
+    """While no other process that asks for it has this file; the file is empty and stays. Raises OSError."""
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -158,7 +159,7 @@ def _taking_place_of(path: Path) -> Iterator[BinaryIO]:
             yield stream
         return
     part = path.with_name(f".{os.urandom(8).hex()}.part")
-    # By a name that nobody can guess, and only if nothing lies there: no link or file is ever written through.
+    # By a name that cannot be guessed, and only if nothing is there: no link or file is ever written through.
     descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "w+b") as file:

@@ -191,7 +191,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def left_in(folder: Path) -> Left:
-    """What lies in the folder after the program has ended."""
+    """What is in the folder after the program has ended."""
     lines = [
         line
         for path in sorted(folder.glob("*.message"))
@@ -223,7 +223,7 @@ def _preloading(environment: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _library(name: str) -> Path:
-    """A library that is to be loaded into the program; it is installed beside the native module."""
+    """A library that is to be loaded into the program; it is installed next to the native module."""
     spec = find_spec("isthmus")
     packages = (spec.submodule_search_locations if spec else None) or []
     for package in packages:

@@ -97,7 +97,7 @@ class Counts:
 
 
 def read_counts(folder: Path) -> Counts:
-    """The counts of all processes that left some in the folder. Whatever lies there, it raises nothing for it."""
+    """The counts of all processes that left some in the folder. Never raises for what is in the folder."""
     counts = Counts(0, [], dict.fromkeys(REASONS, (0, 0)), [])
     rows: dict[tuple[Way, int], Moved] = {}
     for path in sorted(folder.glob("*.ledger")):
@@ -135,9 +135,9 @@ def _faults(data: bytes) -> Iterator[str]:
     if plain > len(REASONS):
         yield f"reason {plain} is not known"
     numbers = [checked, *(number for place in range(1 + len(REASONS)) for number in _count(data, place))]
-    for way, power, copies, size, seconds, samples, sampled, sampled_seconds in _rows(data, used):
-        if way >= len(_WAYS) or power >= _POWERS:
-            yield f"way {way} and power {power} are not known"
+    for kind, power, copies, size, seconds, samples, sampled, sampled_seconds in _rows(data, used):
+        if kind >= len(_WAYS) or power >= _POWERS:
+            yield f"way {kind} and power {power} are not known"
         for time in (seconds, sampled_seconds):
             if not (time == 0 or _LEAST_SECONDS <= time <= _MOST_SECONDS):
                 yield f"copies that took {time} s"

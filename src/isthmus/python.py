@@ -1,4 +1,4 @@
-"""Starts Python so that it never runs what lies in the current folder: the only place that names the interpreter."""
+"""Starts Python so that it never runs what is in the current folder: the only place that names the interpreter."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
-# Python 3.10 cannot be told to leave the current folder out, so it takes that out before anything is imported.
+# Python 3.10 has no option to leave the current folder out, so it takes that out before anything is imported.
 _BY_HAND = (
     "import sys; del sys.path[0]; import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )

@@ -1,10 +1,10 @@
-"""Code that shows a change: that of a plan's way where it is one, else a text of its own."""
+"""Code that shows a change: that of a plan's method where it is one, else a text of its own."""
 
 from collections.abc import Mapping
 from importlib.resources import files
 
 from isthmus.advice.records import Interface
-from isthmus.plan import SNIPPET_LANGUAGES, Way, snippet, snippet_languages
+from isthmus.plan import SNIPPET_LANGUAGES, Method, snippet, snippet_languages
 from isthmus.record import Interval, Need
 
 _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
@@ -20,15 +20,15 @@ CALLS: Mapping[str, Mapping[Interface, str]] = {
     "rows_d2h": {"cuda": "cudaMemcpy2DAsync", "opencl": "clEnqueueReadBufferRect"},
     "asynchronous": {"cuda": "cudaMemcpyAsync", "opencl": "clEnqueueWriteBuffer (CL_FALSE)"},
 }
-# Code does not depend on the time that a way takes.
+# Code does not depend on the time that a method takes.
 _NO_TIME = Interval(0.0, 0.0, 0.0)
 
 
 def way_code(need: Need, name: str, interface: Interface, options: Mapping[str, int] | None = None) -> dict[str, str]:
-    """The calls of a way to meet a need, in every library of programs of this interface that has them."""
-    way = Way(name, _NO_TIME, options=dict(options or {}))
+    """The calls of a method to meet a need, in every library of programs of this interface that has them."""
+    method = Method(name, _NO_TIME, options=dict(options or {}))
     known = snippet_languages(need, name)
-    return {language: snippet(need, way, language) for language in _LANGUAGES[interface] if language in known}
+    return {language: snippet(need, method, language) for language in _LANGUAGES[interface] if language in known}
 
 
 def own_code(name: str, interface: Interface) -> dict[str, str]:

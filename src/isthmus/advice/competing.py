@@ -45,7 +45,7 @@ def _taken(scene: Scene, mine: tuple[Rule, Draft], other: tuple[Rule, Draft]) ->
         return None
     if draft.table == earlier.table:
         return (np.isin(draft.rows, earlier.rows),)
-    # That a copy is to be left as it is says nothing beside what its call is to be changed for.
+    # A rule that leaves a copy as it is yields to one that changes its call.
     if draft.table == "copies" and earlier.table == "calls" and not draft.gains.any():
         calls = scene.call(draft.rows)
         return ((calls != UNKNOWN) & np.isin(calls, earlier.rows),)

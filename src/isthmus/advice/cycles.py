@@ -36,7 +36,7 @@ class Pipeline:
 
 
 def pipelines(scene: Scene) -> list[Pipeline]:
-    """Loops of copies and kernels, and single large copies beside long kernels.
+    """Loops of copies and kernels, and single large copies with long kernels.
 
     An iteration ends where the device goes back to an earlier stage; those that move the same bytes are of one loop.
     """

@@ -95,7 +95,7 @@ class Advice:
     # and what follows from the trace's own times is apart from that.
     foreign: tuple[str, ...] = ()
     gain_by_trace_seconds: Interval | None = None
-    # What the traces do not show of the copies, each a sentence: over that nothing is said to be all right.
+    # What the traces do not show of the copies, each a sentence: over that nothing is reported to be all right.
     unseen: tuple[str, ...] = ()
     # The repeated phase of the process that gains most, where one was found.
     steps: Steps | None = None

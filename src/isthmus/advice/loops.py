@@ -147,9 +147,9 @@ def pieces_need(scene: Scene, burst: Burst, source: PiecesSource) -> PiecesNeed:
 
 def packed(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> Interval:
     """Seconds of packing a burst into one pinned buffer by one thread, and of its copy. Raises Unpriced."""
-    ways = _measured(scene, rates, burst, source)
-    if "pack" in ways:
-        return ways["pack"]
+    seconds = _measured(scene, rates, burst, source)
+    if "pack" in seconds:
+        return seconds["pack"]
     whole = np.array([int(scene.trace.copies.bytes[burst.rows].sum())])
     copy = rates.copy("pinned", one_way(int(scene.trace.copies.direction[burst.rows[0]])), whole)
     return Interval(*(copy + rates.memcpy(whole))[0].tolist())
@@ -160,21 +160,21 @@ def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:
     source = source_of(scene, burst)
     if source is None:
         return math.inf
-    ways = _measured(scene, rates, burst, source)
-    way = "waited_copies" if burst.waited else "copies"
-    return ways[way].median if way in ways else math.inf
+    seconds = _measured(scene, rates, burst, source)
+    method = "waited_copies" if burst.waited else "copies"
+    return seconds[method].median if method in seconds else math.inf
 
 
 def _measured(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> dict[str, Interval]:
-    """What each way to move a burst, some pieces of it at a time, takes on the measured machine.
+    """What each method to move a burst, some pieces of it at a time, takes on the measured machine.
 
     A run that knows no pieces that lie so, as quick ones do, knows those that lie apart on both sides, which take no
     less: packed ones are still to be put in place.
     """
     need = pieces_need(scene, burst, source)
-    options = rates.plan(need).ways or rates.plan(replace(need, device_layout="scattered")).ways
+    options = rates.plan(need).methods or rates.plan(replace(need, device_layout="scattered")).methods
     times = burst.rows.size / need.pieces
-    return {way.name: Interval(*(times * seconds for seconds in way.seconds)) for way in options}
+    return {method.name: Interval(*(times * seconds for seconds in method.seconds)) for method in options}
 
 
 def _device_layout(scene: Scene, rows: Integers) -> LayoutName:

@@ -1,4 +1,4 @@
-"""What can be done about copies of pageable memory from one place: what each way saves of each copy, and costs once."""
+"""Methods for copies of pageable memory from one place: what each saves of a copy, and costs once."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
@@ -27,8 +27,8 @@ _FOR_NEW = ("loader", "kept")
 _LOADER_BUFFERS = 2
 
 
-class Way(NamedTuple):
-    """What one way of moving copies saves of each, and what it costs once."""
+class Remedy(NamedTuple):
+    """What one method of moving copies saves of each, and what it costs once."""
 
     name: str
     gains: Range
@@ -60,8 +60,8 @@ def memory_of(scene: Scene, rates: Rates, group: Group) -> Memory:
     return "new" if addresses.size >= max(LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE * group.rows.size) else "same"
 
 
-def best_way(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Way:
-    """The way that saves most, with what it costs once. Raises Unpriced where the run can price none."""
+def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Remedy:
+    """The method that saves most, with what it costs once. Raises Unpriced where the run can price none."""
     sizes, largest = group.sizes, int(group.sizes.max())
     # Without addresses, copies of one place and size are taken to be of one buffer.
     buffers = np.unique(scene.host_address(group.rows)).size
@@ -73,11 +73,11 @@ def best_way(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Way:
         "kept": lambda: rates.copy("pinned", group.direction, sizes),
         "staging": lambda: rates.copy("pinned", group.direction, sizes) + rates.memcpy(sizes),
     }
-    candidates: list[Way] = []
+    candidates: list[Remedy] = []
     for name in _candidates(scene.interface, group.direction, memory):
         try:
             gains = saved(group.cost, recipes[name](), group.exposed)
-            candidates.append(Way(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
+            candidates.append(Remedy(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
         except Unpriced as unpriced:
             reason = unpriced
     if not candidates:
@@ -104,12 +104,12 @@ def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
     return seconds
 
 
-def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
+def _once(rates: Rates, method: str, size: int, buffers: int) -> Range:
     """Locking memory that is there; pinned memory instead of what the program has; pinned buffers to stage in."""
-    if way == "registered":
+    if method == "registered":
         return rates.held("registered", size) * buffers
     pinned = rates.held("pinned", size)
-    if way in ("staging", "loader"):
+    if method in ("staging", "loader"):
         return pinned * buffers
     spared: Range = rates.held("pageable", size)[[0, 2, 1]]
     return np.maximum(pinned - spared, 0.0) * buffers

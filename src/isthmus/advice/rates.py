@@ -41,7 +41,7 @@ class Rates:
         return range_of(interval_of(np.sum([price.draws for price in phases], axis=0)))
 
     def plan(self, need: Need) -> Plan:
-        """Every way to meet a need."""
+        """Every method to meet a need."""
         if need not in self._plans:
             self._plans[need] = answer(self.run, need)
         return self._plans[need]

@@ -89,8 +89,8 @@ class Records:
         With `elsewhere`, one of another device: it has a link of its own, unless they share a switch.
         """
         copies = self.trace.copies
-        ways = [direction_index(direction) for direction in ONE_WAY]
-        every = np.isin(copies.direction, ways) & (copies.migration != 1)
+        directions = [direction_index(direction) for direction in ONE_WAY]
+        every = np.isin(copies.direction, directions) & (copies.migration != 1)
         concurrent: Mask = np.zeros(len(rows), bool)
         for device in np.unique(copies.device[rows]):
             mine = copies.device[rows] == device

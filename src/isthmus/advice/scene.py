@@ -74,7 +74,7 @@ class Scene(Records):
     def exposed(self, rows: Integers) -> Seconds:
         """Seconds of each copy in which nothing else went on on a device, and something waited for it.
 
-        What goes on beside these copies is kernels, memory that is set and other copies. Something waits where a thread
+        Kernels, memory that is set and other copies may run at the same time. Something waits where a thread
         is in a call, or where a device has been given more to do.
         """
         return self._free_beside(rows).covered(*self.occupied(rows)) * self._scale(rows)
@@ -97,7 +97,7 @@ class Scene(Records):
         return self._free_beside(np.zeros(0, np.int64)).covered(begin, end)
 
     def idle_between(self, begin: Seconds, end: Seconds) -> Seconds:
-        """Seconds of each interval in which no device worked for this process and no copy of it was under way."""
+        """Seconds of each interval in which no device worked for this process and no copy of it was in progress."""
         return np.maximum(end - begin - self._at_work.covered(begin, end), 0.0)
 
     def own_time(self, begin: Seconds, end: Seconds) -> Seconds:
@@ -255,7 +255,7 @@ class Scene(Records):
 
     @cached_property
     def _at_work(self) -> Union:
-        """When a device worked for this process, or a copy of it was under way."""
+        """When a device worked for this process, or a copy of it was in progress."""
         copies = self.trace.copies
         every = np.flatnonzero(copies.process == self.process)
         busy = [

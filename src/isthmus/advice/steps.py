@@ -75,7 +75,7 @@ def _kinds(scene: Scene) -> list[Seconds]:
     kernels, copies = scene.trace.kernels, scene.trace.copies
     launched = np.flatnonzero(kernels.process == scene.process)
     moved = np.flatnonzero((copies.process == scene.process) & (copies.migration != 1))
-    moved = moved[np.isin(copies.direction[moved], [direction_index(way) for way in ONE_WAY])]
+    moved = moved[np.isin(copies.direction[moved], [direction_index(direction) for direction in ONE_WAY])]
     named = [launched[group] for group in grouped(kernels.name[launched], kernels.stream[launched])]
     sized = [moved[group] for group in grouped(copies.direction[moved], copies.bytes[moved])]
     begins = [scene.moments(kernels.start_ns[rows]) for rows in named]
@@ -83,7 +83,7 @@ def _kinds(scene: Scene) -> list[Seconds]:
 
 
 def _within(scene: Scene, draft: Draft, phase: _Phase) -> Draft | None:
-    """What of a draft lies in the phase; what it costs once has been paid before."""
+    """What of a draft is in the phase; what it costs once has been paid before."""
     inside = phase.holds(_begun(scene, draft.table, draft.rows))
     if not inside.any():
         return None

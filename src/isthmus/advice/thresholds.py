@@ -57,13 +57,13 @@ FASTEST_WRITE_BYTES_PER_SECOND = 100e9
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.
 SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5
-# Into pages that nobody has touched yet, copies of pageable memory take up to so many times as long: each page is made
+# Into pages that are not touched yet, copies of pageable memory take up to so many times as long: each page is made
 # when the driver writes to it.
 NEW_PAGES_TIMES = 12.0
 # So many buffers of a place, and such a share of its copies, are memory that is new each time.
 LEAST_NEW_BUFFERS = 4
 NEW_BUFFERS_SHARE = 0.75
-# Pinned memory that is got and given back again so often could have been kept.
+# Pinned memory that is allocated and freed again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
 # Allocators that cache round up to the next power of two.
 MOST_ROUNDED_UP = 2
@@ -75,7 +75,7 @@ PREFETCH_SHARE = 0.25
 # the host's memory on.
 UNUSED_PINNED_SHARE = 0.5
 PINNED_BYTES = GIB
-# Of what was rounded up to a power of two, copies use more than half, and no more than this.
+# The share of memory rounded up to a power of two that copies use: more than half, and at most this.
 ROUNDED_UP_SHARE = 0.75
 PINNED_SHARE_OF_HOST = 0.25
 

@@ -1,4 +1,4 @@
-"""What a trace does not show of a program's copies: over that nothing can be said to be all right."""
+"""What a trace does not show of a program's copies: over that nothing can be reported to be all right."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from isthmus.trace import UNKNOWN, Integers, Trace, grouped, vendors
 
 
 def unseen(traces: Sequence[Trace], every: Sequence[Scene]) -> tuple[str, ...]:
-    """What was lost or cannot be told, each a sentence; nothing where all that the program copied is in the traces."""
+    """What was lost or cannot be known, each a sentence; nothing where all that the program copied is in the traces."""
     sentences = [f"{trace.name}: {lost}" for trace in traces for lost in trace.lost]
     for trace in traces:
         sentences += _of_trace(trace)
@@ -36,7 +36,7 @@ def _of_trace(trace: Trace) -> Iterator[str]:
 
 
 def _outermost(trace: Trace, rows: Integers, called: Mask) -> Mask:
-    """For each of these calls that lies in none of the others, whether it or one within made a copy on a device."""
+    """For each of these calls that is in none of the others, whether it or one within made a copy on a device."""
     calls = trace.calls
     order = rows[np.lexsort((-calls.end_ns[rows], calls.start_ns[rows], calls.thread[rows], calls.process[rows]))]
     outer = np.ones(order.size, np.bool_)

@@ -1,4 +1,4 @@
-"""`isthmus plan`: the fastest way to move what a program has to move, measured on the spot."""
+"""`isthmus plan`: the fastest method to move what a program has to move, measured on the spot."""
 
 from typing import Annotated
 
@@ -93,7 +93,7 @@ def plan(
     force: ForceOption = False,
     lang: LanguageOption = "en",
 ) -> None:
-    """Measure the ways to move what you describe, within 5 s, and name the fastest with its calls."""
+    """Measure the methods to move what you describe, within 5 s, and name the fastest with its calls."""
     from isthmus.commands._plan_needs import need_of
     from isthmus.commands._run_choice import read_named
     from isthmus.experiment.contenders.measure import measure_ways
@@ -133,7 +133,7 @@ def plan(
             opened = open_device(device, bind=True)
             found = measured_plan(need, measure_ways(opened, need), opened.description)
         write_report(plan_document(found, explain=explain, snippet=snippet), chosen, output)
-    if found.ways:
+    if found.methods:
         return
     if run is not None:
         if not wanted_experiments(need):

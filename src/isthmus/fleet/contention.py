@@ -1,4 +1,4 @@
-"""Devices of one host beside each other: what they lose together, and which of them share something."""
+"""Devices of one host at work together: what they lose together, and which of them share something."""
 
 import math
 from collections import Counter, defaultdict

@@ -63,7 +63,7 @@ def held_one_by_one(
     """The devices of a group with a settled rate alone below the expected range, and by more than the margin.
 
     `ratios` has a row a cell and a column for each of `members`: logarithms of times over the typical ones, of which
-    `checkup` knows how they stand beside the reference.
+    `checkup` knows how they compare with the reference.
     """
     worst: dict[int, BelowReference] = {}
     rows = {cell.kind: row for row, cell in enumerate(cells) if cell.phase == "alone"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from isthmus.fleet.reading import DeviceRow
 
-# Among fewer devices nobody can tell which one is slow.
+# Among fewer devices it cannot be known which one is slow.
 LEAST_ALIKE = 3
 # A link or a processor that so many devices of a kind have, and so large a share of them, is another kind of machine;
 # rarer ones are what went wrong with some.

@@ -21,7 +21,7 @@ Severity = Literal["severe", "clear", "slight"]
 _SEVERE, _CLEAR = 0.25, 0.10
 # A single kind that loses so much is worth a second look.
 _MUCH = 0.2
-# Of devices that are named as perhaps slow about so many are so by chance.
+# The share of devices named as perhaps slow that are so by chance.
 _PERHAPS_RATE = 0.1
 
 
@@ -73,7 +73,9 @@ class Outlier:
     def directions(self) -> tuple[str, ...]:
         """In which directions; none where nothing crosses a link."""
         return tuple(
-            way for way in ("h2d", "d2h", "both", "peer") if any(each.kind.direction == way for each in self.slow)
+            direction
+            for direction in ("h2d", "d2h", "both", "peer")
+            if any(each.kind.direction == direction for each in self.slow)
         )
 
     @property

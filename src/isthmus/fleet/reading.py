@@ -50,7 +50,7 @@ class DeviceRow:
     device_node: int | None
     bound_node: int | None
     rank: int | None
-    # The launch that it was measured in, empty of a run file by itself; how many ranks that had, 0 where nobody knows;
+    # The launch that it was measured in, empty of a run file by itself; how many ranks that had, 0 where unknown;
     # and the lowest rank on the same machine, since names of hosts may repeat.
     fleet: str
     ranks: int
@@ -74,7 +74,7 @@ class DeviceRow:
         return self.machine, self.card if is_part else self.pci_address or self.card
 
     def fact(self, topic: str) -> str:
-        """The value of a topic of `facts`; empty where nobody knows."""
+        """The value of a topic of `facts`; empty where unknown."""
         return dict(self.facts).get(topic, "")
 
 

@@ -44,7 +44,7 @@ def fleet_rows(survey: Survey) -> Iterator[Row]:
 
 
 def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, Summary]]]:
-    """The points of each of these devices of a file, with what is said of them."""
+    """The points of each of these devices of a file, with what is known of them."""
     if devices[0].member is None:
         yield list(summaries(read_run(path)).items())
         return

@@ -62,7 +62,7 @@ def why_not_bound(binding: NodeBinding) -> str | None:
 
 
 def on_node(binding: NodeBinding | None, work: Callable[[], _T]) -> _T:
-    """Do `work` on a thread of its own that is bound, so that the memory which it touches first lies on the node.
+    """Do `work` on a thread of its own that is bound, so that the memory which it touches first is on the node.
 
     For None this thread does it. Raises CallFailed where the system forbids binding.
     """

@@ -54,9 +54,9 @@ def read_container_usage(root: Path = Path("/")) -> int:
 
 
 def container_kind(root: Path, environment: Mapping[str, str]) -> str:
-    """Who confines the process: kubernetes, podman, docker, apptainer, lxc or slurm job; empty when nobody shows.
+    """Who confines the process: kubernetes, podman, docker, apptainer, lxc or slurm job; empty when none is recognised.
 
-    The outermost manager that a user would turn to wins: a pod's runtime leaves its own marks inside the pod.
+    The outermost manager that a user would ask wins: a pod's runtime leaves its own marks inside the pod.
     """
     groups = " ".join(path for _, path in _groups(root))
     signs = {
@@ -105,7 +105,7 @@ def _group_directories(root: Path) -> Iterator[Path]:
 
 
 def _below(path: str, top: str) -> PurePosixPath:
-    """The group's path within the mount; the mount itself when the group lies outside of what is mounted."""
+    """The group's path within the mount; the mount itself when the group is outside of what is mounted."""
     group = PurePosixPath(path)
     if ".." in group.parts or not group.is_relative_to(top):
         return PurePosixPath()

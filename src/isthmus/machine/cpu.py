@@ -8,7 +8,7 @@ from isthmus.machine.kernel_files import exists, names, read_fields, read_int, r
 from isthmus.machine.numa import parse_cpu_list
 from isthmus.record import KIB, MIB, Cpu
 
-# Arm's own cores give no name, only the number that they have in MIDR_EL1; those that stand beside accelerators.
+# Arm's own cores give no name, only the number that they have in MIDR_EL1; those that accelerators are combined with.
 _ARM_CORES = {
     0xD0C: "Neoverse-N1",
     0xD40: "Neoverse-V1",

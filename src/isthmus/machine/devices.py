@@ -64,7 +64,7 @@ def choose_device(spec: str | None) -> Device:
 
 
 def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
-    """Open the device that `choose_device` gives; a host may be told what to pretend: ``host:rate=25GB/s,...``.
+    """Open the device that `choose_device` gives; a host may be given what to pretend: ``host:rate=25GB/s,...``.
 
     With `bind`, this thread and all that it starts, those of the driver too, are bound near the device first. Raises
     what `choose_device` does.
@@ -74,7 +74,7 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
 
 
 def open_chosen(device: Device, bind: bool = False, model: str = "") -> OpenDevice:
-    """Open a device that `choose_device` gave, bound as `open_device` does it; `model` is what a host pretends."""
+    """Open a device from `choose_device`, bound as `open_device` does it; `model` is what a host pretends."""
     allowed_cpus = frozenset(os.sched_getaffinity(0))
     placement = bind_near(device) if bind else Placement()
     native = open_native(device.backend, device.index, model)
@@ -82,7 +82,7 @@ def open_chosen(device: Device, bind: bool = False, model: str = "") -> OpenDevi
 
 
 def names_in_turn(spec: str | None) -> list[str]:
-    """What `open_device` is told on the first rank of a machine, on its second, and so on; then they begin anew.
+    """What `open_device` is given on the first rank of a machine, on its second, and so on; then they begin anew.
 
     Those are the devices of the best kind, or of a backend that is named alone; a device that is named is that of all
     ranks. Raises what `choose_device` does.
@@ -93,7 +93,7 @@ def names_in_turn(spec: str | None) -> list[str]:
 
 
 def name_in_turn(spec: str | None, local_rank: int) -> str:
-    """What `open_device` is told on the rank of this number on its machine, as `names_in_turn` has it."""
+    """What `open_device` is given on the rank of this number on its machine, as `names_in_turn` has it."""
     names = names_in_turn(spec)
     return names[local_rank % len(names)]
 
@@ -101,7 +101,7 @@ def name_in_turn(spec: str | None, local_rank: int) -> str:
 def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
     """The devices that can work at the same time as this one, itself included, in the order of their numbers.
 
-    Those are the other devices of its backend, but for what shares the host's memory beside what has its own, and for
+    Those are the other devices of its backend, but for what shares the host's memory next to what has its own, and for
     the same hardware that a second driver offers.
     """
     group = [device]

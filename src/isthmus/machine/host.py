@@ -121,7 +121,7 @@ def _iommu(root: Path) -> str:
     option = re.search(r"(?<!\S)(iommu=pt|iommu\.passthrough=1)(?!\S)", read_text(root / "proc/cmdline"))
     if option:
         return f"on, passthrough ({option[1]})"
-    # A kernel may be built to pass through without being told so: the groups say what came of it.
+    # A kernel may be built to pass through without an option for it: the groups say what came of it.
     kinds = {read_text(root / "sys/kernel/iommu_groups" / group / "type") for group in groups or []} - {""}
     if not kinds:
         return "on, mode cannot be read"

@@ -1,4 +1,4 @@
-"""What lies between two devices: NVLink, PCI Express or the host's memory, and how near they are to each other."""
+"""What is between two devices: NVLink, PCI Express or the host's memory, and how near they are to each other."""
 
 from isthmus import _native
 

@@ -1,6 +1,6 @@
-"""From a described need to the way that meets it fastest on a measured machine, with the time that it takes."""
+"""From a described need to the fastest method to meet it on a measured machine, with the time that it takes."""
 
-from isthmus.plan.answer import Plan, Step, Way
+from isthmus.plan.answer import Method, Plan, Step
 from isthmus.plan.measured import measured_plan
 from isthmus.plan.neighbours import slowdowns
 from isthmus.plan.planner import answer, wanted_experiments
@@ -20,11 +20,11 @@ from isthmus.plan.words import (
 
 __all__ = [
     "SNIPPET_LANGUAGES",
+    "Method",
     "Plan",
     "PriceList",
     "Step",
     "Unpriced",
-    "Way",
     "answer",
     "answer_words",
     "basis_words",

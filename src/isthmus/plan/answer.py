@@ -1,4 +1,4 @@
-"""What a plan answers: every way that would do, with its time and the arithmetic behind it, the fastest first."""
+"""What a plan answers: every method that would do, with its time and the arithmetic behind it, the fastest first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from isthmus.record import Device, Interval, Need, Timed
 
 @dataclass(frozen=True)
 class Step:
-    """One cost of a way: what it is (a key of the plan's texts), how often it is paid, seconds each time."""
+    """One cost of a method: what it is (a key of the plan's texts), how often it is paid, seconds each time."""
 
     name: str
     count: float
@@ -17,14 +17,14 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to meet a need.
+class Method:
+    """A method to meet a need.
 
     `name` is a stable name for scripts, made of the words of run files: a kind of memory (``registered``), a method
-    (``pack_threads``), a managed way. `seconds` is the whole need's time with its 95 % interval; `steps` add up to its
-    median where the way is a sum of predictions. `options` holds what else the way needs to know, such as chunks or
-    threads. `draws` are the time and its bootstrap draws, where there are such: what two ways share cancels out of
-    their ratio. `samples` counts those of a time that was measured.
+    (``pack_threads``), a managed method. `seconds` is the whole need's time with its 95 % interval; `steps` add up to
+    its median where the method is a sum of predictions. `options` holds what else the method needs to know, such as
+    chunks or threads. `draws` are the time and its bootstrap draws, where there are such: what two methods share
+    cancels out of their ratio. `samples` counts those of a time that was measured.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Way:
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer to a need: ways by ascending median, with times from `timed`, or predicted from the run of this name.
+    """The answer to a need: methods by ascending median, timed (`timed`) or predicted from the run of this name.
 
-    `unknown` has ways that cannot be had on the device, and `unpriced` those that can and have no time, with reasons;
-    while there are such, none is the fastest. `scale` is what the times of less data were multiplied by.
+    `unknown` has methods that cannot be had on the device, and `unpriced` those that can and have no time, with
+    reasons; while there are such, none is the fastest. `scale` is what the times of less data were multiplied by.
     `exceeded_bytes` is the device's memory where the need is larger than that, else 0; `wrong` counts cases whose data
-    did not arrive. `beside` is what the fastest way costs what runs beside it: by neighbour the share by which its work
-    takes longer, where the run has measured that.
+    did not arrive. `beside` is what the fastest method costs concurrent work: by neighbour the share by which its
+    work takes longer, where the run has measured that.
     """
 
     need: Need
-    ways: tuple[Way, ...]
+    methods: tuple[Method, ...]
     unknown: Mapping[str, str] = field(default_factory=dict)
     unpriced: Mapping[str, str] = field(default_factory=dict)
     device: Device = field(default_factory=lambda: Device(backend="host", index=0, name=""))
@@ -59,6 +59,6 @@ class Plan:
     beside: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def fastest(self) -> Way | None:
-        """The first of the ways, where no rival is without a time."""
-        return self.ways[0] if self.ways and not self.unpriced else None
+    def fastest(self) -> Method | None:
+        """The first of the methods, where no rival is without a time."""
+        return self.methods[0] if self.methods and not self.unpriced else None

@@ -1,4 +1,4 @@
-"""Ways to move one contiguous buffer, as often as it is used, with everything that this costs around the transfers.
+"""Methods to move one contiguous buffer, as often as it is used, with everything that this costs around the transfers.
 
 The time runs from before the first call to after the last; every transfer is waited for (docs/planning.md). Producing
 and consuming the data is the program's and not counted, nor is opening the device.
@@ -6,7 +6,7 @@ and consuming the data is the program's and not counted, nor is opening the devi
 
 from collections.abc import Mapping
 
-from isthmus.plan.answer import Plan, Way
+from isthmus.plan.answer import Method, Plan
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import BufferNeed, BufferSource, BufferWay, OneWay, Run, buffer_ways_of, memory_kind
@@ -21,27 +21,29 @@ BUFFER_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
 
 
 def buffer_ways(run: Run, need: BufferNeed) -> Plan:
-    """Every way to meet the need, the fastest first; those that the run cannot price with the reason."""
+    """Every method to meet the need, the fastest first; those that the run cannot price with the reason."""
     if not BUFFER_EXPERIMENTS[need.source]:
         return Plan(need, ())
     prices = PriceList(run)
-    ways: list[Way] = []
+    methods: list[Method] = []
     unknown: dict[str, str] = {}
     unpriced: dict[str, str] = {}
-    for way in buffer_ways_of(need.source, need.direction):
+    for candidate in buffer_ways_of(need.source, need.direction):
         # OpenCL hands mapped and managed memory from host to kernel and back by calls that no experiment times alone.
-        if run.fingerprint.device.backend == "opencl" and way.memory in {"mapped", "managed"}:
+        if run.fingerprint.device.backend == "opencl" and candidate.memory in {"mapped", "managed"}:
             continue
         # Copies of pinned memory are the driver's in the library too, so that no run times them apart.
-        if (way.source, way.method) == ("pinned", "isthmus"):
+        if (candidate.source, candidate.method) == ("pinned", "isthmus"):
             continue
         try:
-            uses = _staged(prices, need, way.memory) if way.staged else _moves(prices, need, way)
-            ways.append(way_of(way.name, around(holding(prices, way.held_for(need.bytes), need.bytes), uses)))
+            uses = _staged(prices, need, candidate.memory) if candidate.staged else _moves(prices, need, candidate)
+            methods.append(
+                way_of(candidate.name, around(holding(prices, candidate.held_for(need.bytes), need.bytes), uses))
+            )
         except Unpriced as reason:
-            if not way.silent:
-                (unpriced if reason.can_be else unknown)[way.name] = str(reason)
-    return Plan(need, by_time(ways), unknown, unpriced)
+            if not candidate.silent:
+                (unpriced if reason.can_be else unknown)[candidate.name] = str(reason)
+    return Plan(need, by_time(methods), unknown, unpriced)
 
 
 def holding(prices: PriceList, held: tuple[str, ...], size: int) -> list[Part]:
@@ -64,11 +66,11 @@ def around(held: list[Part], uses: list[Part]) -> list[Part]:
     return [*got, *uses, *held[len(got) :]]
 
 
-def _moves(prices: PriceList, need: BufferNeed, way: BufferWay) -> list[Part]:
-    if way.method != "prefetch":
-        verb = "kernel" if way.method == "kernel" else "copy"
+def _moves(prices: PriceList, need: BufferNeed, candidate: BufferWay) -> list[Part]:
+    if candidate.method != "prefetch":
+        verb = "kernel" if candidate.method == "kernel" else "copy"
         return [
-            Part(f"{verb}_{each}", need.uses, prices.move(way.memory, each, need.bytes, way.method))
+            Part(f"{verb}_{each}", need.uses, prices.move(candidate.memory, each, need.bytes, candidate.method))
             for each in _directions(need)
         ]
     # Pages go where they are used next: after a use that leaves them on the device, back for the next.
@@ -79,10 +81,10 @@ def _moves(prices: PriceList, need: BufferNeed, way: BufferWay) -> list[Part]:
 
 def _staged(prices: PriceList, need: BufferNeed, memory: str) -> list[Part]:
     parts = []
-    for way in _directions(need):
-        memcpy: Part = Part(f"memcpy_{way}", need.uses, prices.memcpy(need.bytes))
-        copy = Part(f"copy_{way}", need.uses, prices.move(memory, way, need.bytes))
-        parts += [memcpy, copy] if way == "h2d" else [copy, memcpy]
+    for direction in _directions(need):
+        memcpy: Part = Part(f"memcpy_{direction}", need.uses, prices.memcpy(need.bytes))
+        copy = Part(f"copy_{direction}", need.uses, prices.move(memory, direction, need.bytes))
+        parts += [memcpy, copy] if direction == "h2d" else [copy, memcpy]
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Ways to give a device an array that it touches in part, from the managed experiment and between its shares."""
+"""Methods to give a device an array that it touches in part, from the managed experiment and between its shares."""
 
 import math
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.plan.answer import Plan, Step, Way
+from isthmus.plan.answer import Method, Plan, Step
 from isthmus.plan.ways import by_time
 from isthmus.record import Interval, ManagedNeed, Run, format_bytes
 
@@ -18,9 +18,9 @@ _Points = Mapping[int, ManagedPoint]
 
 
 def managed_ways(run: Run, need: ManagedNeed) -> Plan:
-    """Every way that the managed experiment measured, the fastest first.
+    """Every method that the managed experiment measured, the fastest first.
 
-    The time is that of one pass: the array lies on the host, the device adds to what it touches, and the host then
+    The time is that of one pass: the array is on the host, the device adds to what it touches, and the host then
     reads all of the array. Times are in proportion to the bytes of the array where another size was measured: pages,
     copies and both sides' work are; what a launch costs is added to the interval of smaller ones.
 
@@ -38,28 +38,28 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
         return Plan(need, (), unpriced=dict.fromkeys(map(managed_name, MANAGED_WAYS), why))
     nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
     twin = next((each for each in measured if each.bytes == nearest.bytes and each is not nearest), None)
-    curves = {way: _points(way, nearest, twin) for way in MANAGED_WAYS}
+    curves = {kind: _points(kind, nearest, twin) for kind in MANAGED_WAYS}
     launch = min(point.into.median for points in curves.values() for point in points.values())
     factor = need.bytes / nearest.bytes
-    ways, unpriced = [], {}
-    for way, points in curves.items():
+    methods, unpriced = [], {}
+    for kind, points in curves.items():
         if not points:
             continue
         shares = _shares(points, pattern)
-        if way.method not in _WHOLE and not min(shares) <= share <= max(shares):
-            unpriced[managed_name(way)] = say("plan.too_far")
+        if kind.method not in _WHOLE and not min(shares) <= share <= max(shares):
+            unpriced[managed_name(kind)] = say("plan.too_far")
             continue
-        into, out = _at(points, way, share, pattern)
+        into, out = _at(points, kind, share, pattern)
         into, out = _scaled(into, factor, launch if factor < 1 else 0.0), _scaled(out, factor)
         seconds = Interval(*(one + other for one, other in zip(into, out, strict=True)))
-        ways.append(Way(managed_name(way), seconds, (Step("in", 1, into), Step("out", 1, out))))
-    return Plan(need, by_time(ways), _unknown(nearest, {way.name for way in ways} | unpriced.keys()), unpriced)
+        methods.append(Method(managed_name(kind), seconds, (Step("in", 1, into), Step("out", 1, out))))
+    return Plan(need, by_time(methods), _unknown(nearest, {kind.name for kind in methods} | unpriced.keys()), unpriced)
 
 
-def managed_name(way: ManagedWay) -> str:
+def managed_name(kind: ManagedWay) -> str:
     """``explicit_whole_pinned``, ``prefetch_touched``: the memory is named where a method has several."""
-    several = sum(each.method == way.method for each in MANAGED_WAYS) > 1
-    return f"{way.method}_{way.memory}" if several else way.method
+    several = sum(each.method == kind.method for each in MANAGED_WAYS) > 1
+    return f"{kind.method}_{kind.memory}" if several else kind.method
 
 
 def _share(need: ManagedNeed) -> float:
@@ -79,17 +79,17 @@ def _share(need: ManagedNeed) -> float:
     return 1 / need.stride_bytes
 
 
-def _points(way: ManagedWay, movement: Movement, twin: Movement | None) -> _Points:
-    points = movement.curves.get(way, {})
-    if points or way.method not in _WHOLE or twin is None:
+def _points(kind: ManagedWay, movement: Movement, twin: Movement | None) -> _Points:
+    points = movement.curves.get(kind, {})
+    if points or kind.method not in _WHOLE or twin is None:
         return points
-    return twin.curves.get(way, {})
+    return twin.curves.get(kind, {})
 
 
-def _at(points: _Points, way: ManagedWay, share: float, pattern: Pattern) -> tuple[Interval, Interval]:
+def _at(points: _Points, kind: ManagedWay, share: float, pattern: Pattern) -> tuple[Interval, Interval]:
     """In and out where a share is touched; of what moves all of the array, where most is: all should be alike."""
     by_share = dict(zip(_shares(points, pattern), points.values(), strict=True))
-    if way.method in _WHOLE:
+    if kind.method in _WHOLE:
         return by_share[max(by_share)].into, by_share[max(by_share)].out
     into = at_share({each: point.into for each, point in by_share.items()}, share)
     return into, at_share({each: point.out for each, point in by_share.items()}, share)
@@ -104,13 +104,13 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
 
 
 def _unknown(movement: Movement, known: set[str]) -> dict[str, str]:
-    unknown = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
-    unknown |= {managed_name(way): say("labels.wrong_data") for way in movement.failed}
+    unknown = {managed_name(kind): next(iter(reasons.values())) for kind, reasons in movement.skipped.items()}
+    unknown |= {managed_name(kind): say("labels.wrong_data") for kind in movement.failed}
     return {name: reason for name, reason in unknown.items() if name not in known}
 
 
 def at_share(measured: Mapping[float, Interval], share: float) -> Interval:
-    """Seconds where a share is touched, from seconds by share, within those: as near as can be told, between both."""
+    """Seconds where a share is touched, from seconds by share, within those: as near as can be known, between both."""
     if share in measured:
         return measured[share]
     low, high = max(each for each in measured if each < share), min(each for each in measured if each > share)

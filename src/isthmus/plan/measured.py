@@ -1,11 +1,11 @@
-"""The plan of ways that were timed at once: nothing is predicted, but for data that was too large to be measured."""
+"""The plan of methods that were timed at once: nothing is predicted, but for data that was too large to be measured."""
 
 from collections.abc import Mapping
 from statistics import median
 
 from isthmus.analysis.statistics.resample import resampled_medians
 from isthmus.language import say
-from isthmus.plan.answer import Plan, Way
+from isthmus.plan.answer import Method, Plan
 from isthmus.plan.planner import on_device
 from isthmus.plan.ways import by_time
 from isthmus.record import (
@@ -22,12 +22,12 @@ from isthmus.record import (
     median_interval,
 )
 
-# Ways whose medians are as near as this are level: the plainest leads.
+# Methods whose medians are as near as this are level: the plainest leads.
 _LEVEL = 1.02
 
 
 def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
-    """The ways that were timed, the fastest first; those that cannot be had, and those that nobody came to."""
+    """The methods that were timed, the fastest first; those that cannot be had, and those not reached in time."""
     scale = _amount(need) / _amount(timed.need)
     fastest: dict[str, Case] = {}
     unknown: dict[str, str] = {}
@@ -41,19 +41,19 @@ def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
         elif not samples:
             unpriced[name] = say("plan.no_time")
         elif name not in fastest or median(samples) < median(fastest[name].samples("host_seconds")):
-            # Numbers of chunks are one way, whose best counts.
+            # Numbers of chunks are one method, whose best counts.
             fastest[name] = case
-    ways = by_time((_way(case, scale) for case in fastest.values()), _LEVEL)
+    methods = by_time((_way(case, scale) for case in fastest.values()), _LEVEL)
     unknown = {name: reason for name, reason in unknown.items() if name not in fastest}
     wrong = sum(case.verified == "no" for case in timed.cases)
-    return on_device(Plan(need, ways, unknown, unpriced, timed=timed, scale=scale, wrong=wrong), device)
+    return on_device(Plan(need, methods, unknown, unpriced, timed=timed, scale=scale, wrong=wrong), device)
 
 
-def _way(case: Case, scale: float) -> Way:
+def _way(case: Case, scale: float) -> Method:
     samples = case.samples("host_seconds")
     draws = resampled_medians([samples])[0] * scale
     seconds = Interval(*(end * scale for end in median_interval(samples)))
-    return Way(case.method, seconds, options=_options(case), draws=draws, samples=len(samples))
+    return Method(case.method, seconds, options=_options(case), draws=draws, samples=len(samples))
 
 
 def _options(case: Case) -> Mapping[str, int]:

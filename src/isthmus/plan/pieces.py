@@ -1,4 +1,4 @@
-"""Ways to move many pieces of one size that lie apart, from the batching experiment."""
+"""Methods to move many pieces of one size that lie apart, from the batching experiment."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,11 @@ from isthmus.record import LayoutName, PiecesNeed, Run
 
 
 def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
-    """Every method that the batching experiment measured for this way, memory and pair of layouts, the fastest first.
+    """Every method that the batching experiment measured for this direction, memory and pair of layouts, the fastest
+    first.
 
     Pieces at one stride count as scattered where only those were measured: each is addressed for itself by the same
-    calls. Other layouts leave methods more, or less, to do, so that nothing stands for them.
+    calls. Other layouts leave methods more, or less, to do, so that nothing can replace them.
     """
     surfaces = [
         each
@@ -28,9 +29,9 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
         return Plan(need, (), unpriced=dict.fromkeys(methods, say("plan.layout_unmeasured")))
     cells = {Spot(*key): cell for key, cell in surface.cells.items()}
     aligned = is_aligned(need.piece_bytes)
-    ways = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), aligned=aligned)
-    unknown, unpriced = reasons(cells.values(), ways, aligned=aligned)
-    return Plan(need, tuple(ways), unknown | dict(surface.refused), unpriced)
+    priced = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), aligned=aligned)
+    unknown, unpriced = reasons(cells.values(), priced, aligned=aligned)
+    return Plan(need, tuple(priced), unknown | dict(surface.refused), unpriced)
 
 
 def _surface(surfaces: Sequence[Surface], host: LayoutName, device: LayoutName) -> Surface | None:

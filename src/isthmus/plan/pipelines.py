@@ -1,4 +1,4 @@
-"""Ways to send data to the device, work on it and bring it back, in one piece or in chunks on at most four streams.
+"""Methods to send data to the device, work on it and bring it back, in one piece or in chunks on at most four streams.
 
 The time runs from the first call until all is back, with what the memory costs around it (docs/planning.md).
 """
@@ -13,7 +13,7 @@ from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
-from isthmus.plan.answer import Plan, Way
+from isthmus.plan.answer import Method, Plan
 from isthmus.plan.buffers import around, holding
 from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
@@ -37,24 +37,24 @@ def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
     Raises UsageError for what the prices of its memory raise it for.
     """
     prices = PriceList(run)
-    ways: list[Way] = []
+    methods: list[Method] = []
     unknown: dict[str, str] = {}
     unpriced: dict[str, str] = {}
-    for way in buffer_ways_of(need.source, "both"):
-        if way.name not in need.kinds[need.source]:
+    for candidate in buffer_ways_of(need.source, "both"):
+        if candidate.name not in need.kinds[need.source]:
             continue
-        model = pipeline_model(run, way.memory)
+        model = pipeline_model(run, candidate.memory)
         if model is None:
-            memory = memory_name(way.memory)
-            unpriced[f"{way.name}_serial"] = say("plan.unpriced", experiment="bandwidth", memory=memory)
+            memory = memory_name(candidate.memory)
+            unpriced[f"{candidate.name}_serial"] = say("plan.unpriced", experiment="bandwidth", memory=memory)
             continue
         try:
-            held = holding(prices, way.held_for(need.bytes), need.bytes)
+            held = holding(prices, candidate.held_for(need.bytes), need.bytes)
             counts = [1] if model.occupied else [1, _chunks(model, need)]
-            ways += [_way(way.name, model, need, count, held) for count in dict.fromkeys(counts)]
+            methods += [_way(candidate.name, model, need, count, held) for count in dict.fromkeys(counts)]
         except Unpriced as reason:
-            (unpriced if reason.can_be else unknown)[f"{way.name}_serial"] = str(reason)
-    return Plan(need, by_time(ways), unknown, unpriced)
+            (unpriced if reason.can_be else unknown)[f"{candidate.name}_serial"] = str(reason)
+    return Plan(need, by_time(methods), unknown, unpriced)
 
 
 def _chunks(model: PipelineModel, need: PipelineNeed) -> int:
@@ -77,7 +77,7 @@ def _held_sizes(model: PipelineModel) -> str:
     return say("common.range", low=format_bytes(sizes[0]), high=format_bytes(sizes[-1]))
 
 
-def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held: list[Part]) -> Way:
+def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held: list[Part]) -> Method:
     streams = _streams(chunks)
     whole = model.at(need.bytes, need.compute_seconds, chunks, streams)
     chunk = need.bytes / chunks

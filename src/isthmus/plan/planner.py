@@ -14,7 +14,7 @@ from isthmus.plan.pipelines import PIPELINE_EXPERIMENTS, pipeline_ways
 from isthmus.plan.sections import section_ways
 from isthmus.record import BufferNeed, Device, Interval, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed
 
-# Each takes the kind of need that it stands for, which a type cannot say of a table.
+# Each takes the kind of need that it is for, which a type cannot say of a table.
 _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
     BufferNeed: buffer_ways,
     ManagedNeed: managed_ways,
@@ -23,22 +23,22 @@ _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
     SectionNeed: section_ways,
 }
 
-# By what logarithm times lie around their predictions from a run of the same machine, beside what its samples say, in
-# 95 of 100 cases: from 217 ways of 48 needs on an H200, and 15 on an H100 (benchmarks/plan_check.py).
+# By what logarithm times lie around their predictions from a run of the same machine, apart from what its samples say,
+# in 95 of 100 cases: from 217 methods of 48 needs on an H200, and 15 on an H100 (benchmarks/plan_check.py).
 _MODEL_ERROR = 0.4
 
 
 def answer(run: Run, need: Need) -> Plan:
-    """The ways to meet a need on the machine of a run, the fastest first, with expected times.
+    """The methods to meet a need on the machine of a run, the fastest first, with expected times.
 
     Data that did not arrive as it was sent counts for nothing. Raises UsageError for a need that contradicts itself.
     """
     device = run.fingerprint.device
     wrong = sum(case.verified == "no" for case in run.cases)
     plan = _PLANNERS[type(need)](run, need)
-    ways = tuple(replace(way, seconds=_predicted(way.seconds)) for way in plan.ways)
-    costs = beside(run, need, ways[0].name) if ways else {}
-    return on_device(replace(plan, ways=ways, run=run.run, wrong=wrong, beside=costs), device)
+    methods = tuple(replace(method, seconds=_predicted(method.seconds)) for method in plan.methods)
+    costs = beside(run, need, methods[0].name) if methods else {}
+    return on_device(replace(plan, methods=methods, run=run.run, wrong=wrong, beside=costs), device)
 
 
 def _predicted(seconds: Interval) -> Interval:

@@ -14,7 +14,7 @@ from isthmus.language import say
 from isthmus.record import KIB, Direction, Run, format_bytes
 
 _PINNED = Term("bandwidth", "copy", "pinned", "h2d")
-# So small a memcpy takes nothing beside the calls around it.
+# So small a memcpy takes nothing next to the calls around it.
 _SMALL_BYTES = 4 * KIB
 _FIXED_UP_TO = 64 * KIB
 # How memory that is not copied moves, as the bandwidth experiment calls it.
@@ -24,7 +24,7 @@ _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 class Unpriced(Exception):
     """A run does not say what a step costs; the message says why, in the language spoken.
 
-    `can_be` is False for what the device does not have or does wrong: such ways are nobody's rivals.
+    `can_be` is False for what the device does not have or does wrong: such methods are no rivals.
     """
 
     def __init__(self, message: str, *, can_be: bool = True) -> None:
@@ -33,7 +33,7 @@ class Unpriced(Exception):
 
 
 class Price(NamedTuple):
-    """Seconds of one step as an estimate with its draws, whether the size lies beyond the measured ones, and those."""
+    """Seconds of one step as an estimate with its draws, whether the size is beyond the measured ones, and those."""
 
     draws: Draws
     beyond: bool = False
@@ -129,7 +129,7 @@ def memcpy_seconds(run: Run, costs: Mapping[Term, Mapping[int, Draws]]) -> dict[
 
 
 def _growing(rest: dict[int, Draws]) -> dict[int, Draws]:
-    """The times without what the smallest takes, where at least as much remains."""
+    """Times less the fixed cost (that of the smallest); entries below twice that cost are dropped."""
     smallest = min(rest, default=0)
     if not _SMALL_BYTES <= smallest <= _FIXED_UP_TO:
         return {}

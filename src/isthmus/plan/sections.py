@@ -1,4 +1,4 @@
-"""Ways to move rows out of an array, from the strided experiment."""
+"""Methods to move rows out of an array, from the strided experiment."""
 
 from typing import NamedTuple
 
@@ -40,15 +40,15 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     here = [cell for cell in alike if cell.layouts == layouts]
     spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
     aligned = is_aligned(need.width_bytes, need.pitch_bytes, device_pitch)
-    ways = ways_at(run, {_spot(cell): cell for cell in here}, spot, aligned=aligned)
-    unknown, unpriced = reasons(here, ways, aligned=aligned)
-    known = {*unknown, *unpriced, *(way.name for way in ways)}
+    methods = ways_at(run, {_spot(cell): cell for cell in here}, spot, aligned=aligned)
+    unknown, unpriced = reasons(here, methods, aligned=aligned)
+    known = {*unknown, *unpriced, *(each.name for each in methods)}
     elsewhere = {method for cell in alike for method in cell.points if method not in known}
     unpriced |= {method: say("plan.layout_unmeasured") for method in STRIDED.methods if method in elsewhere}
     if any(WHOLE in cell.points for cell in here):
         unpriced.pop(WHOLE, None)
         unknown[WHOLE] = say("plan.overwrites")
-    return Plan(need, tuple(ways), unknown, unpriced)
+    return Plan(need, tuple(methods), unknown, unpriced)
 
 
 def _layout(side: str, need: SectionNeed, pitch: int) -> LayoutName:

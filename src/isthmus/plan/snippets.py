@@ -1,4 +1,4 @@
-"""The calls of a way as code, with the numbers of the need in it, from templates."""
+"""The calls of a method as code, with the numbers of the need in it, from templates."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from string import Template
 from typing import Literal, get_args
 
 from isthmus.errors import UsageError
-from isthmus.plan.answer import Way
+from isthmus.plan.answer import Method
 from isthmus.record import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 
 SnippetLanguage = Literal["cuda", "torch", "cupy", "isthmus", "opencl"]
@@ -21,43 +21,43 @@ _WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "char"
 _ONE_WAY = re.compile(r"^( *)@(h2d|d2h) ", re.MULTILINE)
 
 
-def snippet(need: Need, way: Way, language: str) -> str:
-    """The calls of a way: ``cuda`` (C++, runtime API), ``torch``, ``cupy`` (Python) or ``opencl`` (C, host code).
+def snippet(need: Need, method: Method, language: str) -> str:
+    """The calls of a method: ``cuda`` (C++, runtime API), ``torch``, ``cupy`` (Python) or ``opencl`` (C, host code).
 
-    ``isthmus`` (Python) has the calls of the library, which chooses among such ways by itself.
+    ``isthmus`` (Python) has the calls of the library, which chooses among such methods by itself.
 
-    Raises UsageError for an unknown language, and where a language's library has no calls for the way.
+    Raises UsageError for an unknown language, and where a language's library has no calls for the method.
     """
     if language not in SNIPPET_LANGUAGES:
         raise UsageError(f"no snippets for {language!r}; there are {', '.join(SNIPPET_LANGUAGES)}")
-    name = _template_name(need, way.name, language)
+    name = _template_name(need, method.name, language)
     if name is None:
-        others = ", ".join(snippet_languages(need, way.name)) or "none"
-        raise UsageError(f"{language} has no calls for {way.name}; with snippets for it: {others}")
+        others = ", ".join(snippet_languages(need, method.name)) or "none"
+        raise UsageError(f"{language} has no calls for {method.name}; with snippets for it: {others}")
     text = _one_way(_templates(language)[name], _directions(need))
-    return Template(text).substitute(_values(need, way.options))
+    return Template(text).substitute(_values(need, method.options))
 
 
-def snippet_languages(need: Need, way: str) -> tuple[SnippetLanguage, ...]:
-    """Those whose library has the calls of a way."""
-    return tuple(language for language in SNIPPET_LANGUAGES if _template_name(need, way, language))
+def snippet_languages(need: Need, method: str) -> tuple[SnippetLanguage, ...]:
+    """Those whose library has the calls of a method."""
+    return tuple(language for language in SNIPPET_LANGUAGES if _template_name(need, method, language))
 
 
-def _template_name(need: Need, way: str, language: str) -> str | None:
+def _template_name(need: Need, method: str, language: str) -> str | None:
     """The template of exactly this need, or of its kind."""
     match need:
         case BufferNeed():
-            names = [f"buffer_{need.source}_{way}"]
+            names = [f"buffer_{need.source}_{method}"]
         case PiecesNeed():
-            names = [f"pieces_{way}", "pieces"]
+            names = [f"pieces_{method}", "pieces"]
         case SectionNeed():
-            names = [f"section_{way}", "section"]
+            names = [f"section_{method}", "section"]
         case ManagedNeed():
             pattern = "fraction" if need.fraction is not None else "stride"
-            names = [f"managed_{pattern}_{way}", f"managed_{way}"]
+            names = [f"managed_{pattern}_{method}", f"managed_{method}"]
         case PipelineNeed():
             # One chunk is a pipeline of one.
-            names = [f"pipeline_{need.source}_{way.rpartition('_')[0]}"]
+            names = [f"pipeline_{need.source}_{method.rpartition('_')[0]}"]
     return next((name for name in names if name in _templates(language)), None)
 
 

@@ -1,4 +1,4 @@
-"""Ways to move pieces or rows at a spot, each by the surface through what was measured of it."""
+"""Methods to move pieces or rows at a spot, each by the surface through what was measured of it."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from isthmus.analysis.pieces.cell import BATCHING, Cell
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.language import say
-from isthmus.plan.answer import Way
+from isthmus.plan.answer import Method
 from isthmus.plan.ways import by_time
 from isthmus.record import Run
 
@@ -25,7 +25,7 @@ def is_aligned(each_bytes: int, *pitches: int) -> bool:
     return alignment_unit(each_bytes, *pitches) >= min(natural_unit(each_bytes), 4)
 
 
-def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) -> list[Way]:
+def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) -> list[Method]:
     """Every method that was measured on either side of the spot, the fastest there first.
 
     Methods that move by units are left out where pieces are not aligned: measured ones are.
@@ -36,22 +36,22 @@ def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) 
             samples.setdefault(method, {})[measured] = point.samples
     threads = max((cell.threads for cell in cells.values()), default=0)
     target = run.settings.target_relative_half_width
-    ways: list[Way] = []
+    methods: list[Method] = []
     for method in sorted(samples, key=_plainness):
         surface = cost_surface(samples[method], known_within=target)
         if surface.side(spot) or (method in _BY_UNITS and not aligned):
             continue
         seconds = interval_of(surface.draws_at(spot))
         options = {"threads": threads} if threads and method in _PACKED_ON_THREADS else {}
-        ways.append(Way(method, seconds, options=options))
-    return list(by_time(ways))
+        methods.append(Method(method, seconds, options=options))
+    return list(by_time(methods))
 
 
 def _plainness(method: str) -> int:
     return _PLAINEST.index(method) if method in _PLAINEST else len(_PLAINEST)
 
 
-def reasons(cells: Iterable[Cell], known: Iterable[Way], *, aligned: bool) -> tuple[dict[str, str], dict[str, str]]:
+def reasons(cells: Iterable[Cell], known: Iterable[Method], *, aligned: bool) -> tuple[dict[str, str], dict[str, str]]:
     """Why methods have no time: the run says that they cannot be had or are wrong; or it holds nothing near enough."""
     unknown: dict[str, str] = {}
     unpriced: dict[str, str] = {}

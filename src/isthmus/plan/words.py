@@ -1,4 +1,4 @@
-"""What a plan says, in sentences: the need, the fastest way, what it gains, and what to beware of."""
+"""What a plan says, in sentences: the need, the fastest method, what it gains, and what to beware of."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from isthmus.analysis.phrases import memory_label, memory_name
 from isthmus.analysis.pieces.words import layout_words, method_name
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import can_say, enumerated, in_brackets, say, sentences
-from isthmus.plan.answer import Plan, Way
+from isthmus.plan.answer import Method, Plan
 from isthmus.plan.managed import managed_name
 from isthmus.record import (
     BufferNeed,
@@ -34,9 +34,9 @@ def need_words(need: Need) -> str:
     """The need as a sentence."""
     match need:
         case BufferNeed():
-            way = say("plan.way_both") if need.direction == "both" else need.direction.upper()
+            direction = say("plan.way_both") if need.direction == "both" else need.direction.upper()
             return say(
-                "plan.need_buffer", count=need.uses, size=format_bytes(need.bytes), way=way, memory=_memory(need)
+                "plan.need_buffer", count=need.uses, size=format_bytes(need.bytes), way=direction, memory=_memory(need)
             )
         case PiecesNeed():
             return say(
@@ -64,35 +64,35 @@ def need_words(need: Need) -> str:
     return say("plan.need_pipeline", size=format_bytes(need.bytes), compute=compute, memory=_memory(need))
 
 
-def way_words(need: Need, way: str, options: Mapping[str, int] | None = None) -> str:
-    """A way as tables of its experiment call it; one that this version has no words for keeps its name."""
+def way_words(need: Need, method: str, options: Mapping[str, int] | None = None) -> str:
+    """A method as tables of its experiment call it; one that this version has no words for keeps its name."""
     match need:
         case BufferNeed():
-            return _buffer_way(need, way)
+            return _buffer_way(need, method)
         case PiecesNeed() | SectionNeed():
-            if way == "copy_rows":
+            if method == "copy_rows":
                 return "isthmus.copy_rows"
             library = "isthmus.copy_batch" if isinstance(need, PiecesNeed) else _COPY
-            return library if way == "isthmus" else method_name(way, **options or {})
+            return library if method == "isthmus" else method_name(method, **options or {})
         case ManagedNeed():
-            return next((way_label(each) for each in MANAGED_WAYS if managed_name(each) == way), way)
-    kind, _, how = way.rpartition("_")
+            return next((way_label(each) for each in MANAGED_WAYS if managed_name(each) == method), method)
+    kind, _, how = method.rpartition("_")
     key = "plan.do_chunks" if how == "pipeline" and not options else f"plan.do_{how}"
-    return say(key, memory=_new_memory(kind), **options or {}) if can_say(key) else way
+    return say(key, memory=_new_memory(kind), **options or {}) if can_say(key) else method
 
 
-def _buffer_way(need: BufferNeed, way: str) -> str:
+def _buffer_way(need: BufferNeed, method: str) -> str:
     if need.source == "new":
-        return _new_memory("pageable_isthmus" if way == "isthmus" else way)
+        return _new_memory("pageable_isthmus" if method == "isthmus" else method)
     if need.source == "file":
-        read = f"plan.do_read_{way}"
-        return "isthmus.copy_from_file" if way == "isthmus" else say(read) if can_say(read) else way
-    if way == need.source:
+        read = f"plan.do_read_{method}"
+        return "isthmus.copy_from_file" if method == "isthmus" else say(read) if can_say(read) else method
+    if method == need.source:
         return say("plan.do_copy")
-    key = f"plan.do_{way}"
+    key = f"plan.do_{method}"
     if need.source == "pageable" and can_say(key):
         return say(key)
-    return _COPY if way == "isthmus" else method_name("mapped_kernel") if way == "mapped" else way
+    return _COPY if method == "isthmus" else method_name("mapped_kernel") if method == "mapped" else method
 
 
 def _new_memory(kind: str) -> str:
@@ -120,10 +120,10 @@ def moved_bytes(need: Need) -> int | None:
 
 
 def answer_words(plan: Plan) -> str:
-    """The fastest way with its time and what it gains over the plainest, or the best where none is the fastest."""
-    if not plan.ways:
+    """The fastest method with its time and what it gains over the plainest, or the best where none is the fastest."""
+    if not plan.methods:
         return say("plan.no_way")
-    best, *others = plan.ways
+    best, *others = plan.methods
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     took = time_words(best.seconds)
     if uses > 1:
@@ -155,7 +155,7 @@ def basis_words(plan: Plan) -> str:
 
 
 def beside_words(plan: Plan) -> str:
-    """What the first way costs what runs beside it; empty where that is not known."""
+    """What the first method costs concurrent work; empty where that is not known."""
     if not plan.beside:
         return ""
     told = [say(f"plan.beside_{name}", percent=percent_words(share)) for name, share in plan.beside.items()]
@@ -173,7 +173,7 @@ def warning_words(plan: Plan) -> list[str]:
 
 
 def ruled_out_words(plan: Plan) -> str:
-    """The ways that were only tried, and how much slower each was; empty where all were measured."""
+    """The methods that were only tried, and how much slower each was; empty where all were measured."""
     ruled_out = plan.timed.ruled_out if plan.timed else {}
     if not ruled_out:
         return ""
@@ -191,12 +191,12 @@ def _memory(need: BufferNeed | PiecesNeed | SectionNeed | PipelineNeed) -> str:
     return say(f"plan.source_{need.source}") if need.source in {"new", "file"} else memory_label(need.source)
 
 
-def _named(plan: Plan, way: Way) -> str:
-    return way_words(plan.need, way.name, way.options)
+def _named(plan: Plan, method: Method) -> str:
+    return way_words(plan.need, method.name, method.options)
 
 
-def _level(best: Way, other: Way) -> bool:
-    """Whether noise may have put the two ways into this order: by what they differ in, where that is known."""
+def _level(best: Method, other: Method) -> bool:
+    """Whether noise may have put the two methods into this order: by what they differ in, where that is known."""
     if best.draws is None or other.draws is None:
         return other.seconds.low <= best.seconds.high
     return interval_of(other.draws / best.draws).low <= 1

@@ -90,6 +90,6 @@ def _worth_keeping(paths: Iterable[Path]) -> set[Path]:
 
 
 def _parts(path: Path) -> tuple[str, list[str]]:
-    """Mode and experiments out of a name that `keep_run` gave."""
+    """Mode and experiments out of a name that `keep_run` made."""
     _, mode, experiments = path.name.removesuffix(_SUFFIX).rsplit(".", 2)
     return mode, experiments.split("+")

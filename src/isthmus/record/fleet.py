@@ -63,7 +63,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # The rank's own run files, with all samples; the last of them where there are several.
     run_file: str = ""
     placement: str = ""
-    # Where threads and memory were bound; None where they were not, or where nobody knows.
+    # Where threads and memory were bound; None where they were not, or where unknown.
     bound_node: Count | None = None
 
 

@@ -26,7 +26,7 @@ def median_interval(samples: Sequence[float]) -> Interval:
     """The interval between the order statistics that hold the median with at least 95 % confidence.
 
     With fewer than LEAST_SAMPLES no pair of order statistics reaches 95 %: the interval is then the whole range, which
-    the number of samples beside it gives away. Source: Hoefler and Belli 2015, doi 10.1145/2807591.2807644, section
+    the number of samples next to it gives away. Source: Hoefler and Belli 2015, doi 10.1145/2807591.2807644, section
     3.1.3.
 
     Raises ValueError without samples.

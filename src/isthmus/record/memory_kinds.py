@@ -15,7 +15,7 @@ class MemoryKind(NamedTuple):
 
     locked: page-locked while it is copied.  huge: asks for transparent huge pages.
     by_cpu: the CPU moves it, as drivers copy pageable memory.  link_bound: large copies are limited by the link alone.
-    late: its pages come with their first touch on every device.  on_device: lies in the memory of the device.
+    late: its pages come with their first touch on every device.  on_device: is in the memory of the device.
     allocated: the core allocates it.  copied_as: the kind whose copies its copies are; empty for its own.
     planned: a plan offers it for a buffer that a program is still to get.
     """

@@ -8,7 +8,7 @@ from isthmus.record.run import Case, LayoutName
 from isthmus.record.units import KIB
 
 OneWay = Literal["h2d", "d2h"]
-# Where the host's data lies: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
+# Where the host's data is: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
 # buffer that the program is still to allocate and may allocate as it likes; or in a file that the page cache holds.
 BufferSource = Literal["pageable", "pinned", "new", "file"]
 PiecesSource = Literal["pageable", "pinned"]
@@ -89,9 +89,9 @@ Need = BufferNeed | PiecesNeed | SectionNeed | ManagedNeed | PipelineNeed
 class BufferWay(NamedTuple):
     """One way to move a buffer: what prices it, what measures it and what shows it all read this row.
 
-    `held` is memory that is got, touched where its pages come only then, and given back, in this order; `memory` is the
-    kind whose transfers it makes by `method`. `staged`: one thread's memcpy, or its read of the file, brings each use
-    through that memory. `silent`: nothing is said of it where a run has no figures for it.
+    `held` is memory that is allocated, touched where its pages come only then, and freed, in this order; `memory` is
+    the kind whose transfers it makes by `method`. `staged`: one thread's memcpy, or its read of the file, brings each
+    use through that memory. `silent`: it is not mentioned where a run has no figures for it.
     """
 
     name: str
@@ -140,14 +140,14 @@ BUFFER_WAYS = (
 
 
 def buffer_ways_of(source: BufferSource, direction: str) -> tuple[BufferWay, ...]:
-    """The ways to move a buffer that is there, or is still to be got."""
-    return tuple(way for way in BUFFER_WAYS if way.source == source and direction in way.directions)
+    """The methods to move a buffer that is there, or is still to be allocated."""
+    return tuple(each for each in BUFFER_WAYS if each.source == source and direction in each.directions)
 
 
 class Timed(NamedTuple):
     """What was measured at once of a need.
 
-    `need` is what was measured: less than was asked for where that was too large. Cases name the way as their method,
+    `need` is what was measured: less than was asked for where that was too large. Cases name it as their method,
     and chunks as pieces; one that is skipped says why, and one with neither samples nor a skip was not come to.
     `ruled_out` were only tried, on little data: how many times as long as the fastest each took there.
     """

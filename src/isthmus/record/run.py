@@ -14,7 +14,7 @@ Direction = Literal["h2d", "d2h", "both", "peer"]
 CommandMetric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
 # Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the
 # CPU's (the paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time,
-# but of what elapsed. Of work beside copies what it takes without and with them.
+# but of what elapsed. Of work concurrent with copies what it takes without and with them.
 Metric = Literal[
     CommandMetric,
     "in_seconds",
@@ -52,7 +52,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """When one stage of one chunk was under way, in seconds since the first stage of all began."""
+    """When one stage of one chunk was in progress, in seconds since the first stage of all began."""
 
     stage: StageName
     chunk: Count
@@ -120,7 +120,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     compiler: str = ""  # of a program that was measured
     cut: str = ""  # ranks down and across, 2x3, where rows are cut too
     blocks: Count | None = None  # of 1,024 threads, of a kernel that copies; 0 for as many as fill the device
-    neighbour: str = ""  # what runs beside the copies, or the root port that devices at work at once share
+    neighbour: str = ""  # what runs during the copies, or the root port that devices at work at once share
     path: str = ""  # between two devices: nvlink and their number, pcie, host or peer (unknown), and how near they are
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
     faults: list[Faults] = []

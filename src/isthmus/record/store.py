@@ -160,7 +160,7 @@ class RunWriter:
                 os.pwrite(self._file.fileno(), self._brackets, self._tail)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             end = self._tail + len(data)
-            # Longer only if an interruption came before the case written last was noted below; it is given up.
+            # Longer only if an interruption came before the case written last was recorded below; it is given up.
             if os.fstat(self._file.fileno()).st_size > end:
                 os.ftruncate(self._file.fileno(), end)
         except OSError as error:

@@ -133,7 +133,7 @@ def _shortest(count: int, units: Sequence[tuple[int, str]]) -> str:
 
 
 def decimal_bytes(count: int) -> str:
-    """A size as rates count it, so that dividing it by a time gives the rate beside it: ``50.9 GB``."""
+    """A size as rates count it, so that dividing it by a time gives the rate shown next to it: ``50.9 GB``."""
     for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= factor * 0.9995:
             value = count / factor

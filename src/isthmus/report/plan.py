@@ -1,4 +1,4 @@
-"""The document of a plan: the answer, where it is from, the ways in a table, and the calls of the fastest."""
+"""The document of a plan: the answer, where it is from, the methods in a table, and the calls of the fastest."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -8,8 +8,8 @@ from isthmus.document.document import Answer, Block, Bullets, Code, Data, Docume
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
 from isthmus.plan import (
+    Method,
     Plan,
-    Way,
     answer_words,
     basis_words,
     beside_words,
@@ -30,9 +30,9 @@ _LANGUAGES = {"opencl": ("opencl",), "cuda": ("torch", "cupy", "cuda")}
 
 
 def plan_document(plan: Plan, *, explain: bool = False, snippet: str | None = None) -> Document:
-    """The answer, the ways and the calls of the fastest; with `explain` also what was left out and why.
+    """The answer, the methods and the calls of the fastest; with `explain` also what was left out and why.
 
-    `snippet` names the language of the calls, of the fastest way that its library has.
+    `snippet` names the language of the calls, of the fastest method that its library has.
     """
     return Document(
         "plan",
@@ -48,93 +48,99 @@ def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block
     if text := beside_words(plan):
         yield Prose(text, "small")
     yield from (Prose(f"! {warning}", "warning") for warning in warning_words(plan))
-    if plan.ways:
+    if plan.methods:
         yield Table((_ways(plan),))
     if text := ruled_out_words(plan):
         yield Prose(text, "small")
     if plan.unpriced:
         yield Heading(say("plan.heading_unpriced"), 3)
         yield _reasons(plan, plan.unpriced)
-    if explain and any(way.steps for way in plan.ways):
+    if explain and any(way.steps for way in plan.methods):
         yield Heading(say("plan.heading_steps"), 3)
         yield Table((_steps(plan),))
-    if plan.unknown and (explain or not plan.ways):
+    if plan.unknown and (explain or not plan.methods):
         yield Heading(say("plan.heading_unknown"), 3)
         yield _reasons(plan, plan.unknown)
     yield from _calls(plan, snippet)
 
 
-def _reasons(plan: Plan, found: Mapping[str, str]) -> Bullets:
-    """One line a reason, with all the ways that it holds for."""
-    ways: dict[str, list[str]] = {}
-    for name, why in found.items():
-        ways.setdefault(why, []).append(way_words(plan.need, name))
+def _reasons(plan: Plan, reasons: Mapping[str, str]) -> Bullets:
+    """One line a reason, with all the methods that it holds for."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(way_words(plan.need, name))
     comma = say("common.comma")
-    return Bullets(tuple(Item(f"{comma.join(dict.fromkeys(names))}: {why}") for why, names in ways.items()))
+    return Bullets(tuple(Item(f"{comma.join(dict.fromkeys(names))}: {why}") for why, names in by_reason.items()))
 
 
 def _calls(plan: Plan, snippet: str | None) -> Iterator[Block]:
-    """The calls in the language that was asked for, else those of the fastest way where they are few."""
-    way = _with_calls(plan, snippet) if snippet else plan.fastest
-    if snippet and plan.ways and way is None:
+    """The calls in the language that was asked for, else those of the fastest method where they are few."""
+    method = _with_calls(plan, snippet) if snippet else plan.fastest
+    if snippet and plan.methods and method is None:
         yield Prose(say("plan.no_calls", language=snippet))
-    if way is None:
+    if method is None:
         return
-    known = snippet_languages(plan.need, way.name)
-    for language in _languages(plan, way, snippet):
+    known = snippet_languages(plan.need, method.name)
+    for language in _languages(plan, method, snippet):
         if language in known:
-            code = snippet_of(plan.need, way, language).rstrip()
+            code = snippet_of(plan.need, method, language).rstrip()
             if snippet or len(code.splitlines()) <= _MOST_LINES:
-                title = say("plan.calls", language=language, way=way_words(plan.need, way.name, way.options))
+                title = say("plan.calls", language=language, way=way_words(plan.need, method.name, method.options))
                 yield Code(title, code, alone=True)
                 return
     if known:
         yield Prose(say("plan.more_calls", languages=", ".join(known)), "small")
 
 
-def _languages(plan: Plan, way: Way, snippet: str | None) -> Sequence[str]:
-    """The one that was asked for, the library's own for its own ways, else those of the device's programs."""
-    return (snippet,) if snippet else (way.name,) if way.name == "isthmus" else _LANGUAGES.get(plan.device.backend, ())
+def _languages(plan: Plan, method: Method, snippet: str | None) -> Sequence[str]:
+    """The one that was asked for, the library's own for its own methods, else those of the device's programs."""
+    return (
+        (snippet,)
+        if snippet
+        else (method.name,)
+        if method.name == "isthmus"
+        else _LANGUAGES.get(plan.device.backend, ())
+    )
 
 
-def _with_calls(plan: Plan, language: str) -> Way | None:
-    return next((way for way in plan.ways if language in snippet_languages(plan.need, way.name)), None)
+def _with_calls(plan: Plan, language: str) -> Method | None:
+    return next((method for method in plan.methods if language in snippet_languages(plan.need, method.name)), None)
 
 
 def _ways(plan: Plan) -> Grid:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     moved = moved_bytes(plan.need)
     names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
-    fastest = min(way.seconds.median for way in plan.ways)
+    fastest = min(method.seconds.median for method in plan.methods)
     rows = []
-    for way in plan.ways:
-        median, low, high = way.seconds
+    for method in plan.methods:
+        median, low, high = method.seconds
         cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
         cells += [format_seconds(median / uses)] if uses > 1 else []
         cells += [format_rate(moved / median)] if moved else []
         cells += [f"{median / fastest:.2f}"]
-        rows.append((way_words(plan.need, way.name, way.options), cells))
+        rows.append((way_words(plan.need, method.name, method.options), cells))
     return text_grid("", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows)
 
 
 def _steps(plan: Plan) -> Grid:
-    """What the steps of each way take, and how often they are taken where that is more than once."""
-    # In the order of the way with the most steps.
-    longest = sorted(plan.ways, key=lambda way: -len(way.steps))
-    names = dict.fromkeys(step_name(step.name) for way in longest for step in way.steps)
+    """What the steps of each method take, and how often they are taken where that is more than once."""
+    # In the order of the method with the most steps.
+    longest = sorted(plan.methods, key=lambda method: -len(method.steps))
+    names = dict.fromkeys(step_name(step.name) for method in longest for step in method.steps)
     rows = []
-    for way in plan.ways:
+    for method in plan.methods:
         cells = dict.fromkeys(names, "")
-        for step in way.steps:
+        for step in method.steps:
             took = format_seconds(step.seconds.median)
             cells[step_name(step.name)] = took if step.count == 1 else f"{step.count:g} x {took}"
-        rows.append((way_words(plan.need, way.name, way.options), cells.values()))
+        rows.append((way_words(plan.need, method.name, method.options), cells.values()))
     return text_grid("", say("plan.heading_way"), names, rows)
 
 
 def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:
     """Names and figures in seconds and bytes, no texts but reasons."""
-    way = _with_calls(plan, snippet) if snippet else None
+    method = _with_calls(plan, snippet) if snippet else None
     timed = plan.timed
     return {
         "run": plan.run,
@@ -146,23 +152,23 @@ def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:
         "fastest": plan.fastest.name if plan.fastest else None,
         "ways": [
             {
-                "name": way.name,
-                "options": way.options,
-                "seconds": way.seconds._asdict(),
-                "samples": way.samples,
+                "name": method.name,
+                "options": method.options,
+                "seconds": method.seconds._asdict(),
+                "samples": method.samples,
                 "steps": [
-                    {"name": step.name, "count": step.count, "seconds": step.seconds._asdict()} for step in way.steps
+                    {"name": step.name, "count": step.count, "seconds": step.seconds._asdict()} for step in method.steps
                 ],
             }
-            for way in plan.ways
+            for method in plan.methods
         ],
         "ruled_out": timed.ruled_out if timed else {},
         "unpriced": plan.unpriced,
         "unknown": plan.unknown,
         "exceeded_bytes": plan.exceeded_bytes,
         "beside": plan.beside,
-        "snippet": {"language": snippet, "way": way.name, "code": snippet_of(plan.need, way, snippet)}
-        if way and snippet
+        "snippet": {"language": snippet, "way": method.name, "code": snippet_of(plan.need, method, snippet)}
+        if method and snippet
         else None,
     }
 

@@ -51,7 +51,7 @@ def _begin(pairs: Iterable[Pair], session: isthmus.Session | None, waited_for: s
 
 
 def copy_pageable(pairs: Iterable[Pair], stream: object, session: isthmus.Session | None) -> None:
-    """The same of pairs that all go one way between pageable memory and one device."""
+    """The same of pairs that all go in one direction between pageable memory and one device."""
     alone: list[Pair] = []
     together: list[Pair] = []
     for pair in pairs:

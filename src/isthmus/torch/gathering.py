@@ -9,7 +9,7 @@ import torch
 import isthmus
 from isthmus.torch.areas import Area
 
-# What is smaller than this goes beside others: its own copy would end before the link is full.
+# What is smaller than this is packed with others: its own copy would end before the link is full.
 _SMALL_BYTES = 32 << 20
 # The memory on the device that they are gathered in, twice: one is filled while the other is copied.
 _BLOCK_BYTES = 256 << 20

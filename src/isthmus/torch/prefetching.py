@@ -96,8 +96,8 @@ def prefetch(
 
     `loader` is a DataLoader, best with ``pin_memory=False``, or anything that can be iterated. Tensors are found in
     dicts, lists, tuples, named tuples and dataclasses, one within another; those on a device already and other objects
-    are passed on. Up to `depth` batches wait on the device beside the one in use. Of lists, tuples and DataLoaders with
-    workers, which do not write the next batch to the last one's memory, one more is got while one is copied.
+    are passed on. Up to `depth` batches wait on the device besides the one in use. Of lists, tuples and DataLoaders
+    with workers, which do not write the next batch to the last one's memory, one more is fetched while one is copied.
 
     Pageable tensors cross the link through the page-locked memory of `session` (that of the device by default), pinned
     ones by themselves; all on a stream of their own, which the stream that is current where the loader is iterated

@@ -24,9 +24,9 @@ def state_dict_to_host(state: Any, out: Any = None, *, session: isthmus.Session 
     such; what is no tensor is passed on as it is. Tensors that share memory (tied weights, views, slices of one buffer)
     share it in the copy; others keep their strides. Small ones are slices of common blocks.
 
-    With `out`, which an earlier call gave or which has tensors of the same shapes and types in the same places, its
-    tensors are filled and returned in their places: no memory is got, and pinned ones are filled at the rate of pinned
-    memory. All copies begin after what the current streams hold, and have arrived at the return.
+    With `out`, which an earlier call returned or which has tensors of the same shapes and types in the same places, its
+    tensors are filled and returned in their places: no memory is allocated, and pinned ones are filled at the rate of
+    pinned memory. All copies begin after what the current streams hold, and have arrived at the return.
 
     Raises UsageError, before anything is copied, for an `out` that does not fit, and what `isthmus.copy` raises.
     """

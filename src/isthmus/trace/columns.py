@@ -14,7 +14,7 @@ UNKNOWN = -1
 DIRECTIONS = ("h2d", "d2h", "d2d", "peer", "h2h")
 MEMORY_KINDS = ("pageable", "pinned", "device", "managed")
 # Why pages of managed memory moved: asked for by the program, as by a prefetch; touched by the other side; guessed by
-# the driver, beside what was touched; to make room; because the device had touched them often.
+# the driver, apart from what was touched; to make room; because the device had touched them often.
 CAUSES = ("user", "fault", "prefetch", "eviction", "access counters")
 # What the driver of managed memory did besides moving pages: a processor or a device faulted; pages went to and fro;
 # a processor was held back for it; pages were mapped where they lay.
@@ -118,7 +118,7 @@ class Intervals(_Table):
 
 @dataclass(frozen=True)
 class Allocations(_Table):
-    """Memory that was got or given back, by when the calls began; registered memory counts as pinned."""
+    """Memory that was allocated or freed, by when the calls began; registered memory counts as pinned."""
 
     process: Integers
     # Index into `Trace.calls`.
@@ -127,7 +127,7 @@ class Allocations(_Table):
     # UNKNOWN for memory that is given back and whose allocation was not recorded.
     bytes: Integers
     kind: Integers
-    # 1 where memory was given back, 0 where it was got.
+    # 1 where memory was freed, 0 where it was allocated.
     release: Integers
 
 

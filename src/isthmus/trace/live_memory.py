@@ -1,4 +1,4 @@
-"""What kind of memory an address was of at a moment, from the calls that got memory and gave it back."""
+"""What kind of memory an address was of at a moment, from the calls that allocated and freed memory."""
 
 from bisect import bisect_left, insort
 

@@ -42,7 +42,7 @@ _REPORTS = {
 
 
 def what_it_is(path: Path, begin: bytes) -> str:
-    """What a file is that begins so and is no trace, and what to do; empty for what nobody knows."""
+    """What a file is that begins so and is no trace, and what to do; empty for what is not known."""
     if own := _OWN.match(begin):
         return _OWN_FILES.get(own[1].decode(), "a file of isthmus, and no trace")
     beginnings = (words for beginning, words in _BEGINNINGS.items() if beginning.match(begin))
@@ -52,7 +52,7 @@ def what_it_is(path: Path, begin: bytes) -> str:
 
 
 def what_database(tables: Iterable[str]) -> str:
-    """Whose SQLite database has tables of these names, and what to do; empty for what nobody knows."""
+    """Whose SQLite database has tables of these names, and what to do; empty for what is not known."""
     names = list(tables)
     if any(name.startswith("rocpd_") for name in names):
         return (

@@ -11,7 +11,7 @@ from isthmus.trace.columns import CAUSES, UNKNOWN, Integers
 OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
 
 # ``cudaMemcpyAsync_v3020`` of CUPTI, ``cuMemcpyHtoDAsync_v2`` of the driver, and both on the per-thread default stream:
-# ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``. Behind it is said whose copy it was, where not the
+# ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``. Behind it is named whose copy it was, where not the
 # driver's: ``cudaMemcpy_v3020, by isthmus accelerate``.
 _VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+(?=, by isthmus accelerate\Z|\Z)", re.ASCII)
 # Behind the name of a call whose copy the library made, in a program under `isthmus accelerate`.
@@ -35,7 +35,7 @@ def sound_rows(start_ns: Integers, end_ns: Integers, sizes: Integers | None, fir
 
     `sizes` are the bytes of each, if records of this kind have any.
     """
-    # CUPTI gives 0 for both times where it got none.
+    # CUPTI gives 0 for both times where it has none.
     sound = (start_ns >= first_ns) & (end_ns > 0) & (end_ns >= start_ns) & (end_ns < _LAST_NS)
     # What cannot be right is not subtracted, lest that overflow.
     sound &= end_ns - np.where(sound, start_ns, end_ns) <= MOST_NS
@@ -62,7 +62,7 @@ def _keys(process: Integers, correlation: Integers) -> Integers:
 
 
 def looked_up(values: Integers, mapping: Mapping[int, int]) -> Integers:
-    """What stands for each value; UNKNOWN for those that are not among the found."""
+    """What each value maps to; UNKNOWN for those that are not in the mapping."""
     distinct, places = np.unique(values, return_inverse=True)
     stands: Integers = np.array([mapping.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
     return stands
@@ -100,6 +100,6 @@ class Names:
         return self._places.setdefault(text, len(self._places))
 
     def places(self, numbers: Integers, texts: Mapping[int, str]) -> Integers:
-        """For each number the index of its text; UNKNOWN where it stands for none."""
+        """For each number the index of its text; UNKNOWN where it has none."""
         named = {number: texts[number] for number in np.unique(numbers).tolist() if number in texts}
         return looked_up(numbers, {number: self.place(text) for number, text in named.items()})

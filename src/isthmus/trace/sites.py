@@ -7,7 +7,7 @@ from isthmus.trace.trace import Site
 
 # A frame of Python: ``train.py:42 step``.
 _LINE = re.compile(r"(?P<path>.+?\.pyx?):\d+(?: .*)?")
-# An operator of torch, which stands innermost: ``aten::to``.
+# An operator of torch, which is innermost: ``aten::to``.
 _OPERATOR = re.compile(r"\w+::\w+")
 _PACKAGES_FOLDER = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 _INSTALLED = re.compile(rf"{_PACKAGES_FOLDER.pattern}|(^|/)lib/python3[^/]*/|^<")
@@ -45,7 +45,7 @@ def is_library(frame: str) -> bool:
 
 
 def package(frame: str) -> str:
-    """The package of a library's frame: ``torch``; empty where its text does not tell."""
+    """The package of a library's frame: ``torch``; empty where its text does not say."""
     match = _LINE.fullmatch(frame)
     if match is None:
         return "torch" if frame.startswith("aten::") else ""

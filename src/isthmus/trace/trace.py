@@ -20,7 +20,7 @@ Knowledge = Literal[
     "migrations",  # pages of managed memory that moved, as copies
     "faults",  # and what of that was faulted for
     "addresses",  # where copies began on both sides
-    "allocations",  # when memory was got, registered and given back, and how much
+    "allocations",  # when memory was allocated, registered and freed, and how much
     "call_sites",  # the lines of the program that called
     "contents",  # a hash of what was copied
 ]
@@ -60,7 +60,7 @@ class Trace:
     sites: tuple[Site, ...] = ()
     # What was left out or looked wrong, each a sentence: records with an end before their beginning, cut-off files.
     notes: tuple[str, ...] = ()
-    # Those of the notes by which records are missing or wrong: over them nothing can be said to be all right.
+    # Those of the notes by which records are missing or wrong: over them nothing can be reported to be all right.
     lost: tuple[str, ...] = ()
 
     @property

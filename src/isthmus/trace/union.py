@@ -23,7 +23,7 @@ class Union(NamedTuple):
         return (self.end - self.begin).sum().item()
 
     def before(self, moments: Moments) -> Moments:
-        """How much of the union lies before each of these moments."""
+        """How much of the union is before each of these moments."""
         if not self.begin.size:
             return np.zeros_like(moments)
         lasted = self.end - self.begin
@@ -33,7 +33,7 @@ class Union(NamedTuple):
         return np.where(last >= 0, (np.cumsum(lasted) - lasted)[begun] + inside, 0)
 
     def covered(self, begin: Moments, end: Moments) -> Moments:
-        """How much of each of these intervals lies in the union."""
+        """How much of each of these intervals is in the union."""
         lengths: Moments = np.maximum(self.before(end) - self.before(begin), 0)
         return lengths
 

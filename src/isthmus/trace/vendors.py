@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from isthmus.trace.recorded import OPENCL_WAITS
 
 _NEVER = re.compile(r"(?!)")
-# Of any vendor: waits for all that a device or a context has to do.
+# Waits for all work of a device or a context.
 _FOR_ALL = re.compile(r"\w*(Device|Ctx|Context|Thread)Synchronize")
 
 
@@ -61,7 +61,7 @@ VENDORS = (
             r"ur(QueueFinish|EventWait)|ze(\w+HostSynchronize|CommandQueueSynchronize)|pi(QueueFinish|EventsWait)"
         ),
     ),
-    # As its profiler names calls of the driver; who waits is not told.
+    # As its profiler names calls of the driver; who waits is not known.
     Vendor("XLA", re.compile(r"Memcpy[HD]2"), re.compile(r"Memcpy(H2D|D2H)"), re.compile(r"\w*"), _NEVER),
     Vendor(
         "OpenCL",
@@ -75,7 +75,7 @@ VENDORS = (
 
 
 def vendor_of(name: str) -> Vendor | None:
-    """Whose function that is; None for a name of nobody's."""
+    """Whose function that is; None for any other name."""
     return next((vendor for vendor in VENDORS if vendor.functions.match(name)), None)
 
 

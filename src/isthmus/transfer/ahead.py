@@ -24,8 +24,8 @@ class Ahead(Iterator[Item]):
     """What `make` gives of each thing of a source, in order, of which up to `depth` wait to be taken.
 
     `source` is asked and let go of by the thread alone; another one of these is closed with this one. What either
-    raises is raised by `next`, after the items before it. `close` ends the thread, and whoever waits for an item; so
-    does the end of the process.
+    raises is raised by `next`, after the items before it. `close` ends it, and also wakes a thread that waits for an
+    item; so does the end of the process.
     """
 
     def __init__(self, source: Iterator[Any], make: Callable[[Any], Item], depth: int) -> None:
@@ -37,7 +37,7 @@ class Ahead(Iterator[Item]):
         self._ready: deque[Item] = deque()
         self._failure: BaseException | None = None
         self._ended = self._stopped = False
-        # A daemon: nobody but close() waits for it, which the end of the process calls before threads are cut off.
+        # A daemon: only close() waits for it, which the end of the process calls before threads are cut off.
         self._thread = threading.Thread(target=self._run, args=(source, make), name=_THREAD_NAME, daemon=True)
         try:
             self._thread.start()
@@ -93,7 +93,7 @@ class Ahead(Iterator[Item]):
         except BaseException as error:
             self._failure = error  # raised where items are taken
         finally:
-            # Before its end is told: workers of a loader end with its iterator.
+            # Before its end is reported: workers of a loader end with its iterator.
             del source
             with self._condition:
                 self._ended = True

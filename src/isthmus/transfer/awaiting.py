@@ -24,7 +24,7 @@ def end_of(future: _native.Future) -> Generator[Any, None, Any]:
             try:
                 loop.call_soon_threadsafe(wake)
             except RuntimeError:
-                if not loop.is_closed():  # a loop that was closed has nobody left to be woken
+                if not loop.is_closed():  # a loop that was closed has no waiter left to wake
                     raise
 
         future.add_done_callback(ended)

@@ -44,7 +44,7 @@ class Explanation:
 
     @property
     def neighbours(self) -> Mapping[str, float]:
-        """What the copy costs what runs beside it: the share by which its work takes longer, 0.1 for a tenth.
+        """What the copy costs concurrent work: the share by which its work takes longer, 0.1 for a tenth.
 
         By neighbour: ``compute`` (a kernel that computes), ``memory`` (kernels that read the device's memory) and
         ``thread`` (a thread of the host). From the runs of ``isthmus measure interference`` that are kept of this

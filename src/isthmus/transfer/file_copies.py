@@ -43,7 +43,7 @@ def open_source(path: Path) -> BinaryIO:
         file = open_plain(path)
     except RunFileError as error:
         raise UsageError(str(error)) from None
-    # Threads read parts in turn, which the system is not to take for jumps: it reads ahead from a disk.
+    # Threads read alternate parts, which the system is not to take for jumps: it reads ahead from a disk.
     with contextlib.suppress(OSError):
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
     return file

@@ -99,7 +99,7 @@ def pin(array: _Array, *, device: object = None, session: Session | None = None)
         with isthmus.pin(array):
             ...
 
-    All bytes from the first that an element lies in to the last are page-locked, in one registration, since drivers
+    All bytes from the first that an element is in to the last are page-locked, in one registration, since drivers
     refuse copies that reach from one into another. Pages that were never touched are put in place by threads first.
     What this library has page-locked already is shared, and stays until the last that shares it is closed; what
     somebody else has page-locked stays theirs. Memory that may only be read, such as a mapped file, is locked for

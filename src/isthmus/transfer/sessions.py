@@ -32,7 +32,7 @@ class Session(_native.Session):
     which is the default (128 MiB for several links). `threads` bounds the threads that pack, and `kernel_blocks` the
     blocks, of 1,024 threads, of a kernel that copies: without it as many as fill the link, so that others have the rest
     of the device. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is one, else the
-    built-in one. Neither memory nor threads are got before a copy needs them. Any number of threads may use it.
+    built-in one. Neither memory nor threads are allocated before a copy needs them. Any number of threads may use it.
 
     `paths` are the links that large copies may take: ``own``, the device's; ``all``, those of all other devices that
     reach its memory, too; or a list of such devices. Copies are divided between them while they run, through at most
@@ -154,7 +154,7 @@ def default_session(device: object = None) -> Session:
 
 def best_session() -> Session:
     """The session that is kept for the best device present, which is looked for once: that takes 0.3 ms."""
-    global _best  # noqa: PLW0603 - guarded by nothing: whoever is second finds the same session
+    global _best  # noqa: PLW0603 - guarded by nothing: a second thread finds the same session
     session = _best
     if session is None or session.closed:
         session = _best = default_session()

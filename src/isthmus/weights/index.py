@@ -13,7 +13,7 @@ SUFFIX = ".index.json"
 def read_index(path: Path) -> dict[Path, set[str]]:
     """The files that an index (``*.safetensors.index.json``) names, and which tensors are in each.
 
-    Files lie beside the index: a name that leads anywhere else is refused. Raises WeightsFileError for what is no
+    Files are next to the index: a name that leads anywhere else is refused. Raises WeightsFileError for what is no
     index, and OSError where it cannot be read.
     """
     with open_plain(path) as file:

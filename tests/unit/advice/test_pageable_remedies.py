@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from isthmus.advice import Finding, advise
-from isthmus.advice.pageable_ways import _once
+from isthmus.advice.pageable_remedies import _once
 from isthmus.advice.rates import Rates
 from isthmus.record import MIB, Run
 

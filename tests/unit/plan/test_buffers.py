@@ -18,7 +18,7 @@ def run(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> Run:
 
 
 def seconds(plan: Plan) -> dict[str, float]:
-    return {way.name: way.seconds.median for way in plan.ways}
+    return {way.name: way.seconds.median for way in plan.methods}
 
 
 @pytest.mark.parametrize("size", [6 * KIB, 3 * MIB, 100 * MIB])
@@ -43,7 +43,7 @@ def test_every_way_takes_what_it_truly_takes(run: Run, synthetic_breakeven: Modu
 
 def test_an_interval_holds_what_the_model_leaves_out(run: Run) -> None:
     """Samples alone said less than a tenth: of 217 times measured after they were predicted, 60 lay outside."""
-    for way in answer(run, BufferNeed(3 * MIB, "h2d", 7)).ways:
+    for way in answer(run, BufferNeed(3 * MIB, "h2d", 7)).methods:
         assert way.seconds.low < way.seconds.median / 1.4
         assert way.seconds.high > way.seconds.median * 1.4
 
@@ -73,7 +73,7 @@ def test_the_first_choice_turns_where_locking_pays(run: Run, synthetic_breakeven
     saved = machine.copies["pageable", "h2d"].seconds(size) - machine.copies["registered", "h2d"].seconds(size)
     pays = lock / saved
     below, above = BufferNeed(size, uses=int(pays * 0.7)), BufferNeed(size, uses=int(pays * 1.4) + 1)
-    assert [answer(run, need).ways[0].name for need in (below, above)] == ["pageable", "registered"]
+    assert [answer(run, need).methods[0].name for need in (below, above)] == ["pageable", "registered"]
 
 
 def test_data_in_pinned_memory_is_copied_or_reached_by_a_kernel(run: Run, synthetic_breakeven: ModuleType) -> None:
@@ -87,7 +87,7 @@ def test_data_in_pinned_memory_is_copied_or_reached_by_a_kernel(run: Run, synthe
 
 def test_steps_add_up_to_the_time(run: Run) -> None:
     for need in (BufferNeed(5 * MIB, "both", 9), BufferNeed(5 * MIB, "h2d", 9, "new")):
-        for way in answer(run, need).ways:
+        for way in answer(run, need).methods:
             total = sum(step.count * step.seconds.median for step in way.steps)
             assert total == pytest.approx(way.seconds.median), way.name
 
@@ -95,14 +95,14 @@ def test_steps_add_up_to_the_time(run: Run) -> None:
 def test_intervals_hold_the_truth(run: Run, synthetic_breakeven: ModuleType) -> None:
     copies = synthetic_breakeven.H200.copies
     for size in (5 * KIB, 77 * KIB, 3 * MIB, 300 * MIB):
-        (way, *_) = (each for each in answer(run, BufferNeed(size, source="pinned")).ways if each.name == "pinned")
+        (way, *_) = (each for each in answer(run, BufferNeed(size, source="pinned")).methods if each.name == "pinned")
         assert way.seconds.low <= copies["pinned", "h2d"].seconds(size) <= way.seconds.high
         assert way.seconds.low > 0
 
 
 def test_beyond_the_measured_sizes_nothing_is_stretched(run: Run) -> None:
     plan = answer(run, BufferNeed(8 * GIB, source="pinned"))
-    assert not plan.ways
+    assert not plan.methods
     assert all("the run measured only" in why for why in plan.unpriced.values())
 
 
@@ -125,14 +125,14 @@ def test_what_the_device_cannot_hold_is_said(run: Run) -> None:
 
 def test_without_the_experiments_the_plan_says_which(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
     plan = answer(synthetic.run(synthetic_breakeven.bandwidth()), BufferNeed(MIB))
-    assert [way.name for way in plan.ways] == ["pageable"]
+    assert [way.name for way in plan.methods] == ["pageable"]
     assert plan.unpriced.keys() == {"isthmus", "registered", "staging", "pinned"}
 
 
 @pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
 def test_an_empty_run_gives_reasons_and_no_way(synthetic: ModuleType, source: str) -> None:
     plan = answer(synthetic.run([]), BufferNeed(MIB, source=source))  # type: ignore[arg-type]
-    assert not plan.ways
+    assert not plan.methods
     assert plan.unpriced
     assert all(plan.unpriced.values())
 
@@ -152,7 +152,7 @@ def test_data_that_did_not_arrive_counts_for_nothing(synthetic: ModuleType, synt
         for case in synthetic_breakeven.bandwidth()
     ]
     plan = answer(synthetic.run(wrong), BufferNeed(MIB, source="pinned"))
-    assert [way.name for way in plan.ways] == ["mapped"]
+    assert [way.name for way in plan.methods] == ["mapped"]
     assert "arrived wrong" in plan.unknown["pinned"]
 
 
@@ -160,7 +160,7 @@ def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory(
     synthetic: ModuleType, synthetic_breakeven: ModuleType
 ) -> None:
     run = synthetic.run(synthetic_breakeven.everything(), device=synthetic.gpu(backend="opencl"))
-    names = {way.name for way in answer(run, BufferNeed(MIB, source="new")).ways}
+    names = {way.name for way in answer(run, BufferNeed(MIB, source="new")).methods}
     assert names == {"pageable", "pinned", "registered", "touched_registered"}
 
 
@@ -175,7 +175,11 @@ def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(
     """A run without figures for such memory says nothing of it."""
     need = BufferNeed(64 * MIB)
     without = answer(run, need)
-    assert "touched_registered_huge" not in {*(way.name for way in without.ways), *without.unpriced, *without.unknown}
+    assert "touched_registered_huge" not in {
+        *(way.name for way in without.methods),
+        *without.unpriced,
+        *without.unknown,
+    }
     pinned = [case for case in run.cases if (case.experiment, case.host_memory) == ("allocation", "pinned")]
     quick = [
         msgspec.structs.replace(
@@ -187,7 +191,7 @@ def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(
         )
         for case in pinned
     ]
-    ways = {way.name: way for way in answer(msgspec.structs.replace(run, cases=[*run.cases, *quick]), need).ways}
+    ways = {way.name: way for way in answer(msgspec.structs.replace(run, cases=[*run.cases, *quick]), need).methods}
     steps = {name: {step.name: step.seconds.median for step in way.steps} for name, way in ways.items()}
     found, other = steps["touched_registered_huge"], steps["pinned"]
     assert found["allocate"] == pytest.approx(other["allocate"] / 8)

@@ -28,8 +28,8 @@ def test_times_between_shares_and_of_other_sizes_are_near_the_truth(
 ) -> None:
     keys = named(synthetic_managed.H200)
     plan = answer(h200, ManagedNeed(size, fraction=share))
-    assert {way.name for way in plan.ways} == set(keys)
-    for way in plan.ways:
+    assert {way.name for way in plan.methods} == set(keys)
+    for way in plan.methods:
         truth = sum(synthetic_managed.H200[keys[way.name]](share)) * size / GIB
         assert way.seconds.median == pytest.approx(truth, rel=0.05), way.name
         assert sum(step.count * step.seconds.median for step in way.steps) == pytest.approx(way.seconds.median)
@@ -40,27 +40,27 @@ def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(
     h200: Run, synthetic_managed: ModuleType, stride: int
 ) -> None:
     into, out = synthetic_managed.H200["managed", "managed"](min(synthetic_managed.UNIT / stride, 1.0))
-    (way,) = (way for way in answer(h200, ManagedNeed(GIB, stride_bytes=stride)).ways if way.name == "managed")
+    (way,) = (way for way in answer(h200, ManagedNeed(GIB, stride_bytes=stride)).methods if way.name == "managed")
     assert way.seconds.low <= into + out <= way.seconds.high
 
 
 def test_a_share_beyond_those_measured_has_no_time_and_so_nothing_is_the_fastest(h200: Run) -> None:
     plan = answer(h200, ManagedNeed(GIB, fraction=0.001))
     assert "managed" in plan.unpriced
-    assert {way.name for way in plan.ways} >= {"explicit_whole_pinned"}, "it moves everything whatever is touched"
+    assert {way.name for way in plan.methods} >= {"explicit_whole_pinned"}, "it moves everything whatever is touched"
     assert plan.fastest is None
 
 
 @pytest.mark.parametrize("size", [MIB, 64 * GIB])
 def test_far_smaller_and_larger_arrays_have_no_time(h200: Run, size: int) -> None:
     plan = answer(h200, ManagedNeed(size, fraction=0.5))
-    assert not plan.ways
+    assert not plan.methods
     assert "managed" in plan.unpriced
 
 
 def test_a_run_without_such_arrays_prices_nothing(synthetic: ModuleType) -> None:
     plan = answer(synthetic.h200(), ManagedNeed(GIB, fraction=0.5))
-    assert (plan.ways, plan.fastest) == ((), None)
+    assert (plan.methods, plan.fastest) == ((), None)
     assert plan.unpriced
 
 

@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
-from isthmus.plan import Plan, Way, answer, beside_words
+from isthmus.plan import Method, Plan, answer, beside_words
 from isthmus.plan.neighbours import beside, slowdowns
 from isthmus.record import KIB, MIB, BufferNeed, Case, Direction, Interval, ManagedNeed, Metric, PiecesNeed, Run, Series
 
@@ -84,7 +84,7 @@ def test_a_method_of_sessions_costs_what_its_kernel_does_with_its_blocks(run: Ru
 
 def test_a_plan_says_it_of_its_first_way(run: Run) -> None:
     plan = answer(run, PiecesNeed(2000, 3 * KIB, source="pinned"))
-    assert plan.beside == beside(run, plan.need, plan.ways[0].name)
+    assert plan.beside == beside(run, plan.need, plan.methods[0].name)
     assert plan.beside
 
 
@@ -96,7 +96,7 @@ def test_nothing_is_said_where_nothing_was_measured(run: Run, synthetic: ModuleT
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_says_it(language: Language) -> None:
-    plan = Plan(BufferNeed(MIB), (Way("pinned", Interval(1, 1, 1)),), beside={"compute": 0.1, "thread": -0.004})
+    plan = Plan(BufferNeed(MIB), (Method("pinned", Interval(1, 1, 1)),), beside={"compute": 0.1, "thread": -0.004})
     with speaking(language):
         said = beside_words(plan)
     assert ("10 %" in said, "-0.4 %" in said) == (True, True)

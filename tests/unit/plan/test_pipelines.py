@@ -28,14 +28,14 @@ def copied(kind: str, size: float) -> float:
 
 def test_one_chunk_is_one_stage_after_the_other(run: Run) -> None:
     size = 64 * MIB
-    ways = {way.name: way for way in answer(run, PipelineNeed(size, 3e-3)).ways}
+    ways = {way.name: way for way in answer(run, PipelineNeed(size, 3e-3)).methods}
     assert ways["pinned_serial"].seconds.median == pytest.approx(2 * copied("pinned", size) + 3e-3, rel=0.02)
     assert ways["pinned_serial"].options == {"chunks": 1, "streams": 1}
 
 
 def test_chunks_take_a_fill_and_turns_of_the_slowest_stage(run: Run) -> None:
     size, chunks, work = 64 * MIB, 16, 6e-3
-    (way,) = (way for way in answer(run, PipelineNeed(size, work, chunks)).ways if way.name == "pinned_pipeline")
+    (way,) = (way for way in answer(run, PipelineNeed(size, work, chunks)).methods if way.name == "pinned_pipeline")
     stages = [copied("pinned", size / chunks), work / chunks, copied("pinned", size / chunks)]
     assert way.seconds.median == pytest.approx(sum(stages) + (chunks - 1) * max(stages), rel=0.02)
     assert way.options == {"chunks": chunks, "streams": 4}
@@ -44,31 +44,31 @@ def test_chunks_take_a_fill_and_turns_of_the_slowest_stage(run: Run) -> None:
 
 def test_the_chosen_chunks_are_as_good_as_any(run: Run) -> None:
     need = PipelineNeed(64 * MIB, 2e-3)
-    best = answer(run, need).ways[0]
+    best = answer(run, need).methods[0]
     assert best.name == "pinned_pipeline"
     for chunks in (2, 5, 16, 40, 128):
-        other = answer(run, PipelineNeed(64 * MIB, 2e-3, chunks)).ways[0]
+        other = answer(run, PipelineNeed(64 * MIB, 2e-3, chunks)).methods[0]
         assert best.seconds.median <= 1.02 * other.seconds.median
 
 
 def test_tiny_data_stays_in_one_chunk(run: Run) -> None:
-    assert [way.name for way in answer(run, PipelineNeed(4096, 1e-6)).ways] == ["pinned_serial"]
+    assert [way.name for way in answer(run, PipelineNeed(4096, 1e-6)).methods] == ["pinned_serial"]
 
 
 def test_memory_of_its_own_is_paid_for(run: Run, synthetic_breakeven: ModuleType) -> None:
     size = 64 * MIB
-    there, new = (answer(run, PipelineNeed(size, 2e-3, 8, source)).ways for source in ("pinned", "new"))
+    there, new = (answer(run, PipelineNeed(size, 2e-3, 8, source)).methods for source in ("pinned", "new"))
     pinned = {way.name: way.seconds.median for way in there}["pinned_pipeline"]
     held = {way.name: way.seconds.median for way in new}["pinned_pipeline"]
     assert held - pinned == pytest.approx(synthetic_breakeven.H200.once("pinned", size), rel=0.03)
 
 
 def test_locking_in_place_is_offered_for_pageable_memory(run: Run) -> None:
-    names = {way.name for way in answer(run, PipelineNeed(64 * MIB, 2e-3, source="pageable")).ways}
+    names = {way.name for way in answer(run, PipelineNeed(64 * MIB, 2e-3, source="pageable")).methods}
     assert {"pageable_serial", "registered_serial", "registered_pipeline"} <= names
 
 
 def test_without_copies_there_is_a_reason(synthetic: ModuleType) -> None:
     plan = answer(synthetic.run([]), PipelineNeed(MIB, 1e-3))
-    assert not plan.ways
+    assert not plan.methods
     assert plan.unpriced.keys() == {"pinned_serial"}

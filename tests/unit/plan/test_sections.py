@@ -25,7 +25,7 @@ def test_the_first_choice_is_the_fastest_and_takes_what_is_said(
     h200: Run, synthetic_strided: ModuleType, rows: int, width: int
 ) -> None:
     truths = {name: time(width, rows) for name, time in synthetic_strided.H200.items()}
-    first = answer(h200, column(rows, width)).ways[0]
+    first = answer(h200, column(rows, width)).methods[0]
     assert truths[first.name] <= 1.1 * min(truths.values())
     assert first.seconds.median == pytest.approx(truths[first.name], rel=0.2)
 
@@ -34,7 +34,7 @@ def test_copying_all_between_the_rows_is_no_substitute(synthetic: ModuleType, sy
     truths = {"section": lambda width, rows: 1e-4, "whole": lambda width, rows: 1e-6}
     run = synthetic.run(synthetic_strided.grid(truths, host="strided"))
     plan = answer(run, SectionNeed(100, 8, 16, "d2h", "pinned", 16))
-    assert [way.name for way in plan.ways] == ["section"]
+    assert [way.name for way in plan.methods] == ["section"]
     assert "overwrites" in plan.unknown["whole"]
 
 
@@ -57,9 +57,9 @@ def test_few_sections_say_nothing_of_others_far_away(synthetic: ModuleType, synt
     grid = synthetic_strided.grid({"section": lambda width, rows: 1e-5 + 1e-9 * rows})
     far = [synthetic_strided.case("pack", 40e-6, width, 2050, pitch=16400) for width in (8, 16, 32)]
     run = synthetic.run([*grid, *far])
-    assert "pack" in {way.name for way in answer(run, column(2050, 10)).ways}
+    assert "pack" in {way.name for way in answer(run, column(2050, 10)).methods}
     plan = answer(run, column(40, 10))
-    assert [way.name for way in plan.ways] == ["section"]
+    assert [way.name for way in plan.methods] == ["section"]
     assert "far from this" in plan.unpriced["pack"]
     assert plan.fastest is None
 
@@ -67,5 +67,5 @@ def test_few_sections_say_nothing_of_others_far_away(synthetic: ModuleType, synt
 def test_what_one_section_says_is_not_stretched(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run([synthetic_strided.case("section", 40e-6, 8, 1024, pitch=16)])
     plan = answer(run, column(30_720, 8))
-    assert not plan.ways
+    assert not plan.methods
     assert "section" in plan.unpriced

@@ -17,7 +17,7 @@ import pytest
 from isthmus.analysis.managed.model import MANAGED_WAYS
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED
 from isthmus.errors import UsageError
-from isthmus.plan import Way
+from isthmus.plan import Method
 from isthmus.plan.managed import managed_name
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
 from isthmus.record import (
@@ -42,29 +42,29 @@ PIPELINES = {
 }
 
 
-def cases() -> Iterator[tuple[Need, Way]]:
+def cases() -> Iterator[tuple[Need, Method]]:
     """Every way that a plan can name, with numbers that a careless template would get wrong."""
     for origin in SOURCES:
         for direction in ("h2d", "d2h", "both"):
             for each in buffer_ways_of(origin, direction):
-                yield BufferNeed(3 << 30, direction, 7, origin), Way(each.name, TIME)
+                yield BufferNeed(3 << 30, direction, 7, origin), Method(each.name, TIME)
     for direction in ("h2d", "d2h"):
         for name in (*BATCHING.methods, "isthmus", "copy_rows"):
-            way = Way(name, TIME, options={"threads": 10} if "pack_" in name else {})
+            way = Method(name, TIME, options={"threads": 10} if "pack_" in name else {})
             yield PiecesNeed(70_000, 100_000, direction), way  # type: ignore[arg-type]
             yield PiecesNeed(5, 7, direction), way  # type: ignore[arg-type]
         for name in ("isthmus", *(method for method in STRIDED.methods if method != "whole")):
-            way = Way(name, TIME, options={"threads": 10} if "pack_" in name else {})
+            way = Method(name, TIME, options={"threads": 10} if "pack_" in name else {})
             yield SectionNeed(30_720, 8, 245_760, direction), way  # type: ignore[arg-type]
             yield SectionNeed(30_720, 6, 6, direction, "pinned", 250_001), way  # type: ignore[arg-type]
     for name in map(managed_name, MANAGED_WAYS):
-        yield ManagedNeed(3 << 30, fraction=0.3), Way(name, TIME)
-        yield ManagedNeed(3 << 30, stride_bytes=256 << 10), Way(name, TIME)
+        yield ManagedNeed(3 << 30, fraction=0.3), Method(name, TIME)
+        yield ManagedNeed(3 << 30, stride_bytes=256 << 10), Method(name, TIME)
     for source, kinds in PIPELINES.items():
         for kind in kinds:
             need = PipelineNeed(64 * MIB, 5e-3, source=source)  # type: ignore[arg-type]
-            yield need, Way(f"{kind}_pipeline", TIME, options={"chunks": 12, "streams": 4})
-            yield need, Way(f"{kind}_serial", TIME, options={"chunks": 1, "streams": 1})
+            yield need, Method(f"{kind}_pipeline", TIME, options={"chunks": 12, "streams": 4})
+            yield need, Method(f"{kind}_serial", TIME, options={"chunks": 1, "streams": 1})
 
 
 CASES = list(cases())
@@ -99,25 +99,25 @@ def test_every_template_is_that_of_a_way(language: str) -> None:
 
 
 def test_the_numbers_of_the_need_are_in_it() -> None:
-    text = snippet(SectionNeed(30_720, 8, 245_760, "h2d", "pinned"), Way("section", TIME), "cuda")
+    text = snippet(SectionNeed(30_720, 8, 245_760, "h2d", "pinned"), Method("section", TIME), "cuda")
     assert "cudaMemcpy2DAsync(device, 8, host, 245760, 8, 30720, cudaMemcpyHostToDevice, stream);" in text
     assert "cudaMemcpyDeviceToHost" not in text
 
 
 def test_words_of_kernels_divide_what_they_move() -> None:
-    assert "uint4" in snippet(PiecesNeed(8, 4096), Way("kernel", TIME), "cuda")
-    assert "unsigned short" in snippet(PiecesNeed(8, 4098), Way("kernel", TIME), "cuda")
-    assert "uint2" in snippet(SectionNeed(8, 16, 24), Way("kernel", TIME), "cuda")
+    assert "uint4" in snippet(PiecesNeed(8, 4096), Method("kernel", TIME), "cuda")
+    assert "unsigned short" in snippet(PiecesNeed(8, 4098), Method("kernel", TIME), "cuda")
+    assert "uint2" in snippet(SectionNeed(8, 16, 24), Method("kernel", TIME), "cuda")
 
 
 def test_a_library_without_such_calls_says_so_and_who_has_them() -> None:
     with pytest.raises(UsageError, match="torch has no calls for batch; with snippets for it: cuda, isthmus"):
-        snippet(PiecesNeed(8, 4096), Way("batch", TIME), "torch")
+        snippet(PiecesNeed(8, 4096), Method("batch", TIME), "torch")
 
 
 def test_an_unknown_language_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no snippets for 'fortran'; there are cuda, torch, cupy, isthmus, opencl"):
-        snippet(PiecesNeed(8, 4096), Way("batch", TIME), "fortran")
+        snippet(PiecesNeed(8, 4096), Method("batch", TIME), "fortran")
 
 
 @pytest.mark.parametrize("language", ["torch", "cupy", "isthmus"])

@@ -1,13 +1,13 @@
 """Of ways that are level, the one that is known not to take long leads; of several such, the plainest."""
 
-from isthmus.plan import Way
+from isthmus.plan import Method
 from isthmus.plan.ways import by_time
 from isthmus.record import Interval
 
 
 def names(*ways: tuple[str, float, float]) -> list[str]:
     """In the order in which a plan has them; the plainest was given first, each with its median and its upper end."""
-    return [way.name for way in by_time(Way(name, Interval(time, time / 2, most)) for name, time, most in ways)]
+    return [way.name for way in by_time(Method(name, Interval(time, time / 2, most)) for name, time, most in ways)]
 
 
 def test_the_fastest_leads_whatever_else_is_known() -> None:

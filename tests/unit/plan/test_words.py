@@ -9,7 +9,7 @@ import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
-from isthmus.plan import Plan, Way, answer_words, need_words, way_words
+from isthmus.plan import Method, Plan, answer_words, need_words, way_words
 from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need
 from isthmus.report import plan_document
 
@@ -18,7 +18,7 @@ def sure(seconds: float) -> Interval:
     return Interval(seconds, seconds * 0.99, seconds * 1.01)
 
 
-def said(uses: int, *ways: Way) -> str:
+def said(uses: int, *ways: Method) -> str:
     return answer_words(Plan(BufferNeed(MIB, "h2d", uses), tuple(sorted(ways, key=lambda each: each.seconds.median))))
 
 
@@ -27,24 +27,24 @@ def test_ways_are_level_where_the_draws_of_their_ratio_say_so() -> None:
     shared = random.lognormal(0.0, 0.3, 1 + DRAWS)
     shared[0] = 1.0
     wide = Interval(1.0, 0.5, 2.0)
-    one = Way("registered", wide, draws=shared)
+    one = Method("registered", wide, draws=shared)
     # Always a tenth slower, though the intervals are almost the same.
-    slower = Way("pageable", wide._replace(median=1.1), draws=1.1 * shared)
+    slower = Method("pageable", wide._replace(median=1.1), draws=1.1 * shared)
     own = random.lognormal(0.0, 0.3, 1 + DRAWS)
     own[0] = 1.0
-    level = Way("pageable", wide._replace(median=1.1), draws=1.1 * own)
+    level = Method("pageable", wide._replace(median=1.1), draws=1.1 * own)
     assert "1.10x faster than the driver's copy" in said(1, one, slower)
     assert "Tied within noise: the driver's copy" in said(1, one, level)
 
 
 def test_the_answer_has_the_time_of_a_use_and_of_all() -> None:
-    text = said(100, Way("isthmus", sure(1.0)), Way("pageable", sure(5.0)))
+    text = said(100, Method("isthmus", sure(1.0)), Method("pageable", sure(5.0)))
     assert text.startswith("isthmus.copy: 10.0 ms (9.90 ms to 10.1 ms) a use, 1.00 s in all.")
     assert "5.0x faster than the driver's copy" in text
 
 
 def test_nothing_is_called_the_fastest_while_a_rival_has_no_time() -> None:
-    plan = Plan(BufferNeed(MIB), (Way("pageable", sure(1.0)),), {}, {"isthmus": "not measured"})
+    plan = Plan(BufferNeed(MIB), (Method("pageable", sure(1.0)),), {}, {"isthmus": "not measured"})
     assert plan.fastest is None
     assert answer_words(plan).endswith("the best of the ways with a time.")
 
@@ -66,7 +66,7 @@ def test_a_new_kind_of_memory_needs_no_words_of_its_own() -> None:
 
 
 def test_factors_are_against_the_fastest_also_where_a_tied_way_leads() -> None:
-    ways = (Way("pageable", sure(1.02)), Way("isthmus", sure(1.0)), Way("registered", sure(2.0)))
+    ways = (Method("pageable", sure(1.02)), Method("isthmus", sure(1.0)), Method("registered", sure(2.0)))
     text = str(plan_document(Plan(BufferNeed(MIB), ways)))
     assert {"1.02", "1.00", "2.00"} <= set(re.findall(r"'(\d\.\d\d)'", text))
     assert "0.98" not in text

@@ -36,5 +36,5 @@ def test_every_format_shows_it_by_its_field_name(run: Run, name: str) -> None:
 def test_it_is_compared_and_does_not_keep_a_plan_from_its_answer(run: Run) -> None:
     comparison = compare(run, run)
     assert {case.pair.base.host_memory for case in comparison.judgement.cases} == {"pinned", UNKNOWN}
-    assert [way.name for way in answer(run, BufferNeed(16 * MIB, source="pinned")).ways] == ["pinned"]
+    assert [way.name for way in answer(run, BufferNeed(16 * MIB, source="pinned")).methods] == ["pinned"]
     assert {row["host_memory"] for row in rows([run])} == {"pinned", UNKNOWN}

@@ -33,7 +33,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     if not rows.size:
         return None
     fetched = saved(scene.cost(rows, rates), rates.copy("pinned", "d2h", sizes), scene.exposed(rows))
-    # The memory is got as before. Beside work of a device, the second copy costs the program nothing.
+    # The memory is allocated as before. During work of a device, the second copy costs the program nothing.
     begin = scene.moments(scene.trace.calls.end_ns[pins])
     spared = np.minimum(scene.own_time(begin, begin + own)[:, np.newaxis], second)
     gains = fetched + spared
@@ -90,7 +90,7 @@ def _right_after(scene: Scene, rows: Integers, calls: Integers) -> Mask:
 
 
 def _held(scene: Scene) -> Integers:
-    """Bytes that each call got, UNKNOWN where the trace does not tell."""
+    """Bytes that each call allocated, UNKNOWN where the trace does not say."""
     allocations = scene.trace.allocations
     buffers = np.full(len(scene.trace.calls), UNKNOWN)
     known = (allocations.call >= 0) & (allocations.call < buffers.size) & (allocations.release != 1)
@@ -99,7 +99,7 @@ def _held(scene: Scene) -> Integers:
 
 
 def _of_its_line(scene: Scene, rows: Integers, calls: Integers) -> Mask:
-    """Whether one line of the program made each copy and got the memory."""
+    """Whether one line of the program made each copy and allocated the memory."""
     lines = [own_frame(site) for site in scene.trace.sites]
     numbers = {line: number for number, line in enumerate(lines) if ".py:" in line}
     of_site = np.array([*(numbers.get(line, UNKNOWN) for line in lines), UNKNOWN])

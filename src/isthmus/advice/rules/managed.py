@@ -14,7 +14,7 @@ from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
 from isthmus.analysis.managed.counts import counted_passes
 from isthmus.document.finding import Level
 from isthmus.language import say, sentences
-from isthmus.plan import Way
+from isthmus.plan import Method
 from isthmus.record import Direction, ManagedNeed, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index, union
 
@@ -27,7 +27,7 @@ _COUNTED = {"h2d": "counted_device_sweep", "d2h": "counted_host_touches"}
 
 
 class _Side(NamedTuple):
-    """Pages that moved one way: how much, and the time in which their moving can have held the program up."""
+    """Pages that moved in one direction: how much, and the time in which their moving can have held the program up."""
 
     direction: Direction
     rows: Integers
@@ -45,25 +45,29 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     facts: dict[str, Any] = {"returns": _returns(scene, rows), "bytes": touched}
     facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
     bound = sum(side.bound for side in sides)
-    offered = {way.name: way for way in rates.plan(ManagedNeed(touched, fraction=1.0)).ways}
+    offered = {method.name: method for method in rates.plan(ManagedNeed(touched, fraction=1.0)).methods}
     if not {_ON_DEMAND, _PREFETCH, _EXPLICIT} <= offered.keys():
         # What could be gained at most is no price.
         facts |= {"way": _PREFETCH, "bound": bound}
         level: Level = "ATTENTION" if bound >= least_gain(scene.span_seconds) else "note"
         return Draft("copies", rows, np.zeros((rows.size, 3)), facts=facts, level=level)
-    ways = {way: [_saved(rates, side, way, touched, offered) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
-    totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
+    gains_of = {
+        method: [_saved(rates, side, method, touched, offered) for side in sides] for method in (_PREFETCH, _EXPLICIT)
+    }
+    totals = {method: float(sum(gain[0] for gain in gains)) for method, gains in gains_of.items()}
     # A prefetch is a line; other memory and copies are a change of the program.
     best = _PREFETCH if totals[_PREFETCH] >= PREFETCH_SHARE * totals[_EXPLICIT] else _EXPLICIT
     sizes = scene.trace.copies.bytes
-    gains = [sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, ways[best], strict=True)]
+    gains = [
+        sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, gains_of[best], strict=True)
+    ]
     facts["way"] = best
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
     return Draft("copies", rows, np.concatenate(gains), bound=bound, facts=facts)
 
 
 def _on_demand(scene: Scene) -> list[int]:
-    """Causes of moves that nobody asked for: a fault, and what the driver guesses to be touched next.
+    """Causes of moves that no call asked for: a fault, and what the driver guesses to be touched next.
 
     What a program prefetches moves for the cause ``user`` (CUPTI, CUpti_ActivityUnifiedMemoryMigrationCause).
     """
@@ -97,17 +101,17 @@ def _side(scene: Scene, direction: Direction, causes: list[int]) -> _Side:
     return _Side(direction, rows, int(copies.bytes[rows].sum()), stretches.length + rest)
 
 
-def _saved(rates: Rates, side: _Side, way: str, touched: int, offered: Mapping[str, Way]) -> Range:
+def _saved(rates: Rates, side: _Side, method: str, touched: int, offered: Mapping[str, Method]) -> Range:
     """What the run says that pages moved on demand take longer, for so many bytes, within what the timeline has.
 
     Each move on demand costs its own time, so that what they take beyond one prefetch grows with their number.
     """
     phase, passes = _PHASES[side.direction], side.bytes / touched
-    ways = {name: passes * range_of(each.steps[phase].seconds) for name, each in offered.items()}
-    demanded, new = ways[_ON_DEMAND], ways[way]
+    seconds = {name: passes * range_of(each.steps[phase].seconds) for name, each in offered.items()}
+    demanded, new = seconds[_ON_DEMAND], seconds[method]
     if moves := _moves_a_byte(rates, side.direction):
         more = side.rows.size / (moves * side.bytes) - 1
-        demanded = demanded + np.maximum(demanded - ways[_PREFETCH], 0.0) * more
+        demanded = demanded + np.maximum(demanded - seconds[_PREFETCH], 0.0) * more
     gain: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
     # Where it would take longer, pages are left to move as they do.
     return gain if gain[0] > 0 else np.zeros(3)

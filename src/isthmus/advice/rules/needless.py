@@ -1,4 +1,4 @@
-"""Copies that need not be made: the same content again, data that comes back unchanged, data that nobody reads."""
+"""Copies that need not be made: the same content again, data that comes back unchanged, data that is never read."""
 
 from dataclasses import replace
 

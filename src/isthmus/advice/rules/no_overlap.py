@@ -108,7 +108,10 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
     slower = np.zeros(3)
     if model is not None and model.both is not None and into[0] > 0 and out[0] > 0:
         chunk = float(scene.trace.copies.bytes[pipeline.rows].mean())
-        share = [float(model.both.added(way, chunk)[0] / model.both.alone[way].draws(chunk)[0]) for way in ONE_WAY]
+        share = [
+            float(model.both.added(direction, chunk)[0] / model.both.alone[direction].draws(chunk)[0])
+            for direction in ONE_WAY
+        ]
         slower = max(share) * np.minimum(into, out)
     longest = np.max([into + slower * (into > 0), work, out + slower * (out > 0)], axis=0)
     fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks

@@ -63,8 +63,8 @@ def _find_strided(scene: Scene, rates: Rates) -> Draft | None:
         if source is None or min(host, device) < width:
             return None
         need = SectionNeed(burst.rows.size, width, host, direction, source, device)
-        ways = [way for way in rates.plan(need).ways if way.name in calls]
-        best = min(ways, key=lambda way: (way.seconds.median, calls.index(way.name)), default=None)
+        methods = [method for method in rates.plan(need).methods if method.name in calls]
+        best = min(methods, key=lambda method: (method.seconds.median, calls.index(method.name)), default=None)
         if best is None:
             # As pieces, where the run has no times for rows that lie so.
             return Loop(packed(scene, rates, burst, source), {"need": need, "way": "pack", "threads": 1})
@@ -95,7 +95,7 @@ STRIDED = Rule("strided", (("addresses",),), _find_strided, _words_strided)
 def _find_small_copies(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies
     rows = scene.copies[(copies.bytes[scene.copies] <= SMALL_COPY_BYTES) & (copies.rows[scene.copies] <= 1)]
-    # What lies at regular distances is the other rule's.
+    # What is at regular distances is the other rule's.
     regular = regular_bursts(scene)
     if regular:
         rows = rows[~np.isin(rows, np.concatenate([burst.rows for burst in regular]))]

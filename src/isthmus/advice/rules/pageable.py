@@ -1,4 +1,4 @@
-"""Copies from or to pageable memory, which the driver stages: keep it from that by the cheapest way, or leave them."""
+"""Copies from or to pageable memory, which the driver stages: avoid that by the cheapest method, or leave them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
-from isthmus.advice.pageable_ways import Group, Memory, Way, best_way, memory_of
+from isthmus.advice.pageable_remedies import Group, Memory, Remedy, best_remedy, memory_of
 from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Rates, saved
 from isthmus.advice.records import ONE_WAY
@@ -33,18 +33,18 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "bytes": int(np.median(leading.sizes)),
         "direction": one_way(int(scene.trace.copies.direction[leading.rows[0]])),
         "uses": leading.rows.size,
-        "once": sum(float(way.once[0]) for _, way, _ in groups),
+        "once": sum(float(method.once[0]) for _, method, _ in groups),
         "addresses": "addresses" in scene.trace.knows,
         "dry": _dry(scene, rows),
         "span": scene.span_seconds,
         **_new_facts(rates, leading, memory),
     }
-    once = np.sum([way.once for _, way, _ in groups], axis=0)
-    return Draft("copies", rows, np.concatenate([way.gains for _, way, _ in groups]), once, facts=facts)
+    once = np.sum([method.once for _, method, _ in groups], axis=0)
+    return Draft("copies", rows, np.concatenate([method.gains for _, method, _ in groups]), once, facts=facts)
 
 
-def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Group, Way, Memory]]:
-    """Groups of copies for which another way is faster, each with the fastest."""
+def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Group, Remedy, Memory]]:
+    """Groups of copies for which another method is faster, each with the fastest."""
     rows = scene.of(direction, "pageable")
     if not rows.size:
         return []
@@ -54,7 +54,7 @@ def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Grou
     for at in grouped(copy_places(scene, rows), size_steps(sizes)):
         group = Group(rows[at], direction, sizes[at], cost[at], exposed[at])
         memory = memory_of(scene, rates, group)
-        best = best_way(scene, rates, group, memory)
+        best = best_remedy(scene, rates, group, memory)
         if best.gain > 0:
             groups.append((group, best, memory))
     return groups
@@ -119,8 +119,8 @@ def _words(summary: Summary) -> Words:
     once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
     buffers = "" if facts["addresses"] else say("advice.pageable_one_buffer")
     # In code, a buffer that is kept or filled ahead is pinned memory like any other.
-    way = "pinned" if facts["way"] in ("loader", "kept") else facts["way"]
-    source: BufferSource = "new" if way == "pinned" else "pageable"
+    method = "pinned" if facts["way"] in ("loader", "kept") else facts["way"]
+    source: BufferSource = "new" if method == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
     kept = {"registered": "same", "pinned": "new", "loader": "new", "staging": "staging"}
     lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept[facts['way']]}-h2d"
@@ -129,7 +129,7 @@ def _words(summary: Summary) -> Words:
         sentences([cause, pages, dry]),
         sentences([changes[facts["way"]], warmer, either]),
         sentences([once, buffers]),
-        way_code(need, way, summary.interface),
+        way_code(need, method, summary.interface),
         lines,
     )
 

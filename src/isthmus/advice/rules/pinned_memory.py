@@ -1,4 +1,4 @@
-"""Pinned memory that copies hardly touch, and pinned memory that is got and given back again and again."""
+"""Pinned memory that copies hardly touch, and pinned memory that is allocated and freed again and again."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union, vendors
 
-# Of a program: what goes on for longer is none of its beginning.
+# A program's beginning: what goes on for longer is not part of it.
 _MOST_OF = 0.75
 
 
@@ -49,7 +49,7 @@ def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _rounded_up(scene: Scene, rows: Integers, used: Seconds) -> Draft | None:
-    """Allocations of powers of two, of which copies use a little more than half: nobody asked for the rest."""
+    """Allocations of powers of two, of which copies use a little more than half: the rest was not asked for."""
     sizes = scene.trace.allocations.bytes[rows]
     is_power = (sizes & (sizes - 1)) == 0
     rounded = is_power & (used > UNUSED_PINNED_SHARE * sizes) & (used <= ROUNDED_UP_SHARE * sizes)
@@ -79,7 +79,7 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
         gets, gives_back = (_of_buffers(scene, release) for release in (0, 1))
     else:
         gets, gives_back = (_named(scene, does) for does in (vendors.pins, vendors.unpins))
-    # What is got after something was given back could have been kept: other memory fills a pool.
+    # What is allocated after something was freed could have been kept: other memory fills a pool.
     begun = trace.calls.start_ns
     released = np.searchsorted(begun[gives_back], begun[gets])
     launched = np.searchsorted(scene.kernels[0], scene.moments(begun[gets]))

@@ -21,7 +21,7 @@ class _Queue(NamedTuple):
     # The large copy that each waited for last.
     large: Integers
     # Seconds in which something waited for each, its engine was at large copies and nothing else went on; and seconds
-    # after each that could run beside the large copies.
+    # after each that could run during the large copies.
     delay: Seconds
     after: Seconds
     # Whether the host waited for that copy alone; a kernel may wait for more.
@@ -35,7 +35,7 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
     if not queues:
         return None
     small, large, delay, after, sure = (np.concatenate(column) for column in zip(*queues, strict=True))
-    # In chunks, a large copy lets others in after the one that is under way, and at worst one more.
+    # In chunks, a large copy lets others in after the one that is in progress, and at worst one more.
     chunk = (scene.device_end(large) - scene.device_begin(large)) * CHUNK_BYTES / copies.bytes[large]
     median, low, high = (np.clip(delay - times * chunk, 0.0, after) for times in (1, 2, 0))
     useful = median > 0

@@ -14,7 +14,7 @@ from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, format_rate
 from isthmus.trace import Integers
 
-# Of the slow copies, beside copies of another device.
+# The share of slow copies that run during copies of another device.
 _MOST = 0.5
 _TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
 
@@ -75,7 +75,7 @@ def _rate(scene: Scene, rows: Integers) -> float:
 
 
 def _beside_facts(scene: Scene, slow: Integers) -> dict[str, float]:
-    """What such copies reach in the trace with no other device beside them, and of all devices together; 0 if none."""
+    """What such copies reach in the trace without another device at work, and of all devices together; 0 if none."""
     copies = scene.trace.copies
     most = int(np.bincount(copies.direction[slow]).argmax())
     of_direction = np.flatnonzero((copies.direction == most) & (copies.migration != 1))

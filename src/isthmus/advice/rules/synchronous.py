@@ -1,4 +1,4 @@
-"""Copies of pinned memory for which the host waits, though what it does next could go on beside them."""
+"""Copies of pinned memory for which the host waits, though what it does next could go on at the same time."""
 
 import numpy as np
 

@@ -28,8 +28,8 @@ class Waits(NamedTuple):
     calls: Integers
     # The copy that each made; UNKNOWN where it only waited.
     copies: Integers
-    # Seconds of each in which kernels were under way, and of the time until the next wait ends in which no device did
-    # anything and no copy was under way.
+    # Seconds of each in which kernels were in progress, and of the time until the next wait ends in which no device did
+    # anything and no copy was in progress.
     waited: Seconds
     idle: Seconds
     # Whether it is not sure that the device idled because the host had waited: so much came to the host meanwhile that
@@ -69,7 +69,7 @@ def waits(scene: Scene) -> Waits:
     order = np.argsort(end, kind="stable")
     order = order[waited[order] > 0]
     waiting, begin, end, waited = waiting[order], begin[order], end[order], waited[order]
-    # After the last kernel nobody waits for more.
+    # After the last kernel there is nothing more to wait for.
     until = np.minimum(np.append(end[1:], np.inf), scene.kernels[0].max(initial=-np.inf))
     idle = scene.idle_between(end, until)
     # Pages that the host touched meanwhile: that is what it waited for.
@@ -108,7 +108,7 @@ def _waited_since(scene: Scene, fetched: Integers) -> Seconds:
 
 
 def _last_before(moments: Seconds, times: Seconds) -> Seconds:
-    """Of moments in their order, the last one until each of these times; long before all where there is none."""
+    """The last of the sorted moments until each of these times; long before all where there is none."""
     return np.append(moments, -np.inf)[np.searchsorted(moments, times, side="right") - 1]
 
 

@@ -69,7 +69,7 @@ class Block(NamedTuple):
     kind: Kind
     process: int
     pid: int
-    # Of texts their bytes.
+    # For text records: the UTF-8 bytes.
     records: npt.NDArray[Any]
 
 

@@ -205,7 +205,7 @@ def blocking(calls: Records, operands: Records) -> Integers:
 
 
 def given_back(allocations: Records) -> Integers:
-    """The bytes of each, of memory that is given back those it was got with."""
+    """The bytes of each, of freed memory those it was allocated with."""
     sizes: Integers = allocations["bytes"].copy()
     held: dict[tuple[int, int], int] = {}
     rows = zip(*(allocations[name].tolist() for name in ("process", "address", "bytes", "release")), strict=True)

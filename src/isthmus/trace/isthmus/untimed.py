@@ -246,7 +246,7 @@ def unreported_copies(
 
 
 def _memory_kinds(copies: Records, allocations: Allocations) -> Records:
-    """The kinds of memory at both ends: as it was got, else by the side of the copy that it is on."""
+    """The kinds of memory at both ends: as it was allocated, else by the side of the copy that it is on."""
     kinds = {}
     for side, from_host in (("source", ("h2d", "h2h")), ("destination", ("d2h", "h2h"))):
         on_host = np.isin(copies["direction"], [direction_index(name) for name in from_host])

@@ -9,8 +9,8 @@ from isthmus.trace.columns import UNKNOWN, direction_index, memory_index
 # ``MemcpyH2D``, and those of older versions for ROCm ``CopyHostToDevice``.
 _NAME = re.compile(r"Mem(?:cpy|Cpy) ?(\w+)(?: \((.+?) -> (.+)\))?")
 _SPELT_OUT = re.compile(r"Copy(Host|Device)To(Host|Device)")
-_WAY = re.compile(r"([A-Z])(?:to|To|2)([A-Z])")
-# What each letter stands for. M is memory of which the driver knows nothing: the host's own. S is shared: managed.
+_ARROW = re.compile(r"([A-Z])(?:to|To|2)([A-Z])")
+# What each letter means. M is memory of which the driver knows nothing: the host's own. S is shared: managed.
 _SIDES = {"H": "host", "M": "host", "D": "device", "A": "device", "S": "device", "P": "peer"}
 _DIRECTIONS = {
     ("host", "device"): direction_index("h2d"),
@@ -45,8 +45,8 @@ def ends_of(name: str) -> Ends:
     match = _NAME.fullmatch(name)
     if match is None:
         return Ends()
-    way, *memory = match.groups("")
-    if (letters := _WAY.fullmatch(way)) is None:
+    arrow, *memory = match.groups("")
+    if (letters := _ARROW.fullmatch(arrow)) is None:
         return Ends()
     begin, end = (_SIDES.get(letter, "") for letter in letters.groups())
     kinds = (_MEMORY.get(kind.lower(), UNKNOWN) for kind in memory)
@@ -57,6 +57,6 @@ def direction_of_kind(kind: str) -> int:
     """The direction that an argument ``kind`` of a call or a copy tells, as a number or as letters."""
     if kind in _KINDS:
         return direction_index(_KINDS[kind])
-    letters = _WAY.fullmatch(kind)
+    letters = _ARROW.fullmatch(kind)
     sides = tuple(_SIDES.get(letter, "") for letter in letters.groups()) if letters else ("", "")
     return _DIRECTIONS.get((sides[0], sides[1]), UNKNOWN)

@@ -44,7 +44,7 @@ _WANTED = frozenset(_OF_EVENTS | _OF_ARGUMENTS | _OF_XLA | _OF_PEER_COPIES | _OF
 
 
 class Item(NamedTuple):
-    """One object of a section of the file: an event, or what is said of a device or of the run."""
+    """One object of a section of the file: an event, or the description of a device or of the run."""
 
     section: str
     fields: dict[str, object]

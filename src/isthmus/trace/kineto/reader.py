@@ -21,7 +21,7 @@ def read_kineto(path: Path) -> Trace:
 
     Such a file says nothing of pages of managed memory, and often nothing of waits: then a trace does not know of them,
     which does not mean that there were none. Raises TraceFileError for a file that is unreadable or holds no list of
-    events. Of one that is cut off or damaged, what stands before that is taken; single records that cannot be right are
+    events. Of one that is cut off or damaged, what is before that is taken; single records that cannot be right are
     left out. `Trace.notes` tells of both.
     """
     items = Items(path)
@@ -98,7 +98,7 @@ def _with_ends_of_calls(copies: Columns, calls: Columns) -> tuple[Columns, int]:
 def _calls_of(correlation: Integers, calls: Columns) -> Integers:
     """The call of each correlation: the first of those that have it, the outermost."""
     distinct, first, inverse = np.unique(calls["correlation"], return_index=True, return_inverse=True)
-    # Two processes of a merged file may count alike; then nobody knows whose copy it is. 0 is no correlation.
+    # Two processes of a merged file may count alike; then it is unknown whose copy it is. 0 is no correlation.
     usable = distinct > 0
     usable[inverse[calls["process"] != calls["process"][first][inverse]]] = False
     distinct, first = distinct[usable], first[usable]

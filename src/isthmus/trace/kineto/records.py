@@ -279,7 +279,7 @@ def _address(value: object) -> int:
 
 
 def _decimal(text: str) -> int:
-    """The number that a text of a few digits stands for; UNKNOWN for any other."""
+    """The number in a text of a few digits; UNKNOWN for any other."""
     return _number(int(text)) if text.isascii() and text.isdecimal() and len(text) < 20 else UNKNOWN
 
 

@@ -18,7 +18,7 @@ _MOST_DEVICES = 1000
 
 
 class Details(NamedTuple):
-    """What is told of a copy; UNKNOWN where it is not."""
+    """What is known of a copy; UNKNOWN where it is not."""
 
     bytes: int
     source: int

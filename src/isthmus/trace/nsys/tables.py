@@ -63,7 +63,7 @@ class Tables:
         return [printable(str(name)) for (name,) in rows]
 
     def has(self, table: str) -> bool:
-        """Whether the table is there. Raises TraceFileError where a view or a virtual table stands in its place."""
+        """Whether the table is there. Raises TraceFileError where a view or a virtual table has its name."""
         # SQLite itself writes these words before what makes a table a plain one.
         row = self._connection.execute(
             "SELECT type = 'table' AND substr(sql, 1, 13) = 'CREATE TABLE ' FROM sqlite_master WHERE name = ?", [table]
@@ -73,13 +73,13 @@ class Tables:
         return row is not None
 
     def has_records(self, table: str) -> bool:
-        """Whether anything stands in the table."""
+        """Whether the table has rows."""
         return self.has(table) and self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
 
     def numbers(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Integers]:
         """Columns of integers, one entry a record; empty where there is no such table.
 
-        Records without an integer in a required column are left out and noted; in an optional one, that counts as
+        Records without an integer in a required column are left out and recorded; in an optional one, that counts as
         UNKNOWN. Raises TraceFileError for a table without a required column.
         """
         names = [*required, *optional]
@@ -158,7 +158,7 @@ def opened(path: Path) -> Iterator[Tables]:
     file_bytes = _checked_bytes(path)
     steps = _Steps(file_bytes)
     try:
-        # Immutable: no locks, no journal that somebody left beside the file, and no file created there.
+        # Immutable: no locks, no journal that was left next to the file, and no file created there.
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
