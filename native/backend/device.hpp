@@ -1,4 +1,4 @@
-// The seam: what a device can do, whoever makes it. cuda/, opencl/ and host/ implement it; one contract suite
+// The seam: what a device can do, whatever its vendor. cuda/, opencl/ and host/ implement it; one contract suite
 // (tests/contract) holds them to the pre- and postconditions stated here.
 //
 // Many files include this, so that what only some of them need has headers of its own: device_info.hpp, launch.hpp.
@@ -43,7 +43,7 @@ struct KnownMemory {
 class PreparedCopies {
   public:
     virtual ~PreparedCopies() = default;
-    // Several calls may be under way on one stream, and on that alone.
+    // Several calls may be in flight on one stream, and on that alone.
     virtual Status enqueue(Stream& stream) = 0;
 };
 
@@ -73,7 +73,7 @@ class Device {
     virtual std::optional<std::string> why_no_doubles() const { return std::nullopt; }
     // Why memory of this device cannot be copied to that of the other one; nothing when it can.
     virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
-    // What lies between this device and the other one.
+    // What is between this device and the other one.
     virtual PeerReading read_peer(const Device& other) const;
     // Another device of the backend by its index. Fails with unsupported where devices of the backend do not copy to
     // each other.
@@ -114,7 +114,7 @@ class Device {
     // before every copy.
     virtual bool refuses_overruns() const { return true; }
 
-    // What lies at an address of the process: of memory that this library did not allocate, too. Costs a call of the
+    // What is at an address of the process: of memory that this library did not allocate, too. Costs a call of the
     // driver. Where the device's memory has no addresses (OpenCL), all but SVM is pageable.
     virtual Result<KnownMemory> identify(std::uintptr_t address) = 0;
     // A view of memory that somebody else owns and keeps alive: of one of the kinds that identify() names. For device
@@ -151,7 +151,7 @@ class Device {
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // Copies between memory of the host and of the device that callers own, by their addresses, and returns when all
     // has arrived: the same as borrow(), copy() and synchronize(), and for small copies cheaper. `host` is what
-    // identify() said of the host's side, or pageable where nobody asked: then it may be page-locked all the same.
+    // identify() said of the host's side, or pageable where no one asked: then it may be page-locked all the same.
     virtual Status copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source,
                             std::size_t bytes, MemoryKind host);
     // Pieces, from one side to the other, of layouts that were checked. The driver's 2-D or 3-D copy: regular layouts

@@ -15,7 +15,7 @@ struct LinkReading {
     std::optional<unsigned> replays;  // packets sent again since the driver was loaded
 };
 
-// What lies between two devices, as the vendor's library reads it; absent where it cannot tell.
+// What is between two devices, as the vendor's library reads it; absent where it cannot tell.
 struct PeerReading {
     std::optional<bool> has_nvlink;    // straight or over switches
     std::optional<unsigned> nvlinks;   // how many of them carry copies
@@ -48,7 +48,7 @@ struct BackendListing {
     std::string library;
     std::vector<std::string> looked_for;
     std::string absent_because;
-    bool is_parents = false;  // the drivers were begun before this process was forked: installing any helps nobody
+    bool is_parents = false;  // the drivers were begun before this process was forked: installing any helps no one
 };
 
 }  // namespace isthmus

@@ -9,7 +9,7 @@ namespace isthmus {
 
 struct LinkReading;  // backend/device_info.hpp
 
-// Blocks are of copy_threads, and keep 64 KiB under way each. 0 stands for as many as fill the device.
+// Blocks are of copy_threads, and keep 64 KiB in flight each. 0 means as many as fill the device.
 struct KernelBlocks {
     std::uint32_t to_device = 0, to_host = 0;  // of kernels that copy over the link
     std::uint32_t on_device = 0;               // of those that gather or spread what crosses it in one piece

@@ -56,7 +56,7 @@ Layout contiguous(Allocation& allocation, std::size_t offset, const Extent& exte
 
 // Fails with invalid_argument, saying which number is wrong, unless there is something to copy, nothing overflows 64
 // bits, no row is wider than its pitch and no slice longer than its own, there is an offset for each piece, and all of
-// it lies within the allocation.
+// it is within the allocation.
 Status check(const Layout& layout, const Extent& extent);
 
 // The same for where pieces are written to, which must not overlap either.

@@ -1,4 +1,4 @@
-// The pages of registered memory, whoever provides them.
+// The pages of registered memory, whatever provides them.
 #pragma once
 
 #include "backend/memory_kind.hpp"

@@ -1,4 +1,5 @@
-// The one table of memory kinds on this side of the seam: what a transfer can start from or end in, and how it is got.
+// The one table of memory kinds on this side of the seam: what a transfer can start from or end in, and how it is
+// allocated.
 #pragma once
 
 #include <array>
@@ -35,9 +36,9 @@ struct MemoryTraits {
     std::string_view name;
     bool locked = false;      // page-locked
     bool huge = false;        // on transparent huge pages
-    bool by_cpu = false;      // ordinary or huge pages that nobody has locked: drivers copy them with the CPU
+    bool by_cpu = false;      // ordinary or huge pages that no one has locked: drivers copy them with the CPU
     bool on_device = false;   // in the memory of the device
-    bool registered = false;  // page-locked after it was got as ordinary memory
+    bool registered = false;  // page-locked after it was allocated as ordinary memory
     bool touched = false;     // getting it includes the touching of its pages
 };
 

@@ -19,7 +19,7 @@ Shape square_shape(std::size_t bytes);
 
 // Memory of one kind, or the place for it. It keeps its device alive; freeing waits for nothing, so the caller
 // synchronises first. acquire and release are what allocation is timed on: they hold the calls that a program makes,
-// and no bookkeeping. Whoever is destroyed releases what it holds.
+// and no bookkeeping. Destructors release.
 class Allocation {
   public:
     virtual ~Allocation() = default;
@@ -40,8 +40,8 @@ class Allocation {
     // Bytes of 2-D memory that is held.
     virtual Shape shape() const { return {}; }
 
-    // Does what must have happened before memory is got and is no part of getting it: pages to be locked are there and
-    // touched, what was released to a pool has arrived. Not while it is held.
+    // Does what must have happened before memory is allocated and is no part of getting it: pages to be locked are
+    // there and touched, what was released to a pool has arrived. Not while it is held.
     virtual Status prepare() { return {}; }
     // Precondition: not held, prepared since it was last released. Pages are touched only where the kind says so. Fails
     // with out_of_memory or unsupported; after either, everything else still works, and nothing is held.
@@ -72,9 +72,9 @@ enum class Side { host, device };
 
 // What the driver is told about managed memory.
 enum class Advice {
-    read_mostly,         // copies may lie on both sides while nobody writes
+    read_mostly,         // copies may lie on both sides while no one writes
     prefer_device,       // its preferred location is the device
-    accessed_by_device,  // mapped for the device wherever it lies
+    accessed_by_device,  // mapped for the device wherever it is
 };
 
 }  // namespace isthmus

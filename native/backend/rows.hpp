@@ -13,7 +13,7 @@ namespace isthmus {
 class Device;
 class Stream;
 
-// Where row 0 of two arrays lies for kernels, and the bytes from one row to the next, modulo 2^64: what the table of
+// Where row 0 of two arrays is for kernels, and the bytes from one row to the next, modulo 2^64: what the table of
 // copy_rows (kernels/table.hpp) has of each layer.
 struct RowPlaces {
     std::uint64_t destination = 0, destination_pitch = 0;

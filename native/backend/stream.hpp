@@ -26,7 +26,7 @@ class Stream {
     virtual std::optional<std::uint64_t> identity() const { return std::nullopt; }
 };
 
-// How what was enqueued went: also after a failure what came before it may be under way, and is waited for.
+// How what was enqueued went: also after a failure what came before it may be in flight, and is waited for.
 Status synchronized(Status enqueued, Stream& stream);
 
 // A moment on a stream.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 constexpr std::size_t samples = 16;
 
-// Where the first huge page begins that lies within.
+// Where the first huge page begins that is within.
 std::size_t before_huge_pages(const std::byte* data) {
     return (huge_page - reinterpret_cast<std::uintptr_t>(data) % huge_page) % huge_page;
 }
@@ -52,7 +52,7 @@ bool FaultAhead::take(std::size_t end) {
     do {
         if (next >= pages_ || first_ + next * huge_page >= end) return false;
     } while (!next_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed));
-    // The whole huge page, where there is to be one. Memory that cannot be written is for whoever writes to notice.
+    // The whole huge page, where there is to be one. That memory cannot be written is for its writer to notice.
     (void)make_accessible(Access::write, data_ + next * huge_page, 1);
     return true;
 }

@@ -20,11 +20,11 @@ class FaultAhead {
     // For memory that is to be written from its beginning to its end; asks for huge pages, where the system lets
     // programs ask. Does nothing unless it is worthwhile. Not while threads are at work.
     void begin(std::byte* data, std::size_t bytes);
-    // Takes what is next, unless that lies beyond byte `end`; returns whether there was something to take.
+    // Takes what is next, unless that is beyond byte `end`; returns whether there was something to take.
     bool take(std::size_t end);
 
   private:
-    std::byte* data_ = nullptr;  // of the first huge page that lies within; null where there is nothing to do
+    std::byte* data_ = nullptr;  // of the first huge page that is within; null where there is nothing to do
     std::size_t first_ = 0;      // where that is, from the beginning
     std::size_t pages_ = 0;
     std::atomic<std::size_t> next_ = 0;

@@ -27,7 +27,7 @@ constexpr int MADV_POPULATE_WRITE = 23;
 // takes four threads 43 ms, sixteen 117, and sixteen that write to it 19 (benchmarks/bare_pages.cpp).
 constexpr std::size_t most_threads_that_ask = 4;
 
-// The pages that a range lies in, all of them.
+// The pages that a range is in, all of them.
 void populate_alone(std::byte* data, std::size_t bytes) {
     if (bytes == 0) return;
     const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % least_page;
@@ -155,7 +155,7 @@ std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::s
 
 // The kernel reads the word, without a signal, before it looks at what to do with it, and that is nothing that exists:
 // as Abseil's AddressIsReadable does, in a tenth of what process_vm_readv takes. Where the call is forbidden, memory is
-// believed to be there. Address 0 is no address to the kernel, and nothing lies in its page.
+// believed to be there. Address 0 is no address to the kernel, and nothing is in its page.
 bool is_readable(std::uintptr_t address) {
     if (address < least_page) return false;
     constexpr long no_such_thing_to_do = -1;

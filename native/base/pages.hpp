@@ -10,7 +10,7 @@
 
 namespace isthmus {
 
-// No system has smaller ones. What lies in one is page-locked together or not at all.
+// No system has smaller ones. What is in one is page-locked together or not at all.
 inline constexpr std::size_t least_page = 4096;
 // What transparent huge pages are of, on x86-64 and on ARM with small pages of 4 KiB.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
@@ -47,7 +47,7 @@ class PageMemory {
     std::size_t mapped_ = 0;
 };
 
-// Memory that is got and given back by hand. Neither call does more than a program would.
+// Memory that is allocated and freed by hand. Neither call does more than a program would.
 class HostBlock {
   public:
     enum class Source { malloc, ordinary, huge };
@@ -72,7 +72,7 @@ class HostBlock {
     std::byte* recycled_ = nullptr;
 };
 
-// Sees to it that each page is there and lies where the memory policy of the threads that put it there wants it:
+// Sees to it that each page is there and is where the memory policy of the threads that put it there wants it:
 // several threads, or the calling one. Writes one byte of every page.
 void touch_pages(std::byte* data, std::size_t bytes);
 // Has pages put in place by a few threads as though they were written to, and leaves what memory holds as it is.

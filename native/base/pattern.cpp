@@ -31,13 +31,13 @@ bool block_differs(const std::byte* block, std::uint64_t seed, std::uint64_t fir
 }
 
 Mismatch count_mismatches(const std::byte* region, std::size_t words, std::uint64_t seed, std::uint64_t first_word) {
-    Mismatch found;
+    Mismatch mismatch;
     for (std::size_t i = 0; i < words; ++i) {
         if (load_word(region + i * word_bytes) != pattern_word(seed, first_word + i)) {
-            found = found + Mismatch{1, first_word + i};
+            mismatch = mismatch + Mismatch{1, first_word + i};
         }
     }
-    return found;
+    return mismatch;
 }
 
 }  // namespace
@@ -56,23 +56,23 @@ void fill_pattern(std::byte* region, std::size_t bytes, std::uint64_t seed, std:
 
 Mismatch verify_pattern(const std::byte* region, std::size_t bytes, std::uint64_t seed, std::uint64_t first_word) {
     const std::size_t words = bytes / word_bytes;
-    Mismatch found;
+    Mismatch mismatch;
     for (std::size_t i = 0; i < words; i += block_words) {
         const std::byte* const block = region + i * word_bytes;
         const std::size_t count = std::min(block_words, words - i);
         // Nearly always the block is as it should be, and counting is needed only where it is not.
         if (count < block_words || block_differs(block, seed, first_word + i)) {
-            found = found + count_mismatches(block, count, seed, first_word + i);
+            mismatch = mismatch + count_mismatches(block, count, seed, first_word + i);
         }
     }
     if (const std::size_t tail = bytes % word_bytes; tail != 0) {
         const std::uint64_t mask = (std::uint64_t{1} << (8 * tail)) - 1;
         const std::uint64_t expected = pattern_word(seed, first_word + words) & mask;
         if (load_word(region + words * word_bytes, tail) != expected) {
-            found = found + Mismatch{1, first_word + words};
+            mismatch = mismatch + Mismatch{1, first_word + words};
         }
     }
-    return found;
+    return mismatch;
 }
 
 }  // namespace isthmus

@@ -7,13 +7,13 @@
 
 namespace isthmus {
 
-// What is in the way of what a copy should bring: where it brings nothing, a check finds this.
+// What a copy should overwrite: where it brings nothing, a check finds this.
 inline constexpr std::uint8_t poison_byte = 0xA5;
 
 // Word `index` of the pattern. This is element `index` of the splitmix64 sequence that starts at `seed` (Steele, Lea,
 // Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). A generator whose n-th value needs no n-1
 // values before it lets any thread, on either side, start anywhere; and its output passes for random, so no link,
-// memory controller or file system on the way can compress it or merge equal pages.
+// memory controller or file system on the path can compress it or merge equal pages.
 constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
     std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

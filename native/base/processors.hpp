@@ -23,7 +23,7 @@ ProcessorSet set_of(const std::vector<int>& processors);
 ProcessorSet bound_processors();
 
 // How many processors' time the control groups of this process grant (cpu.max, cpu.cfs_quota_us), the least of its own
-// group and all above it that are mounted here; nothing where none sets a limit. `root` stands before every path that
+// group and all above it that are mounted here; nothing where none sets a limit. `root` is before every path that
 // is read: empty but in tests.
 std::optional<double> granted_processors(const std::string& root);
 

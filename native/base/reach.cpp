@@ -17,13 +17,13 @@ std::uint64_t value(const void* address) {
 template <typename Number>
 [[gnu::always_inline]] inline Reach reach(std::span<const Number> numbers) {
     const std::uint64_t first = value(numbers.front());
-    Reach found{first, first, 0};
+    Reach reach{first, first, 0};
     for (const Number number : numbers) {
-        found.lowest = std::min(found.lowest, value(number));
-        found.highest = std::max(found.highest, value(number));
-        found.differing_bits |= value(number) ^ first;
+        reach.lowest = std::min(reach.lowest, value(number));
+        reach.highest = std::max(reach.highest, value(number));
+        reach.differing_bits |= value(number) ^ first;
     }
-    return found;
+    return reach;
 }
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Copies past the caches, for what nobody reads soon.
+// Copies past the caches, for what no one reads soon.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace isthmus {
 // As memcpy, but lines that are written whole go to memory without being read or kept. Before anybody is told that the
 // bytes are there, end_streaming() is called by the same thread.
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes);
-// Whoever sees what is stored after this sees what was streamed before.
+// A caller that sees what is stored after this sees what was streamed before.
 void end_streaming();
 
 }  // namespace isthmus

@@ -96,8 +96,8 @@ Status caught(const Work& work, Code without_memory = Code::out_of_memory) noexc
 
 // The only place that starts threads. Nothing when the system refuses, as containers limit the number of threads, or
 // would end the process for it. Signals are blocked before the thread exists, so that it never takes one that the
-// program waits for. `name` has 15 characters at most. Precondition: whoever waits for the work learns of its failure
-// from the work itself; an exception that leaves it only ends the thread.
+// program waits for. `name` has 15 characters at most. Precondition: the caller that waits for the work learns of its
+// failure from the work itself; an exception that leaves it only ends the thread.
 template <typename Work>
 std::optional<std::jthread> start_thread(const char* name, Work work) {
     if (!may_start_threads()) return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<std::jthread> start_thread(const char* name, Work work) {
                 } else {
                     work();
                 }
-            } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is there to be told
+            } catch (...) {  // NOLINT(bugprone-empty-catch): no one is there to be told
             }
         });
     } catch (const std::system_error&) {

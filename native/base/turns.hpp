@@ -6,7 +6,8 @@
 
 namespace isthmus {
 
-// Like a mutex, but nobody overtakes: who holds it again and again cannot keep others waiting. Whoever waits sleeps.
+// Like a mutex, but no one overtakes: who holds it again and again cannot keep others waiting. A caller that waits
+// sleeps.
 class Turns {
   public:
     Turns() = default;
@@ -24,7 +25,7 @@ class Turns {
         current_.fetch_add(1, std::memory_order_release);
         current_.notify_all();
     }
-    // Whether somebody waits behind whoever has the turn now.
+    // Whether somebody waits behind the caller that has the turn now.
     bool awaited() const {
         return next_.load(std::memory_order_relaxed) - current_.load(std::memory_order_relaxed) > 1;
     }

@@ -53,9 +53,9 @@ struct WorkerGroup::State {
     std::atomic<std::size_t> ended = 0;   // threads that have done their part of it
     std::size_t expected = 0;             // threads that there are to do it; the caller's
     std::atomic<std::size_t> alive = 0;   // threads that may still touch this
-    std::vector<Status> results;          // by thread; read once nobody is inside
+    std::vector<Status> results;          // by thread; read once no one is inside
     std::mutex mutex;                     // for `left` alone
-    std::condition_variable left;         // told when nobody is inside
+    std::condition_variable left;         // told when no one is inside
 
   private:
     std::unique_ptr<State> next_;  // among those kept
@@ -153,7 +153,8 @@ void WorkerGroup::work(State& state, std::size_t worker) {
         worked = false;
         seen = state.round.load(std::memory_order_acquire);
         if (state.quit) break;
-        // Whoever closes a job looks afterwards who is inside; whoever goes inside looks afterwards whether it is open.
+        // A caller that closes a job looks afterwards who is inside; the caller that goes inside looks afterwards
+        // whether it is open.
         ++state.inside;
         if (state.open == seen && worker < state.wanted) {
             worked = true;
@@ -257,7 +258,7 @@ Status WorkerGroup::wait(const Limit& limit) {
 }
 
 void WorkerGroup::abandon() noexcept {
-    state_->open = 0;  // whoever comes now sees that, and leaves
+    state_->open = 0;  // the caller that comes now sees that, and leaves
     state_->stop = true;
     state_->quit = true;
     ++state_->round;

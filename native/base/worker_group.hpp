@@ -17,7 +17,7 @@ namespace isthmus {
 class WorkerGroup {
   public:
     // One thread's part of the work. `stop` is set once another thread has failed: take nothing more then, but wait for
-    // what is under way. Whatever the job uses must be kept alive by the job itself.
+    // what is in flight. Whatever the job uses must be kept alive by the job itself.
     using Job = std::function<Status(std::size_t worker, const std::atomic<bool>& stop)>;
 
     // How long a job may take, and the words for what did not end in that time.
@@ -42,10 +42,10 @@ class WorkerGroup {
     WorkerGroup& operator=(const WorkerGroup&) = delete;
 
     // Wakes all threads at once, each of which does its part, and returns when all have ended: with the first failure
-    // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns timed_out, leaves
+    // in the order of the threads. No one is busy while waiting. When the limit passes it returns timed_out, leaves
     // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
     Status run(Job job, const Limit& limit);
-    // For work that whoever is there takes from one place: the caller is one more worker, the last, whose part no limit
+    // For work that all present take from one place: the caller is one more worker, the last, whose part no limit
     // watches. When that ends, threads that have not begun do not begin any more: it may take long until one wakes. The
     // caller waits awake for a moment, since the others are about to end too, and waking it would take longer.
     // Only the first `threads` take part; the caller's part has the number of all.

@@ -21,8 +21,8 @@ namespace {
 using StreamHandle = std::optional<std::uintptr_t>;
 
 nb::object tuple_of(nb::handle pieces, const char* role) {
-    PyObject* const found = PySequence_Tuple(pieces.ptr());
-    if (found != nullptr) return nb::steal(found);
+    PyObject* const tuple = PySequence_Tuple(pieces.ptr());
+    if (tuple != nullptr) return nb::steal(tuple);
     const nb::python_error error;
     if (!error.matches(PyExc_TypeError)) throw error;
     raise("WrongType", std::string("the ") + role + " of a batch are a " + text_of(pieces.type().attr("__name__")) +

@@ -25,7 +25,7 @@ struct Called final : Kept {
     nb::object future, function;
 };
 
-// As concurrent.futures does it: the program learns of it from the log, and whoever ended the copy does not.
+// As concurrent.futures does it: the program learns of it from the log, and the caller that ended the copy does not.
 void log(nb::python_error& error, nb::handle future) {
     try {
         const nb::object logger = nb::module_::import_("logging").attr("getLogger")("isthmus");

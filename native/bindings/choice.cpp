@@ -33,8 +33,8 @@ std::shared_ptr<Session> session_in(nb::handle object) {
 // The import statement would take longer than a small copy, also of what is there.
 nb::object sessions_module() {
     static PyObject* const name = PyUnicode_InternFromString("isthmus.transfer.sessions");
-    PyObject* const found = PyImport_GetModule(name);
-    if (found != nullptr) return nb::steal(found);
+    PyObject* const module = PyImport_GetModule(name);
+    if (module != nullptr) return nb::steal(module);
     PyErr_Clear();
     return nb::module_::import_("isthmus.transfer.sessions");
 }

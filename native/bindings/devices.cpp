@@ -234,9 +234,9 @@ void bind_devices(nb::module_& module) {
             "verify_pattern",
             [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {
                 bind(self.session());
-                const Mismatch found =
+                const Mismatch mismatch =
                     unwrap(self.verify_pattern(unwrap(self.region(offset, bytes)), seed, side_of(side)));
-                return std::pair(found.words, found.first_word);
+                return std::pair(mismatch.words, mismatch.first_word);
             },
             nb::arg("offset"), nb::arg("bytes"), nb::arg("seed"), nb::arg("side") = "host", ReleaseGil())
         .def(

@@ -20,16 +20,16 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
 }
 
 nb::tuple collect(cuda::MigrationCounter& self, double quiet_seconds, double most_seconds) {
-    cuda::MigrationReports found;
+    cuda::MigrationReports collected;
     {
         const GilReleased release;
-        found = unwrap(self.collect(nanoseconds(quiet_seconds), nanoseconds(most_seconds)));
+        collected = unwrap(self.collect(nanoseconds(quiet_seconds), nanoseconds(most_seconds)));
     }
     nb::list reports;
-    for (const cuda::MigrationReport& each : found.reports) {
+    for (const cuda::MigrationReport& each : collected.reports) {
         reports.append(nb::make_tuple(each.what, each.cause, each.value, each.address, each.start, each.end));
     }
-    return nb::make_tuple(reports, found.dropped);
+    return nb::make_tuple(reports, collected.dropped);
 }
 
 }  // namespace

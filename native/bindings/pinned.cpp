@@ -20,7 +20,7 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
-// An array that lies in it has it as its base, and keeps it.
+// An array that is in it has it as its base, and keeps it.
 struct PinnedMemory {
     PinnedBlock block;
 };
@@ -51,7 +51,7 @@ void create_memory(PinnedMemory* self, const SessionHandle& session, std::size_t
     new (self) PinnedMemory{std::move(block.value())};
 }
 
-// The bytes from the first that an element lies in to the last.
+// The bytes from the first that an element is in to the last.
 std::pair<std::uintptr_t, std::size_t> span_of(const Operand& operand) {
     if (operand.bytes() == 0 || operand.is_contiguous()) return {operand.address(), operand.bytes()};
     std::intptr_t first = 0;

@@ -13,7 +13,7 @@ struct Link {
     Link* next = nullptr;
 };
 
-// A stack without a lock, because whoever lets go may be in the middle of anything.
+// A stack without a lock, because the caller that lets go may be in the middle of anything.
 std::atomic<Link*> released{nullptr};
 
 int end_in_main_thread(void*) {
@@ -28,7 +28,7 @@ void let_go(Link* link) noexcept {
         link->next = below;
     } while (!released.compare_exchange_weak(below, link, std::memory_order_release, std::memory_order_relaxed));
     // Needs no lock of the interpreter. Where its queue is full or it has ended, the next call of ours does it, or
-    // nobody has to.
+    // no one has to.
     if (below == nullptr && Py_IsInitialized() != 0) Py_AddPendingCall(&end_in_main_thread, nullptr);
 }
 

@@ -18,7 +18,7 @@ std::optional<std::uintptr_t> stream_of(const isthmus_session& session, void* st
     return reinterpret_cast<std::uintptr_t>(stream);
 }
 
-// Begins a copy, for which there is a handle before it begins: one that nobody can wait for must not be under way.
+// Begins a copy, for which there is a handle before it begins: one that cannot be waited for must not be in flight.
 template <typename Begin>
 Status begin(isthmus_session* session, isthmus_transfer** transfer, const Begin& copy) {
     if (transfer == nullptr) return null_argument("transfer");

@@ -48,10 +48,10 @@ Result<std::shared_ptr<Device>> open_device(std::string_view name) {
 
 Result<std::shared_ptr<Device>> open_best_device() {
     if (!cuda::list_devices().devices.empty()) return cuda::open_device(0);
-    const BackendListing found = opencl::list_devices({});
-    if (found.devices.empty()) return host::open_device({});
-    const DeviceInfo* best = &found.devices.front();
-    for (const DeviceInfo& info : found.devices) {
+    const BackendListing listing = opencl::list_devices({});
+    if (listing.devices.empty()) return host::open_device({});
+    const DeviceInfo* best = &listing.devices.front();
+    for (const DeviceInfo& info : listing.devices) {
         if (best->shares_host_memory && !info.shares_host_memory) best = &info;
     }
     return opencl::open_device(best->index, {});

@@ -17,7 +17,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names that C knows them by
 struct isthmus_session {
     std::shared_ptr<isthmus::Session> session;
-    // What a null stream of an asynchronous copy stands for; nothing where there is no default stream.
+    // What a null stream of an asynchronous copy means; nothing where there is no default stream.
     std::optional<std::uintptr_t> default_stream;
     unsigned generation = isthmus::fork_generation();  // in which it was opened
 

@@ -1,4 +1,4 @@
-// Memory that the C interface gives out to programs that have no way of their own to get some.
+// Memory that the C interface gives out to programs that cannot allocate it themselves.
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,10 +45,10 @@ Result<bool> free_pinned(isthmus_session& handle, void* memory) {
     std::optional<PinnedBlock> freed;
     {
         const std::lock_guard lock(handle.mutex);
-        const auto found = handle.pinned.find(memory);
-        if (found == handle.pinned.end()) return false;
-        freed.emplace(std::move(found->second));
-        handle.pinned.erase(found);
+        const auto entry = handle.pinned.find(memory);
+        if (entry == handle.pinned.end()) return false;
+        freed.emplace(std::move(entry->second));
+        handle.pinned.erase(entry);
     }
     if (handle.generation != fork_generation()) return parents();
     return true;
@@ -60,13 +60,13 @@ Status free_memory(isthmus_session& handle, void* memory) {
     std::unique_ptr<Allocation> freed;
     {
         const std::lock_guard lock(handle.mutex);
-        const auto found = handle.memory.find(memory);
-        if (found == handle.memory.end()) {
+        const auto entry = handle.memory.find(memory);
+        if (entry == handle.memory.end()) {
             return {Code::invalid_argument,
                     "not memory that isthmus_allocate or isthmus_pinned_alloc gave out for this session"};
         }
-        freed = std::move(found->second);
-        handle.memory.erase(found);
+        freed = std::move(entry->second);
+        handle.memory.erase(entry);
     }
     if (handle.generation != fork_generation()) {
         static_cast<void>(freed.release());

@@ -1,4 +1,5 @@
-// One timed case: memory of one kind and size that is got, used for the first time and given back, again and again.
+// One timed case: memory of one kind and size that is allocated, used for the first time and given back, again and
+// again.
 #include "experiment/allocation.hpp"
 
 #include <algorithm>

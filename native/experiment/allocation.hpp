@@ -1,4 +1,5 @@
-// One timed case: memory of one kind and size that is got, used for the first time and given back, again and again.
+// One timed case: memory of one kind and size that is allocated, used for the first time and given back, again and
+// again.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace isthmus::experiment {
 
-// Seconds per call, in the order in which they were taken; `touch` is empty where memory is there once it was got.
+// Seconds per call, in the order in which they were taken; `touch` is empty where memory is there once it was
+// allocated.
 struct AllocationSamples {
     std::vector<double> allocate, touch, free;
 };

@@ -18,7 +18,7 @@
 
 namespace isthmus::experiment {
 Result<std::shared_ptr<OpenDevice>> OpenDevice::create(std::shared_ptr<Device> device) {
-    // Sessions of the transfer library are opened this way too, and leave the thread as it was.
+    // Sessions of the transfer library are opened so, too, and leave the thread as it was.
     Binding binding(*device);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(stream, device->create_stream());
@@ -146,23 +146,23 @@ Status Buffer::set_bytes(Region region, std::uint8_t value) {
 }
 
 Result<Mismatch> Buffer::verify_pattern(Region region, std::uint64_t seed, Side side) {
-    Mismatch found;
+    Mismatch total;
     if (lives_on_device(side) || kind() == MemoryKind::write_combined) {
         ISTHMUS_TRY(session_->run([&](Stream& stream) {
             auto result = session_->device().verify_pattern(stream, region, seed);
             if (!result.ok()) return result.take_status();
-            found = result.value();
+            total = result.value();
             return Status();
         }));
-        return found;
+        return total;
     }
     std::mutex mutex;
     ISTHMUS_TRY(on_host(region, [&](const std::byte* from, std::size_t begin, std::size_t end) {
         const Mismatch part = isthmus::verify_pattern(from, end - begin, seed, begin / 8);
         const std::lock_guard lock(mutex);
-        found = found + part;
+        total = total + part;
     }));
-    return found;
+    return total;
 }
 
 Status Buffer::evict(Region region) {

@@ -37,7 +37,7 @@ struct ConcurrentTransfer::Work {
 
     Status bind(std::size_t worker) const;
     Status transfer(std::size_t worker, const std::atomic<bool>& stop);
-    // Nothing is under way when it returns.
+    // Nothing is in flight when it returns.
     Status copy(const Track& track, Stream& stream, Slice part) const;
     Status copy_all(const Track& track, std::size_t thread, Counter& counter, const std::atomic<bool>& stop) const;
     // The last end of a lane's threads.
@@ -133,15 +133,15 @@ Status ConcurrentTransfer::poison() {
 }
 
 Result<std::vector<Mismatch>> ConcurrentTransfer::verify() {
-    std::vector<Mismatch> found;
-    found.reserve(lanes_.size());
+    std::vector<Mismatch> mismatches;
+    mismatches.reserve(lanes_.size());
     for (const ConcurrentLane& lane : lanes_) {
         ISTHMUS_TRY(lane.destination->session().device().bind_thread());
         ISTHMUS_TRY_ASSIGN(region, lane.destination->region(0, bytes_));
         ISTHMUS_TRY_ASSIGN(mismatch, lane.destination->verify_pattern(region, lane.seed));
-        found.push_back(mismatch);
+        mismatches.push_back(mismatch);
     }
-    return found;
+    return mismatches;
 }
 
 Status ConcurrentTransfer::evict() {

@@ -55,7 +55,7 @@ class ConcurrentTransfer {
     // `warmups` transfers that are not kept, then samples, on threads and streams that live as long as this call (the
     // threads of a division with `spawn` shorter). Every thread waits for its own copies; with chunks, for each before
     // it takes the next. Where the CPU takes part in the copy, the host's side is evicted from its caches before each
-    // sample. When a thread fails the others take nothing more, nothing is under way afterwards, and the first failure
+    // sample. When a thread fails the others take nothing more, nothing is in flight afterwards, and the first failure
     // is returned with lane, size and thread. When one has not ended after `limit_seconds`, it is left behind.
     Result<ConcurrentSamples> run(std::size_t warmups, Quota quota, double limit_seconds);
     // What arrived, lane by lane.

@@ -1,4 +1,4 @@
-// One timed case: work that runs by itself, and then while copies go on beside it.
+// One timed case: work that runs by itself, and then during copies.
 #include "experiment/interference.hpp"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace {
 constexpr std::uint64_t compute_launches = 8;
 constexpr std::uint32_t most_rounds = 1U << 30;
 constexpr std::uint64_t thread_rounds = 1000;  // of one unit of a thread's work
-constexpr double least_copies = 4;             // beside the neighbour
+constexpr double least_copies = 4;             // during the neighbour's work
 
 }  // namespace
 
 // When each copy began and ended.
 struct Interference::Copies {
     std::atomic<std::size_t> ended = 0;
-    std::atomic<bool> left = false;  // nobody copies any more
+    std::atomic<bool> left = false;  // no one copies any more
     std::vector<std::pair<TimePoint, TimePoint>> times;
 };
 
@@ -152,7 +152,7 @@ Status Interference::enqueue_work(std::uint64_t amount) {
 Result<double> Interference::work(std::uint64_t amount) {
     if (plan_.neighbour == Neighbour::thread) {
         const TimePoint begin = now();
-        // The generator of isthmus_work; volatile, so that nobody works it out beforehand.
+        // The generator of isthmus_work; volatile, so that no one works it out beforehand.
         volatile std::uint32_t seen = 1;
         std::uint32_t value = seen;
         for (std::uint64_t i = 0; i < amount * thread_rounds; ++i)
@@ -213,7 +213,7 @@ Result<Interference::Turn> Interference::turn() {
     ISTHMUS_TRY_ASSIGN(after, work(amount_));
     double seconds = 0;
     std::size_t count = 0;
-    // The ones that had the neighbour beside them all the time; if there are none, the one that was under way.
+    // The ones during all of which the neighbour worked; if there are none, the one that was in flight.
     for (const auto& [from, to] : copies.times) {
         if (from < begin || to > end) continue;
         seconds += seconds_between(from, to);

@@ -1,4 +1,4 @@
-// One timed case: work that runs by itself, and then while copies go on beside it.
+// One timed case: work that runs by itself, and then during copies.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace isthmus::experiment {
 
-// What runs beside copies, and is slowed down by them.
+// What runs during copies, and is slowed down by them.
 enum class Neighbour {
     compute,  // a kernel on all multiprocessors that computes and touches next to no memory
     memory,   // kernels that read and write device memory, one after another
@@ -37,7 +37,7 @@ struct InterferencePlan {
 
 // In the order in which they were taken, as many of each.
 struct InterferenceSamples {
-    // The neighbour's work, of its copies one, by itself: the mean of before and after what is beside.
+    // The neighbour's work, of its copies one, by itself: the mean of before and after the copies.
     std::vector<double> alone;
     std::vector<double> beside;  // the same while copies go on
     std::vector<double> copies;  // one of these copies, in the mean
@@ -59,9 +59,9 @@ class Interference {
 
     // Overwrites the destination.
     Status poison();
-    // Turns of alone, beside, alone. The first call finds how much work takes the plan's time. Copies are made by one
-    // thread of their own, each begun when the one before has ended; one that fails ends the turn, and no copy is under
-    // way when this returns.
+    // Samples of alone, with copies, alone. The first call finds how much work takes the plan's time. Copies are made
+    // by one thread of their own, each begun when the one before has ended; one that fails ends the sample, and no copy
+    // is in flight when this returns.
     Result<InterferenceSamples> run(std::size_t warmups, Quota quota);
     // What arrived of the last copy.
     Result<Mismatch> verify();

@@ -13,7 +13,7 @@ namespace {
 
 // Links that rest and caches of addresses need a few copies; a share of a sample's, which is not timed.
 constexpr std::size_t warm_share = 4;
-// A sample of so many copies is long beside what a clock, a start and the end of a queue add.
+// A sample of so many copies is long next to what a clock, a start and the end of a queue add.
 constexpr double least_seconds = 8e-3;
 constexpr double most_needed = 1e6;
 
@@ -111,15 +111,15 @@ Status PeerCopies::poison() {
 }
 
 Result<std::vector<Mismatch>> PeerCopies::verify() {
-    std::vector<Mismatch> found;
-    found.reserve(tracks_.size());
+    std::vector<Mismatch> mismatches;
+    mismatches.reserve(tracks_.size());
     for (Track& track : tracks_) {
         Buffer& destination = *track.lane.destination;
         ISTHMUS_TRY(destination.session().device().bind_thread());
         ISTHMUS_TRY_ASSIGN(mismatch, destination.verify_pattern(track.destination, track.lane.seed));
-        found.push_back(mismatch);
+        mismatches.push_back(mismatch);
     }
-    return found;
+    return mismatches;
 }
 
 // Precondition: the lane's device is bound to the thread.

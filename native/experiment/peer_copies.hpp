@@ -36,7 +36,7 @@ class PeerCopies {
     PeerCopies(const PeerCopies&) = delete;
     PeerCopies& operator=(const PeerCopies&) = delete;
 
-    // Fails with unsupported where a device that copies has no way to the other one's memory.
+    // Fails with unsupported where a device that copies does not reach the other one's memory.
     static Result<std::unique_ptr<PeerCopies>> create(PeerPlan plan, std::vector<PeerLane> lanes);
 
     // Overwrites the destinations.

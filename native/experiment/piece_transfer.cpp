@@ -1,4 +1,4 @@
-// One timed case: pieces of equal size that go one way, again and again, moved by one method.
+// One timed case: pieces of equal size that go in one direction, again and again, moved by one method.
 #include "experiment/piece_transfer.hpp"
 
 #include <algorithm>
@@ -154,14 +154,14 @@ Result<PieceMismatch> PieceTransfer::verify() {
     ISTHMUS_TRY(read(region, seen.data()));
     ISTHMUS_TRY_ASSIGN(expected, reference_->region(0, reference_->bytes()));
     if (fills_gaps_) {
-        // The same layout on both sides: what lies between the pieces counts as moved, and then as untouched.
+        // The same layout on both sides: what is between the pieces counts as moved, and then as untouched.
         const std::size_t span = source_.span_bytes(extent_);
         std::byte* const first = seen.data() + (destination_.offset - region.offset);
         const bool same = std::memcmp(first, expected.host() + source_.offset, span) == 0;
         std::memset(first, poison_byte, span);
         if (!same) return PieceMismatch{extent_.pieces(), 0, 0};
     }
-    PieceMismatch found;
+    PieceMismatch total;
     std::size_t first_wrong = std::numeric_limits<std::size_t>::max();
     std::mutex mutex;
     const std::size_t width = extent_.width_bytes;
@@ -176,11 +176,11 @@ Result<PieceMismatch> PieceTransfer::verify() {
                 std::memset(piece, poison_byte, width);
             }
             const std::lock_guard lock(mutex);
-            found.pieces += part.pieces;
+            total.pieces += part.pieces;
             if (part.pieces != 0) first_wrong = std::min(first_wrong, part.first_piece);
         });
     }
-    if (found.pieces != 0) found.first_piece = first_wrong;
+    if (total.pieces != 0) total.first_piece = first_wrong;
     std::atomic<std::size_t> outside = 0;
     for_each_slice(seen.size(), [&](std::size_t begin, std::size_t end) {
         outside += end - begin -
@@ -188,8 +188,8 @@ Result<PieceMismatch> PieceTransfer::verify() {
                                                        seen.begin() + static_cast<std::ptrdiff_t>(end),
                                                        std::byte{poison_byte}));
     });
-    found.bytes_outside = outside;
-    return found;
+    total.bytes_outside = outside;
+    return total;
 }
 
 }  // namespace isthmus::experiment

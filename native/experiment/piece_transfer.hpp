@@ -1,4 +1,4 @@
-// One timed case: pieces of equal size that go one way, again and again, moved by one method.
+// One timed case: pieces of equal size that go in one direction, again and again, moved by one method.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class PieceTransfer {
     std::shared_ptr<Staging> staging_;
     OpenDevice::Scratch scratch_;  // held for the next check
     std::shared_ptr<PieceCopy> copy_;
-    bool fills_gaps_ = false;  // what lies between the pieces is moved too
+    bool fills_gaps_ = false;  // what is between the pieces is moved too
     bool evicts_ = false;
 };
 

@@ -41,7 +41,7 @@ struct Pipeline::State {
     WorkerGroup::Limit limit{};
     std::vector<std::unique_ptr<Stream>> streams;
     std::atomic<std::size_t> next_chunk = 0;
-    // Before the way in, and after each stage; recorded while they are there.
+    // Before the copy in, and after each stage; recorded while they are there.
     std::vector<std::array<std::unique_ptr<Event>, 4>> marks;
 
     ~State() {

@@ -23,7 +23,7 @@ struct PipelinePlan {
     bool in = true, work = true, out = true;
 };
 
-// When a stage of a chunk was under way, in seconds on the device's clock since the first began. A copy that waits
+// When a stage of a chunk was in flight, in seconds on the device's clock since the first began. A copy that waits
 // for others of its kind begins when they have ended; work of several streams may share the device.
 struct StageSpan {
     Stage stage = Stage::in;

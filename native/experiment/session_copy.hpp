@@ -1,4 +1,4 @@
-// Copies as callers of the library make them, timed beside those of drivers.
+// Copies as callers of the library make them, timed next to those of drivers.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// One timed case: bytes that go one way, or both ways at once, again and again.
+// One timed case: bytes that go in one direction, or in both at once, again and again.
 #include "experiment/transfer.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ Status TimedTransfer::add(TimedLane lane, std::size_t offset, std::size_t bytes,
     if (between_devices) {
         if (auto reason = device().why_no_peer(lane.device->session().device())) return {Code::unsupported, *reason};
     }
-    // Each way has its own contents, so that one cannot pass for the other.
+    // Each direction has its own contents, so that one cannot pass for the other.
     track.seed = lane.direction == Direction::h2d ? seed : seed + 1;
     ISTHMUS_TRY_ASSIGN(shared, session_->track(tracks_.size()));
     track.stream = shared->stream.get();
@@ -122,8 +122,8 @@ Status TimedTransfer::prepare_sample() {
     } else if (evicts_) {
         for (const Track& track : tracks_) ISTHMUS_TRY(track.lane.memory->evict(track.memory));
     }
-    // Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
-    // lanes change places with each sample.
+    // Before a prefetch can be timed in one direction, its pages must be on the other side. With two lanes nothing is
+    // to do: the lanes change places with each sample.
     if (method_ != Method::prefetch || tracks_.size() != 1) return {};
     Track& track = tracks_.front();
     if (track.side != destination_side(track.lane.direction)) return {};
@@ -154,16 +154,16 @@ Status TimedTransfer::poison() {
 }
 
 Result<std::vector<Mismatch>> TimedTransfer::verify() {
-    std::vector<Mismatch> found;
+    std::vector<Mismatch> mismatches;
     for (Track& track : tracks_) {
         const bool in_memory = method_ == Method::prefetch || track.lane.direction == Direction::d2h;
         Buffer& buffer = in_memory ? *track.lane.memory : *track.lane.device;
         ISTHMUS_TRY(buffer.session().device().bind_thread());
         ISTHMUS_TRY_ASSIGN(mismatch,
                            buffer.verify_pattern(in_memory ? track.memory : track.device, track.seed, track.side));
-        found.push_back(mismatch);
+        mismatches.push_back(mismatch);
     }
-    return found;
+    return mismatches;
 }
 
 Result<Samples> TimedTransfer::run(std::size_t warmups, Quota quota) {

@@ -1,4 +1,4 @@
-// One timed case: bytes that go one way, or both ways at once, again and again.
+// One timed case: bytes that go in one direction, or in both at once, again and again.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ enum class Method {
 
 enum class Direction { h2d, d2h };
 
-// One way of a transfer. For prefetch `memory` is the managed buffer and `device` is empty. For a copy between devices
-// `memory` is the source, on its device, and the direction is h2d.
+// One direction of a transfer. For prefetch `memory` is the managed buffer and `device` is empty. For a copy between
+// devices `memory` is the source, on its device, and the direction is h2d.
 struct TimedLane {
     Direction direction;
     std::shared_ptr<Buffer> memory;

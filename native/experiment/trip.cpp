@@ -1,5 +1,5 @@
-// One timed case: a buffer is got, filled, its data is worked on by the device and comes back, and the buffer is given
-// back.
+// One timed case: a buffer is allocated, filled, its data is worked on by the device and comes back, and the buffer is
+// given back.
 #include "experiment/trip.hpp"
 
 #include <algorithm>
@@ -23,15 +23,15 @@ constexpr double sample_seconds = 0.03;
 constexpr std::size_t always_checked_bytes = std::size_t{1} << 20;
 
 MemoryKind kind_of(const TripPlan& plan) {
-    switch (plan.way) {
-        case Way::pageable: return plan.bytes < malloc_recycles_below ? MemoryKind::malloc : MemoryKind::pageable;
-        case Way::registered: return MemoryKind::pageable;
-        case Way::pinned:
-        case Way::staging: return MemoryKind::pinned;
-        case Way::touched_registered: return MemoryKind::touched_registered;
-        case Way::managed:
-        case Way::managed_prefetch: return MemoryKind::managed;
-        case Way::mapped: return MemoryKind::mapped;
+    switch (plan.kind) {
+        case TripKind::pageable: return plan.bytes < malloc_recycles_below ? MemoryKind::malloc : MemoryKind::pageable;
+        case TripKind::registered: return MemoryKind::pageable;
+        case TripKind::pinned:
+        case TripKind::staging: return MemoryKind::pinned;
+        case TripKind::touched_registered: return MemoryKind::touched_registered;
+        case TripKind::managed:
+        case TripKind::managed_prefetch: return MemoryKind::managed;
+        case TripKind::mapped: return MemoryKind::mapped;
     }
     return MemoryKind::pageable;
 }
@@ -84,10 +84,10 @@ Status Trip::reserve() {
 
 Result<TripSamples> Trip::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(gpu().bind_thread());
-    // Kept for all trips, but not while other ways have their turn, for the same reason.
-    if (plan_.way == Way::staging) ISTHMUS_TRY(memory_->acquire());
+    // Kept for all trips, but not while other kinds are measured, for the same reason.
+    if (plan_.kind == TripKind::staging) ISTHMUS_TRY(memory_->acquire());
     auto samples = run_trips(warmups, quota);
-    if (plan_.way == Way::staging) ISTHMUS_TRY(memory_->release());
+    if (plan_.kind == TripKind::staging) ISTHMUS_TRY(memory_->release());
     return samples;
 }
 
@@ -141,7 +141,7 @@ Status Trip::sample(TripSamples& samples, bool check_large) {
 }
 
 Status Trip::acquire() {
-    if (plan_.way != Way::staging) ISTHMUS_TRY(memory_->acquire());
+    if (plan_.kind != TripKind::staging) ISTHMUS_TRY(memory_->acquire());
     held_ = true;
     on_device_ = false;
     return {};
@@ -152,14 +152,14 @@ Status Trip::release() {
     Status unlocked;
     if (locked_ != nullptr) unlocked = locked_->release();
     locked_.reset();
-    if (plan_.way == Way::staging) return unlocked;
+    if (plan_.kind == TripKind::staging) return unlocked;
     Status released = memory_->release();
     return unlocked.ok() ? std::move(released) : std::move(unlocked);
 }
 
 Status Trip::use() {
     ISTHMUS_TRY(fill());
-    if (plan_.way == Way::registered && locked_ == nullptr) {
+    if (plan_.kind == TripKind::registered && locked_ == nullptr) {
         ISTHMUS_TRY_ASSIGN(locked, gpu().reserve(MemoryKind::registered, plan_.bytes, memory_->host()));
         ISTHMUS_TRY(locked->acquire());
         locked_ = std::move(locked);
@@ -175,7 +175,7 @@ Result<Region> Trip::contents() {
 
 Status Trip::fill() {
     // The pages that a reduction left on the device come back faster when they are asked for.
-    if (plan_.way == Way::managed_prefetch && std::exchange(on_device_, false)) {
+    if (plan_.kind == TripKind::managed_prefetch && std::exchange(on_device_, false)) {
         ISTHMUS_TRY(gpu().prefetch(*stream_, region(*memory_), Side::host));
         ISTHMUS_TRY(stream_->synchronize());
     }
@@ -192,7 +192,7 @@ Status Trip::fill() {
 Status Trip::work() {
     Allocation& host_side = locked_ != nullptr ? *locked_ : *memory_;
     ISTHMUS_TRY_ASSIGN(on_device, device_->region(0, plan_.bytes));
-    if (plan_.way == Way::managed_prefetch) {
+    if (plan_.kind == TripKind::managed_prefetch) {
         ISTHMUS_TRY(gpu().prefetch(*stream_, region(*memory_), Side::device));
         on_device_ = true;
     } else if (!works_in_place()) {
@@ -208,7 +208,7 @@ Status Trip::work() {
         return {};
     }
     ISTHMUS_TRY(launch(gpu(), *stream_, kernel::add, data, words, salt_));
-    if (plan_.way == Way::managed_prefetch) {
+    if (plan_.kind == TripKind::managed_prefetch) {
         on_device_ = false;
         return gpu().prefetch(*stream_, region(*memory_), Side::host);
     }
@@ -217,9 +217,9 @@ Status Trip::work() {
 
 Status Trip::bring_back() {
     ISTHMUS_TRY(stream_->synchronize());
-    if (plan_.work == Work::reduction || !works_in_place() || plan_.way == Way::managed_prefetch) return {};
+    if (plan_.work == Work::reduction || !works_in_place() || plan_.kind == TripKind::managed_prefetch) return {};
     ISTHMUS_TRY(gpu().begin_host_access(*memory_));
-    if (plan_.way == Way::managed) {
+    if (plan_.kind == TripKind::managed) {
         for (std::size_t at = 0; at < plan_.bytes; at += least_page) {
             (void)*static_cast<volatile const std::byte*>(memory_->host() + at);
         }

@@ -1,5 +1,5 @@
-// One timed case: a buffer is got, filled, its data is worked on by the device and comes back, and the buffer is given
-// back.
+// One timed case: a buffer is allocated, filled, its data is worked on by the device and comes back, and the buffer is
+// given back.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace isthmus::experiment {
 
 // How the data gets to the device and back.
-enum class Way {
+enum class TripKind {
     pageable,            // a buffer as malloc gives it, copied by the driver
     pinned,              // page-locked memory got for it
     registered,          // ordinary memory that is page-locked once it is filled
@@ -30,7 +30,7 @@ enum class Work {
 };
 
 struct TripPlan {
-    Way way;
+    TripKind kind;
     Work work;
     bool in_place;  // the producer writes into the buffer, instead of memcpy from pageable memory
     std::size_t bytes;
@@ -51,11 +51,11 @@ class Trip {
     ~Trip();
 
     // `source` is pageable memory with contents, a page larger than `plan.bytes`; `device` is memory of the device, as
-    // large. Bytes are a multiple of 4. Fails with unsupported where the device has no such way.
+    // large. Bytes are a multiple of 4. Fails with unsupported where the device cannot do that.
     static Result<std::unique_ptr<Trip>> create(TripPlan plan, std::shared_ptr<Buffer> source,
                                                 std::shared_ptr<Buffer> device);
 
-    // `warmups` trips that are not kept, then samples. What comes back is checked while the clock stands still: of
+    // `warmups` trips that are not kept, then samples. What comes back is checked while the clock is still: of
     // small buffers each time, of large ones at the end of the first trip.
     Result<TripSamples> run(std::size_t warmups, Quota quota);
     // 32-bit words that did not come back as they should, since the trip was created; for a reduction, wrong sums.
@@ -64,9 +64,9 @@ class Trip {
   private:
     Trip(TripPlan plan, std::shared_ptr<Buffer> source, std::shared_ptr<Buffer> device);
     Device& gpu() { return source_->session().device(); }
-    bool is_managed() const { return plan_.way == Way::managed || plan_.way == Way::managed_prefetch; }
+    bool is_managed() const { return plan_.kind == TripKind::managed || plan_.kind == TripKind::managed_prefetch; }
     // Whether the kernel works where the host's data is, without a copy.
-    bool works_in_place() const { return is_managed() || plan_.way == Way::mapped; }
+    bool works_in_place() const { return is_managed() || plan_.kind == TripKind::mapped; }
     Region region(Allocation& memory) const { return {&memory, 0, plan_.bytes}; }
 
     Status reserve();

@@ -124,8 +124,8 @@ void TraceFile::recycle(Writer* writer) {
 std::uint32_t TraceFile::text(std::string_view text) {
     text = text.substr(0, longest_text);
     const std::lock_guard lock(mutex_);
-    const auto found = texts_.find(std::string(text));
-    if (found != texts_.end()) return found->second;
+    const auto entry = texts_.find(std::string(text));
+    if (entry != texts_.end()) return entry->second;
     if (texts_.size() >= most_texts) return 0;
     const TextHeader header{static_cast<std::uint32_t>(texts_.size() + 1), static_cast<std::uint32_t>(text.size())};
     const std::size_t bytes = sizeof header + (text.size() + 7) / 8 * 8;

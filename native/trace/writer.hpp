@@ -60,7 +60,7 @@ class TraceFile {
 
     // The index of a text, written when it is seen first. 0 when there are too many, or no room.
     std::uint32_t text(std::string_view text);
-    // A sentence for whoever reads the trace.
+    // A sentence for the caller that reads the trace.
     void note(std::string_view text);
     void add_dropped(std::uint64_t records);
     void add_flags(std::uint32_t flags);

@@ -48,8 +48,8 @@ void Directory::add(const std::shared_ptr<Worker>& worker) {
 
 std::shared_ptr<Worker> Directory::find_stream(std::uintptr_t handle) const {
     const std::lock_guard lock(mutex_);
-    const auto found = streams_.find(handle);
-    return found == streams_.end() ? nullptr : found->second.lock();
+    const auto stream = streams_.find(handle);
+    return stream == streams_.end() ? nullptr : stream->second.lock();
 }
 
 }  // namespace isthmus::host

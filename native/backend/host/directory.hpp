@@ -20,7 +20,7 @@ class Directory {
 
     void add(std::uintptr_t begin, std::size_t bytes, MemoryKind kind);
     void remove(std::uintptr_t begin);
-    // What lies at the address: pageable memory where nothing was added.
+    // What is at the address: pageable memory where nothing was added.
     KnownMemory find(std::uintptr_t address) const;
 
     void add(const std::shared_ptr<Worker>& worker);

@@ -177,13 +177,12 @@ class HostDevice final : public Device {
         Mismatch total;
         for (std::size_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::size_t bytes = std::min<std::size_t>(max_region_bytes, region.bytes - at);
-            VerifyResult found;
-            const auto result =
-                host::borrow(MemoryKind::device, reinterpret_cast<std::uintptr_t>(&found), sizeof found);
+            VerifyResult part;
+            const auto result = host::borrow(MemoryKind::device, reinterpret_cast<std::uintptr_t>(&part), sizeof part);
             ISTHMUS_TRY(isthmus::launch(*this, stream, kernel::verify, {region.allocation, region.offset + at, bytes},
-                                        bytes, seed, at / 8, {result.get(), 0, sizeof found}));
+                                        bytes, seed, at / 8, {result.get(), 0, sizeof part}));
             ISTHMUS_TRY(stream.synchronize());
-            if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
+            if (part.words != 0) total = total + Mismatch{part.words, at / 8 + part.first_word};
         }
         return total;
     }

@@ -32,11 +32,11 @@ void fill(Region region, u64 bytes, u64 seed, u64 first_word) {
 }
 
 void verify(Region region, u64 bytes, u64 seed, u64 first_word, Region result) {
-    const Mismatch found = verify_pattern(region.host(), bytes, seed, first_word);
-    if (!found) return;
+    const Mismatch mismatch = verify_pattern(region.host(), bytes, seed, first_word);
+    if (!mismatch) return;
     auto& answer = *values<VerifyResult>(result);
-    answer.words += static_cast<u32>(found.words);
-    answer.first_word = std::min(answer.first_word, static_cast<u32>(found.first_word - first_word));
+    answer.words += static_cast<u32>(mismatch.words);
+    answer.first_word = std::min(answer.first_word, static_cast<u32>(mismatch.first_word - first_word));
 }
 
 void copy(Region destination, Region source, u64 bytes) {
@@ -89,10 +89,10 @@ void copy_rows(Region destination, Region source, Region table, Region verdict, 
 
 void check_rows(Region list, u32 index_bytes, u64 stride, u64 count, u64 rows, Region seen, u32 marks, u32 side,
                 Region checked, Region verdict) {
-    auto& found = *values<RowsVerdict>(verdict);
-    RowsVerdict::List& faults = side == 0 ? found.destination : found.source;
+    auto& counts = *values<RowsVerdict>(verdict);
+    RowsVerdict::List& faults = side == 0 ? counts.destination : counts.source;
     const auto note = [&](u32& first, u64 at) {
-        ++found.faults;
+        ++counts.faults;
         first = std::min(first, static_cast<u32>(at));
     };
     for (u64 i = 0; i < count; ++i) {

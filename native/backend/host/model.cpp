@@ -36,7 +36,7 @@ constexpr double most_rate = 1e18;
 constexpr double most_seconds = 3600;
 constexpr double most_bytes = 0x1p62;
 
-// What a fault may be about, beside the kernels.
+// What a fault may be about, next to the kernels.
 constexpr std::array operations{"allocate", "borrow", "identify", "copy",       "section", "prepare",
                                 "batch",    "graph",  "prefetch", "set",        "stream",  "event",
                                 "wait",     "gate",   "latch",    "synchronize"};

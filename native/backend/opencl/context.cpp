@@ -20,7 +20,7 @@ Result<std::shared_ptr<SharedContext>> SharedContext::of(const Entry& entry) {
     ISTHMUS_TRY(usable());
     const std::lock_guard lock(opened->mutex);
     std::weak_ptr<SharedContext>& known = opened->contexts[{entry.platform, entry.device}];
-    if (auto found = known.lock()) return found;
+    if (auto context = known.lock()) return context;
     ISTHMUS_TRY_ASSIGN(made, create(entry));
     known = made;
     return std::move(made);
@@ -72,7 +72,7 @@ Status SharedContext::build() {
 }
 
 // Loaders find a driver's functions in a table whose address each of its objects begins with, the same in all of them
-// (cl_khr_icd): they would call at whatever stands there.
+// (cl_khr_icd): they would call at whatever is there.
 Status SharedContext::check_object(const void* object, const char* type) const {
     ISTHMUS_TRY(opencl::check_object(object, type));
     const auto first_word = [](const void* at) { return *static_cast<void* const*>(at); };

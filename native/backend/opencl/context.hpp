@@ -26,8 +26,8 @@ class SharedContext {
     bool has_kernels() const { return program_ != nullptr; }
     // For maps and unmaps, which belong to no caller's stream.
     Queue service_queue() const { return service_queue_; }
-    // Held while shared virtual memory is got or given back: NVIDIA's driver (seen with 580.159) fails when two threads
-    // ask at once, although OpenCL promises that they may.
+    // Held while shared virtual memory is allocated or given back: NVIDIA's driver (seen with 580.159) fails when two
+    // threads ask at once, although OpenCL promises that they may.
     std::mutex& svm_mutex() { return svm_mutex_; }
     // The first address of each block of it, and the one behind its last: OpenCL cannot be asked. Guarded by
     // svm_mutex().

@@ -1,4 +1,4 @@
-// Allocations of the OpenCL backend, one class a way to get memory.
+// Allocations of the OpenCL backend, one class for each kind.
 #include "backend/opencl/memory.hpp"
 
 #include <utility>

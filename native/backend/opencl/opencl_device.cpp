@@ -135,7 +135,7 @@ class ClDevice final : public isthmus::Device {
     }
 
     std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
-    // OpenCL cannot be asked about addresses; the shared virtual memory that was got here is known.
+    // OpenCL cannot be asked about addresses; the shared virtual memory that was allocated here is known.
     Result<KnownMemory> identify(std::uintptr_t address) override {
         ISTHMUS_TRY(usable());
         const std::lock_guard lock(context_->svm_mutex());
@@ -247,14 +247,14 @@ class ClDevice final : public isthmus::Device {
         Mismatch total;
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
-            VerifyResult found;
-            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), counts, blocking, std::size_t{0},
-                                  sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
+            VerifyResult part;
+            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), counts, blocking, std::size_t{0}, sizeof part,
+                                  static_cast<const void*>(&part), 0U, no_wait, no_event));
             ISTHMUS_TRY(isthmus::launch(*this, stream, kernel::verify, {region.allocation, region.offset + at, bytes},
                                         bytes, seed, at / 8, result));
-            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), counts, blocking, std::size_t{0}, sizeof found,
-                                  static_cast<void*>(&found), 0U, no_wait, no_event));
-            if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
+            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), counts, blocking, std::size_t{0}, sizeof part,
+                                  static_cast<void*>(&part), 0U, no_wait, no_event));
+            if (part.words != 0) total = total + Mismatch{part.words, at / 8 + part.first_word};
         }
         return total;
     }

@@ -11,7 +11,7 @@
 namespace isthmus::opencl {
 namespace {
 
-// Three vendors, three ways to say where a device sits; the Khronos one first.
+// Three vendors, three queries that say where a device sits; the Khronos one first.
 std::string pci_address(const Api& api, Device device) {
     std::array<char, 32> text{};
     if (const auto pci = value_of<PciBusInfo>(api, device, device_pci_bus_info_khr)) {

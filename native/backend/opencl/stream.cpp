@@ -101,7 +101,7 @@ Status ClRendezvous::tell_host(Stream& stream, std::uint32_t count) {
 }
 
 void ClRendezvous::open(std::uint32_t count) noexcept {
-    if (!usable().ok()) return;  // whoever had the mutex is not here either
+    if (!usable().ok()) return;  // the caller that had the mutex is not here either
     // Opened without the mutex: the driver may run what waited on this thread.
     std::deque<std::pair<std::uint32_t, std::unique_ptr<Barrier>>> passed;
     const std::lock_guard lock(mutex_);

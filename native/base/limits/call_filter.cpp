@@ -40,12 +40,12 @@ int number_behind(std::string_view text, std::string_view name, int otherwise) {
 }
 
 Thread this_thread() noexcept {
-    Thread found;
-    if (prctl(PR_GET_SECCOMP) <= 0) return found;
+    Thread thread;
+    if (prctl(PR_GET_SECCOMP) <= 0) return thread;
     // Linux says how many there are since 5.9.
-    found.filters = 1;
+    thread.filters = 1;
     const int file = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return found;
+    if (file < 0) return thread;
     std::array<char, 4096> text{};
     const ssize_t bytes = read(file, text.data(), text.size());
     close(file);

@@ -49,7 +49,7 @@ std::optional<std::string> group_of(const std::string& root, std::string_view co
     return std::nullopt;
 }
 
-// The part of the group's path that lies below the mounted one; empty where it lies elsewhere, since nothing below the
+// The part of the group's path that is below the mounted one; empty where it is elsewhere, since nothing below the
 // mounted one is then known to be above this process.
 std::string below(const std::string& group, const std::string& mounted) {
     const std::string prefix = mounted == "/" ? "" : mounted;

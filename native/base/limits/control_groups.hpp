@@ -12,7 +12,7 @@ struct ControlGroup {
 };
 
 // The groups that may limit what `controller` ("cpu", "memory") gives this process: its own and all above it, of both
-// versions. `root` stands before every path that is read: empty but in tests.
+// versions. `root` is before every path that is read: empty but in tests.
 std::vector<ControlGroup> control_groups(const std::string& root, const std::string& controller);
 
 // The words of a line between blanks.

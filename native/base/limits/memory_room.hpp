@@ -9,9 +9,9 @@
 namespace isthmus {
 
 // Whether so many bytes can be touched. Pages that are touched beyond a control group's limit, or beyond what the host
-// has, are answered by the out-of-memory killer and not by an error, so whoever takes much at once asks first. What is
-// kept of files counts as free, and swap does not. Fails with out_of_memory, which says whose limit it is and what is
-// left. `root` stands before every path that is read: empty but in tests.
+// has, are answered by the out-of-memory killer and not by an error, so the caller that takes much at once asks first.
+// What is kept of files counts as free, and swap does not. Fails with out_of_memory, which says whose limit it is and
+// what is left. `root` is before every path that is read: empty but in tests.
 Status check_memory_room(std::size_t bytes, const std::string& root);
 
 }  // namespace isthmus

@@ -32,7 +32,7 @@ struct Query {
 constexpr unsigned long procmap_query = _IOWR('f', 17, Query);
 constexpr std::uint64_t readable = 1, writable = 2;
 
-// The kernel changes the word by an operation that leaves it as it is, without a signal. Nobody is woken: no thread
+// The kernel changes the word by an operation that leaves it as it is, without a signal. No one is woken: no thread
 // waits for a futex in memory that is about to be written over.
 bool is_writable(std::uintptr_t address) {
     std::uint32_t unused = 0;
@@ -94,7 +94,7 @@ Mappings::Answer Mappings::may(Access access, const std::byte* data, std::size_t
     const auto first = reinterpret_cast<std::uintptr_t>(data);
     for (std::uintptr_t at = first; at < first + bytes; at = end_) {
         if (at < begin_ || at >= end_) {
-            if (const Answer found = find(at); found != Answer::yes) return found;
+            if (const Answer answer = find(at); answer != Answer::yes) return answer;
         }
         if ((flags_ & (access == Access::read ? readable : writable)) == 0) return Answer::no;
         if (!is_of_file_) continue;

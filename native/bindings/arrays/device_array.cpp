@@ -31,8 +31,8 @@ namespace isthmus::bindings {
 namespace {
 
 // What DLPack's structures point to. The consumer may let go of the memory on any thread, without the interpreter.
-// The structure itself is kept by the capsule and by whoever has yet to call the deleter: there are consumers that call
-// it and leave the capsule as it was, and some that drop the capsule first.
+// The structure itself is kept by the capsule and by the caller that has yet to call the deleter: there are consumers
+// that call it and leave the capsule as it was, and some that drop the capsule first.
 template <typename Tensor>
 struct Export {
     Tensor managed{};
@@ -54,9 +54,9 @@ struct Export {
         const char* const name = PyCapsule_GetName(capsule);
         auto* const managed = static_cast<Tensor*>(PyCapsule_GetPointer(capsule, name));
         auto* const self = static_cast<Export*>(managed->context);
-        // Whoever takes the tensor renames the capsule.
-        const std::string_view found = name;
-        if (found == dlpack::name || found == dlpack::versioned_name) end(managed);
+        // A consumer renames the capsule when it takes the tensor.
+        const std::string_view label = name;
+        if (label == dlpack::name || label == dlpack::versioned_name) end(managed);
         drop(self);
     }
 };
@@ -106,7 +106,7 @@ dlpack::Device dlpack_device(const DeviceArray& array) {
     return {dlpack::cpu, 0};  // The host backend's device memory is the host's.
 }
 
-// Makes what the consumer's stream is given from now on begin after the copies that are under way. Without a stream the
+// Makes what the consumer's stream is given from now on begin after the copies that are in flight. Without a stream the
 // consumer cannot wait, so this does.
 void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
     const GilReleased release;
@@ -289,8 +289,8 @@ void create_in(DeviceArray* self, const std::shared_ptr<Session>& session, std::
 
 // Sequences are read here: what nanobind reads them by must not fail, and there may be no memory for them.
 std::vector<std::size_t> axes_of(nb::handle axes) {
-    const std::vector<std::int64_t> found = wholes(axes);
-    return {found.begin(), found.end()};
+    const std::vector<std::int64_t> numbers = wholes(axes);
+    return {numbers.begin(), numbers.end()};
 }
 
 void create(DeviceArray* self, const SessionHandle& session, nb::handle shape, nb::object dtype, nb::handle name,
@@ -299,7 +299,7 @@ void create(DeviceArray* self, const SessionHandle& session, nb::handle shape, n
     create_in(self, session.session, wholes(shape), std::move(dtype), text_of(name), axes_of(axes));
 }
 
-// Beside another array, of the same type.
+// Next to another array, of the same type.
 void create_beside(DeviceArray* self, const DeviceArray& other, nb::handle shape, nb::handle axes) {
     create_in(self, other.memory->session, wholes(shape), other.dtype, std::string(other.type.name), axes_of(axes));
 }
@@ -371,16 +371,16 @@ void DeviceMemory::note(const std::shared_ptr<CopyHandle>& copy) {
 
 std::vector<std::shared_ptr<CopyHandle>> DeviceMemory::pending() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<CopyHandle>> found;
+    std::vector<std::shared_ptr<CopyHandle>> copies;
     for (const auto& noted : noted_) {
-        if (auto copy = noted.lock()) found.push_back(std::move(copy));
+        if (auto copy = noted.lock()) copies.push_back(std::move(copy));
     }
-    return found;
+    return copies;
 }
 
 DeviceArray* device_array(nb::handle object) {
-    DeviceArray* found = nullptr;
-    return nb::try_cast<DeviceArray*>(object, found) ? found : nullptr;
+    DeviceArray* array = nullptr;
+    return nb::try_cast<DeviceArray*>(object, array) ? array : nullptr;
 }
 
 void bind_device_array(nb::module_& module) {

@@ -37,7 +37,7 @@ struct ManagedTensor {
     void (*deleter)(ManagedTensor*);
 };
 
-// Flags. What is written to a copy nobody reads; a padded element of less than a byte has a byte of its own (1.1).
+// Flags. What is written to a copy no one reads; a padded element of less than a byte has a byte of its own (1.1).
 inline constexpr std::uint64_t read_only = 1, is_copied = 2, is_padded = 4;
 
 struct Version {
@@ -55,7 +55,7 @@ struct VersionedTensor {
 inline constexpr const char* name = "dltensor";
 inline constexpr const char* versioned_name = "dltensor_versioned";
 
-// What a type offers in C beside its methods (1.3), for as long as the process lives. Every major version begins with
+// What a type offers in C next to its methods (1.3), for as long as the process lives. Every major version begins with
 // the header, and may lead to a table of an earlier one. Functions return 0, or -1 and set Python's exception.
 struct ExchangeHeader {
     Version version;

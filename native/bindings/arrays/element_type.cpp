@@ -168,7 +168,7 @@ Result<ElementType> type_of_typestr(std::string_view typestr) {
 }
 
 Result<ElementType> type_of_dlpack(dlpack::DataType type, bool is_padded) {
-    const auto found = [&] {
+    const auto described = [&] {
         return "has elements of DLPack's type " + std::to_string(type.code) + " with " + std::to_string(type.bits) +
                " bits and " + std::to_string(type.lanes) + " lanes";
     };
@@ -181,12 +181,12 @@ Result<ElementType> type_of_dlpack(dlpack::DataType type, bool is_padded) {
             continue;
         }
         if (bindings::is_padded(dlpack) && !is_padded) {
-            return Status(Code::invalid_argument, found() + " (" + std::string(name) +
+            return Status(Code::invalid_argument, described() + " (" + std::string(name) +
                                                       "), packed, several to a byte; view them as bytes (uint8) first");
         }
         return ElementType{.kind = 'X', .bytes = bytes, .name = name};
     }
-    return Status(Code::invalid_argument, found() + ", which are not known; view them as bytes (uint8) first");
+    return Status(Code::invalid_argument, described() + ", which are not known; view them as bytes (uint8) first");
 }
 
 bool is_padded(dlpack::DataType type) {

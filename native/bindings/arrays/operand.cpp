@@ -56,15 +56,15 @@ bool same_type(const Operand& one, const Operand& other) {
 
 // What NumPy makes a small array of.
 bool is_plain_data(nb::handle object) {
-    PyObject* const found = object.ptr();
-    return PyFloat_Check(found) != 0 || PyLong_Check(found) != 0 || PyComplex_Check(found) != 0 ||
-           PyList_Check(found) != 0 || PyTuple_Check(found) != 0 ||
+    PyObject* const value = object.ptr();
+    return PyFloat_Check(value) != 0 || PyLong_Check(value) != 0 || PyComplex_Check(value) != 0 ||
+           PyList_Check(value) != 0 || PyTuple_Check(value) != 0 ||
            // What JAX traces says that it becomes an array, and does not.
            (nb::hasattr(object, "__array__") && !type_words(object).starts_with("jax"));
 }
 
 // What there is to do about a producer's refusal: "; pass x.detach()". Who finds that out looks at the object with its
-// library's own functions, and is asked on this way alone.
+// library's own functions, and is asked so alone.
 std::string advice_on(nb::handle object, Role role, const std::string& why) {
     try {
         const nb::object find = nb::module_::import_("isthmus.transfer.refusals").attr("advice");
@@ -94,16 +94,16 @@ std::string reshaping(nb::handle object) {
 }  // namespace
 
 std::string text_of(nb::handle object) {
-    PyObject* const found = PyObject_Str(object.ptr());
+    PyObject* const string = PyObject_Str(object.ptr());
     Py_ssize_t length = 0;
-    const char* const bytes = found == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(found, &length);
+    const char* const bytes = string == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(string, &length);
     std::string text;
     if (bytes != nullptr) text.assign(bytes, static_cast<std::size_t>(length));
     if (bytes == nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) {
-        Py_XDECREF(found);
+        Py_XDECREF(string);
         throw nb::python_error();
     }
-    Py_XDECREF(found);
+    Py_XDECREF(string);
     if (bytes != nullptr) return text;
     PyErr_Clear();
     return "a " + type_words(object);
@@ -190,9 +190,9 @@ void Operand::measure() {
     }
     if (address_ == 0 && memory_ == nullptr && backend_ != "opencl") {
         const std::string why = "says that its elements are at address 0: it has no memory";
-        const std::string found = advice_on(object_, role_, why);
+        const std::string advice = advice_on(object_, role_, why);
         refuse(why +
-               (!found.empty() ? found : ", as tensors that are only traced have none; pass one that holds data"));
+               (!advice.empty() ? advice : ", as tensors that are only traced have none; pass one that holds data"));
     }
 }
 

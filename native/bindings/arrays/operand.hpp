@@ -88,7 +88,7 @@ class Operand {
   private:
     // "the source (torch.Tensor)"
     std::string who() const;
-    // Raises UsageError with what stands against it, which follows who().
+    // Raises UsageError with what is against it, which follows who().
     [[noreturn]] void refuse(const std::string& what) const;
     ElementType known(Result<ElementType> type) const;
     bool take_numpy(Refusal& refusal);

@@ -15,7 +15,7 @@ namespace {
 
 // The whole numbers of a tuple; false where it is none, or has others.
 bool read_tuple(nb::handle tuple, std::array<std::int64_t, 8>& few, std::vector<std::int64_t>& many,
-                const std::int64_t*& found, std::size_t& count) {
+                const std::int64_t*& numbers, std::size_t& count) {
     if (!tuple.is_valid() || PyTuple_CheckExact(tuple.ptr()) == 0) return false;
     count = static_cast<std::size_t>(PyTuple_Size(tuple.ptr()));
     if (count > few.size()) many.resize(count);
@@ -27,7 +27,7 @@ bool read_tuple(nb::handle tuple, std::array<std::int64_t, 8>& few, std::vector<
         to[i] = PyLong_AsLongLongAndOverflow(value, &overflow);
         if (overflow != 0) return false;
     }
-    found = to;
+    numbers = to;
     return true;
 }
 
@@ -36,12 +36,12 @@ std::optional<dlpack::Device> device_of(nb::handle object, Refusal& refusal) {
     static PyObject* const name = interned("__dlpack_device__");
     const nb::object where = attribute(object, name, &refusal);
     if (!where.is_valid()) return std::nullopt;
-    const nb::object found = or_sleep([&] { return where(); });
+    const nb::object place = or_sleep([&] { return where(); });
     std::array<std::int64_t, 8> few{};
     std::vector<std::int64_t> many;
     const std::int64_t* pair = nullptr;
     std::size_t count = 0;
-    if (!read_tuple(found, few, many, pair, count) || count != 2) return std::nullopt;
+    if (!read_tuple(place, few, many, pair, count) || count != 2) return std::nullopt;
     if (pair[0] != dlpack::cuda && pair[0] != dlpack::cuda_managed) return std::nullopt;
     return dlpack::Device{static_cast<std::int32_t>(pair[0]), static_cast<std::int32_t>(pair[1])};
 }

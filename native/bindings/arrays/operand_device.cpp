@@ -15,7 +15,7 @@ nb::object attribute(nb::handle object, const char* name) {
     return bindings::attribute(object, key.ptr());
 }
 
-// With what producers of DLPack before 1.0 do not know yet, else without. Nobody is asked again who refuses for any
+// With what producers of DLPack before 1.0 do not know yet, else without. No one is asked again who refuses for any
 // other reason.
 nb::object export_capsule(nb::handle producer, const nb::dict& arguments, Role role) {
     nb::dict all = nb::cast<nb::dict>(arguments.attr("copy")());
@@ -42,8 +42,8 @@ nb::object export_capsule(nb::handle producer, const nb::dict& arguments, Role r
 
 // What Python's repr() gives; where that fails, what type the object is of.
 std::string repr_of(nb::handle object) {
-    PyObject* const found = PyObject_Repr(object.ptr());
-    if (found != nullptr) return text_of(nb::steal(found));
+    PyObject* const text = PyObject_Repr(object.ptr());
+    if (text != nullptr) return text_of(nb::steal(text));
     const nb::python_error error;
     if (!error.matches(PyExc_Exception)) throw error;
     return "a " + type_words(object);
@@ -51,7 +51,7 @@ std::string repr_of(nb::handle object) {
 
 // What a protocol says, or nothing and a refusal where it is not what the protocol has there.
 template <typename Read>
-auto read(const char* what, nb::handle found, const char* expected, Refusal& refusal, const Read& read_it)
+auto read(const char* what, nb::handle value, const char* expected, Refusal& refusal, const Read& read_it)
     -> std::optional<decltype(read_it())> {
     nb::object cause;
     try {
@@ -61,7 +61,7 @@ auto read(const char* what, nb::handle found, const char* expected, Refusal& ref
         cause = nb::borrow(error.value());
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nanobind has several for one mistake
     }
-    refusal.note(std::string("its ") + what + " " + repr_of(found) + "; expected " + expected, cause);
+    refusal.note(std::string("its ") + what + " " + repr_of(value) + "; expected " + expected, cause);
     return std::nullopt;
 }
 
@@ -96,8 +96,8 @@ std::vector<std::int64_t> wholes(nb::handle values) {
 }
 
 nb::object attribute(nb::handle object, PyObject* name, Refusal* refusal) {
-    PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
-    if (found != nullptr) return nb::steal(found);
+    PyObject* const value = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
+    if (value != nullptr) return nb::steal(value);
     // Properties may say by more than one exception that there is none.
     if (PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
         PyErr_Clear();
@@ -212,14 +212,14 @@ bool Operand::take_cuda_interface(Refusal& refusal) {
         PyObject* strides = interned("strides");
         PyObject* stream = interned("stream");
     } keys;
-    const nb::object found = attribute(object_, protocol, &refusal);
-    if (!found.is_valid()) return false;
-    if (PyDict_Check(found.ptr()) == 0) {
+    const nb::object interface = attribute(object_, protocol, &refusal);
+    if (!interface.is_valid()) return false;
+    if (PyDict_Check(interface.ptr()) == 0) {
         refusal.note("its __cuda_array_interface__ is no dictionary");
         return false;
     }
     const auto get = [&](PyObject* key) {
-        PyObject* const value = PyDict_GetItemWithError(found.ptr(), key);
+        PyObject* const value = PyDict_GetItemWithError(interface.ptr(), key);
         if (value == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
         return value == nullptr ? nb::none() : nb::borrow<nb::object>(value);
     };
@@ -277,7 +277,7 @@ bool Operand::take_cuda_interface(Refusal& refusal) {
     }
     name_type();
     backend_ = "cuda";
-    side_.reset();  // Also managed and mapped memory comes this way.
+    side_.reset();  // Also managed and mapped memory comes here.
     return true;
 }
 
@@ -296,17 +296,17 @@ std::optional<std::uintptr_t> stream_of(nb::handle stream) {
     if (PyLong_Check(stream.ptr()) != 0) {
         if (const auto number = handle_of(stream)) return number;
     } else if (const nb::object protocol = attribute(stream, "__cuda_stream__"); protocol.is_valid()) {
-        const nb::object found = PyCallable_Check(protocol.ptr()) != 0 ? nb::object(protocol()) : protocol;
-        if (nb::isinstance<nb::tuple>(found) && nb::len(found) == 2) {
-            if (const auto number = handle_of(nb::object(found[1]))) return number;
+        const nb::object answer = PyCallable_Check(protocol.ptr()) != 0 ? nb::object(protocol()) : protocol;
+        if (nb::isinstance<nb::tuple>(answer) && nb::len(answer) == 2) {
+            if (const auto number = handle_of(nb::object(answer[1]))) return number;
         }
     } else {
         // torch, CuPy, Isthmus and Numba, pyopencl
         for (const char* const name : {"cuda_stream", "ptr", "handle", "int_ptr"}) {
-            const nb::object found = attribute(stream, name);
-            if (!found.is_valid()) continue;
-            const nb::object value = attribute(found, "value");
-            if (const auto number = handle_of(value.is_valid() ? value : found)) return number;
+            const nb::object handle = attribute(stream, name);
+            if (!handle.is_valid()) continue;
+            const nb::object value = attribute(handle, "value");
+            if (const auto number = handle_of(value.is_valid() ? value : handle)) return number;
         }
     }
     raise("WrongType", "the stream is of type " + text_of(stream.type().attr("__name__")) +

@@ -47,7 +47,7 @@ bool is_understood(dlpack::DataType type, dlpack::Device device) {
 
 }  // namespace
 
-// The lengths and strides of a view are the object's, which others may change while the copy is under way, or while an
+// The lengths and strides of a view are the object's, which others may change while the copy is in flight, or while an
 // operand after this one runs Python.
 void Operand::keep_extents() {
     const auto count = static_cast<std::size_t>(dimensions_);

@@ -29,17 +29,17 @@ constexpr int writeable = 0x400;
 
 // Of Python's own memory, which speaks the buffer protocol alone: that it has no other attribute takes long to find.
 bool is_plain_buffer(nb::handle object) {
-    PyObject* const found = object.ptr();
-    return PyMemoryView_Check(found) != 0 || PyByteArray_CheckExact(found) != 0 || PyBytes_CheckExact(found) != 0;
+    PyObject* const value = object.ptr();
+    return PyMemoryView_Check(value) != 0 || PyByteArray_CheckExact(value) != 0 || PyBytes_CheckExact(value) != 0;
 }
 
 // Of the library, if it has been imported; a reference that is never given back.
 PyObject* in_library(const char* library_name, const char* name) {
     PyObject* const library = PyDict_GetItemString(PyImport_GetModuleDict(), library_name);
     if (library == nullptr) return nullptr;
-    PyObject* const found = PyObject_GetAttrString(library, name);
-    if (found == nullptr) PyErr_Clear();  // It is being imported at this moment.
-    return found;
+    PyObject* const value = PyObject_GetAttrString(library, name);
+    if (value == nullptr) PyErr_Clear();  // It is being imported at this moment.
+    return value;
 }
 
 bool is_masked(nb::handle object) {
@@ -50,9 +50,9 @@ bool is_masked(nb::handle object) {
 
 bool LibraryType::has(nb::handle object) {
     if (type_ == nullptr) {
-        PyObject* const found = in_library(library_, name_);
-        if (found == nullptr || PyType_Check(found) == 0) return false;
-        type_ = reinterpret_cast<PyTypeObject*>(found);
+        PyObject* const type = in_library(library_, name_);
+        if (type == nullptr || PyType_Check(type) == 0) return false;
+        type_ = reinterpret_cast<PyTypeObject*>(type);
     }
     return PyObject_TypeCheck(object.ptr(), type_) != 0;
 }

@@ -1,4 +1,4 @@
-// What torch keeps in a tensor, and tells nobody by any protocol.
+// What torch keeps in a tensor, and tells no one by any protocol.
 #include <string>
 
 #include "bindings/arrays/operand.hpp"
@@ -12,9 +12,9 @@ namespace {
 
 // Whether a method without arguments says yes.
 bool says(nb::handle object, PyObject* method) {
-    PyObject* const found = or_sleep([&] { return PyObject_CallMethodObjArgs(object.ptr(), method, nullptr); });
-    if (found == nullptr) throw nb::python_error();
-    return nb::steal(found).is(nb::borrow(Py_True));
+    PyObject* const answer = or_sleep([&] { return PyObject_CallMethodObjArgs(object.ptr(), method, nullptr); });
+    if (answer == nullptr) throw nb::python_error();
+    return nb::steal(answer).is(nb::borrow(Py_True));
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ bool is_tensor_of_torch(nb::handle object) {
     return tensors.has(object);
 }
 
-// torch keeps in a tensor, and tells nobody by any protocol, that its memory holds the numbers with the other sign, or
+// torch keeps in a tensor, and tells no one by any protocol, that its memory holds the numbers with the other sign, or
 // conjugated. False where it cannot be asked. `type` where it is known: numbers without an imaginary part are not asked
 // twice.
 bool Operand::check_bits(std::optional<dlpack::DataType> type, Refusal& refusal) const {
@@ -69,8 +69,8 @@ void Operand::name_small_integers() {
 bool Operand::is_detached(dlpack::DataType type, Refusal& refusal) const {
     static PyObject* const requires_grad = interned("requires_grad");
     if (type.code == dlpack::int_code || type.code == dlpack::uint_code || type.code == dlpack::bool_code) return true;
-    const nb::object found = attribute(object_, requires_grad, &refusal);
-    return found.is_valid() && found.is(nb::borrow(Py_False));
+    const nb::object flag = attribute(object_, requires_grad, &refusal);
+    return flag.is_valid() && flag.is(nb::borrow(Py_False));
 }
 
 }  // namespace isthmus::bindings

@@ -55,7 +55,7 @@ nb::dict run_concurrent(ConcurrentTransfer& self, std::size_t warmups, std::size
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_concurrent(ConcurrentTransfer& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
-    for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
+    for (const Mismatch& mismatch : unwrap(self.verify())) result.emplace_back(mismatch.words, mismatch.first_word);
     return result;
 }
 

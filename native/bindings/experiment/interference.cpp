@@ -1,4 +1,4 @@
-// Python's view of copies that go on beside other work.
+// Python's view of copies that run concurrently with other work.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -31,9 +31,9 @@ constexpr std::array<std::string_view, 3> ways{"copy", "isthmus", "kernel"};
 
 template <typename Enum, std::size_t Count>
 Enum named(const std::array<std::string_view, Count>& names, const std::string& name, const char* what) {
-    const auto* const found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) raise({Code::invalid_argument, "no " + std::string(what) + " '" + name + "'"});
-    return static_cast<Enum>(found - names.begin());
+    const auto* const place = std::find(names.begin(), names.end(), name);
+    if (place == names.end()) raise({Code::invalid_argument, "no " + std::string(what) + " '" + name + "'"});
+    return static_cast<Enum>(place - names.begin());
 }
 
 std::unique_ptr<Interference> create_interference(const std::string& neighbour, const std::shared_ptr<Buffer>& load,
@@ -77,8 +77,8 @@ void bind_interference(nb::module_& module) {
         .def(
             "verify",
             [](Interference& self) {
-                const Mismatch found = unwrap(self.verify());
-                return std::tuple(found.words, found.first_word);
+                const Mismatch mismatch = unwrap(self.verify());
+                return std::tuple(mismatch.words, mismatch.first_word);
             },
             ReleaseGil());
     module.def("create_interference", &create_interference, nb::arg("neighbour"), nb::arg("load"), nb::arg("way"),

@@ -1,4 +1,4 @@
-// Python's view of copies between devices, and of what lies between them.
+// Python's view of copies between devices, and of what is between them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -51,7 +51,7 @@ nb::dict run_peer_copies(PeerCopies& self, std::size_t warmups, std::size_t leas
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_peer_copies(PeerCopies& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
-    for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
+    for (const Mismatch& mismatch : unwrap(self.verify())) result.emplace_back(mismatch.words, mismatch.first_word);
     return result;
 }
 

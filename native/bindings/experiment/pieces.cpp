@@ -39,11 +39,11 @@ std::optional<PieceMethod> wanted_method(const std::string& name) {
 
 std::optional<Stores> stores_of(const std::string& name) {
     if (name.empty()) return std::nullopt;
-    const auto* const found = std::ranges::find(stores_names, name);
-    if (found == stores_names.end()) {
+    const auto* const place = std::ranges::find(stores_names, name);
+    if (place == stores_names.end()) {
         raise({Code::invalid_argument, "no stores '" + name + "'; there are ordinary, streaming and demoted"});
     }
-    return static_cast<Stores>(found - stores_names.begin());
+    return static_cast<Stores>(place - stores_names.begin());
 }
 
 using PyOffsets = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -82,8 +82,8 @@ std::vector<double> run_pieces(PieceTransfer& self, std::size_t warmups, std::si
 }
 
 std::tuple<std::size_t, std::size_t, std::size_t> verify_pieces(PieceTransfer& self) {
-    const PieceMismatch found = unwrap(self.verify());
-    return {found.pieces, found.first_piece, found.bytes_outside};
+    const PieceMismatch mismatch = unwrap(self.verify());
+    return {mismatch.pieces, mismatch.first_piece, mismatch.bytes_outside};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ nb::dict run_transfer(TimedTransfer& self, std::size_t warmups, std::size_t leas
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> verify_transfer(TimedTransfer& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
-    for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
+    for (const Mismatch& mismatch : unwrap(self.verify())) result.emplace_back(mismatch.words, mismatch.first_word);
     return result;
 }
 

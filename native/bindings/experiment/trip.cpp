@@ -22,20 +22,20 @@ using namespace experiment;
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Way>, 8> ways_of_trips{{
-    {"pageable", Way::pageable},
-    {"pinned", Way::pinned},
-    {"registered", Way::registered},
-    {"touched_registered", Way::touched_registered},
-    {"staging", Way::staging},
-    {"managed", Way::managed},
-    {"managed_prefetch", Way::managed_prefetch},
-    {"mapped", Way::mapped},
+constexpr std::array<std::pair<std::string_view, TripKind>, 8> kinds_of_trips{{
+    {"pageable", TripKind::pageable},
+    {"pinned", TripKind::pinned},
+    {"registered", TripKind::registered},
+    {"touched_registered", TripKind::touched_registered},
+    {"staging", TripKind::staging},
+    {"managed", TripKind::managed},
+    {"managed_prefetch", TripKind::managed_prefetch},
+    {"mapped", TripKind::mapped},
 }};
 
-Way way_of(const std::string& name) {
-    for (const auto& [known, way] : ways_of_trips) {
-        if (known == name) return way;
+TripKind kind_of(const std::string& name) {
+    for (const auto& [known, kind] : kinds_of_trips) {
+        if (known == name) return kind;
     }
     raise({Code::invalid_argument, "no way '" + name + "' to get data to the device"});
 }
@@ -69,9 +69,9 @@ void bind_trip(nb::module_& module) {
         .def_prop_ro("wrong_words", &Trip::wrong_words);
     module.def(
         "create_trip",
-        [](const std::string& way, const std::string& work, bool in_place, std::size_t bytes,
+        [](const std::string& kind, const std::string& work, bool in_place, std::size_t bytes,
            const std::shared_ptr<Buffer>& source, const std::shared_ptr<Buffer>& device) {
-            return unwrap(Trip::create({way_of(way), work_of(work), in_place, bytes}, source, device));
+            return unwrap(Trip::create({kind_of(kind), work_of(work), in_place, bytes}, source, device));
         },
         nb::arg("way"), nb::arg("work"), nb::arg("in_place"), nb::arg("bytes"), nb::arg("source"), nb::arg("device"),
         ReleaseGil());

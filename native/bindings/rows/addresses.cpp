@@ -72,8 +72,8 @@ class Addresses {
     std::span<const std::size_t> bytes;
 
   private:
-    [[noreturn]] static void mismatch(const char* what, std::size_t found, std::size_t pieces) {
-        raise({Code::invalid_argument, "there are " + std::to_string(found) + " " + what + " and " +
+    [[noreturn]] static void mismatch(const char* what, std::size_t count, std::size_t pieces) {
+        raise({Code::invalid_argument, "there are " + std::to_string(count) + " " + what + " and " +
                                            std::to_string(pieces) + " addresses of the destination; expected as many"});
     }
     void check(const Integers& list) const {
@@ -85,10 +85,10 @@ class Addresses {
             raise({Code::invalid_argument, "the " + name + " are on a device; pass them on the host"});
         }
         const std::int64_t least = is_size ? 0 : 1;
-        const auto found = std::ranges::find_if(list.values(), [&](std::int64_t value) { return value < least; });
-        if (found == list.values().end()) return;
-        raise({Code::invalid_argument, "number " + std::to_string(found - list.values().begin()) + " of the " + name +
-                                           " is " + std::to_string(*found) + "; expected at least " +
+        const auto small = std::ranges::find_if(list.values(), [&](std::int64_t value) { return value < least; });
+        if (small == list.values().end()) return;
+        raise({Code::invalid_argument, "number " + std::to_string(small - list.values().begin()) + " of the " + name +
+                                           " is " + std::to_string(*small) + "; expected at least " +
                                            std::to_string(least)});
     }
 

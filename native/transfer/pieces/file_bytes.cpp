@@ -62,9 +62,9 @@ Status FileBytes::read(std::byte* to, std::size_t begin, std::size_t bytes) cons
 
 // Of several threads the one that fails need not be the one that has read up to there.
 std::uint64_t FileBytes::end_within(std::uint64_t most) const {
-    struct stat found {};
-    if (fstat(range_.descriptor, &found) != 0 || found.st_size < 0) return most;
-    return std::min(most, static_cast<std::uint64_t>(found.st_size));
+    struct stat status {};
+    if (fstat(range_.descriptor, &status) != 0 || status.st_size < 0) return most;
+    return std::min(most, static_cast<std::uint64_t>(status.st_size));
 }
 
 }  // namespace isthmus

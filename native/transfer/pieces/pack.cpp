@@ -16,8 +16,8 @@
 namespace isthmus {
 namespace {
 
-// No prefetcher of the CPU foresees where the next piece lies. Asking some pieces ahead for the first lines of one
-// keeps about as many loads under way as a core can have: of long ones more lines, by which prefetchers find the
+// No prefetcher of the CPU foresees where the next piece is. Asking some pieces ahead for the first lines of one
+// keeps about as many loads in flight as a core can have: of long ones more lines, by which prefetchers find the
 // others.
 constexpr std::size_t small_pieces_ahead = 8;
 constexpr std::size_t pieces_ahead = 4;
@@ -27,7 +27,7 @@ void prefetch(const std::byte* piece, std::size_t bytes) {
     for (std::size_t at = 0; at < std::min(bytes, most_bytes_ahead); at += cache_line) __builtin_prefetch(piece + at);
 }
 
-// Calls `move(piece in memory, bytes, place among the packed bytes)` for all that lies in [begin, end).
+// Calls `move(piece in memory, bytes, place among the packed bytes)` for all that is in [begin, end).
 template <typename Move>
 void for_each_piece(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, Move move) {
     std::byte* const memory = layout.allocation->host();

@@ -25,13 +25,13 @@ WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
 // Threads that pack use the memory that the link reads, which takes longer by itself.
 constexpr double most_times_packed = 1.6;
 
-// With several ways there are more chunks under way at once: some on each, some that are packed.
+// With several links there are more chunks in flight at once: some on each, some that are packed.
 std::size_t divided_chunk_bytes(const Ring& ring) {
     return ring.bytes / ring.divided_slots() / least_page * least_page;
 }
 
 std::optional<Ways::Use> use_of(const Packing& packing, const Ring& ring, std::size_t bytes, bool can_divide) {
-    // Smaller ones are under way for less time than the calls take.
+    // Smaller ones are in flight for less time than the calls take.
     constexpr std::size_t least_chunk_bytes = std::size_t{1} << 20;
     if (packing.ways == nullptr || !can_divide || divided_chunk_bytes(ring) < least_chunk_bytes) return std::nullopt;
     return packing.ways->use(bytes, divided_chunk_bytes(ring), nullptr);

@@ -45,7 +45,7 @@ class PackOnThreads final : public PackedCopy {
     // Notes what has arrived by other devices. What those lost that failed goes by the own link.
     Status receive_from_relays();
     Status give_up(Relay& relay, const Status& why);
-    // Whether the oldest chunk under way has arrived, in which case its slot is left to the threads.
+    // Whether the oldest chunk in flight has arrived, in which case its slot is left to the threads.
     Result<bool> receive();
     // Until everything that was sent has ended.
     Status drain();
@@ -57,7 +57,7 @@ class PackOnThreads final : public PackedCopy {
     // Keeps this until the process is gone: the device may be at work on it at any time. Takes no memory.
     void outlive_all() noexcept;
 
-    // Of a chunk that is under way, in the place of its number.
+    // Of a chunk that is in flight, in the place of its number.
     struct OnRelay {
         bool is = false, has_arrived = false;
     };
@@ -71,7 +71,7 @@ class PackOnThreads final : public PackedCopy {
     const Ring ring_;
     std::optional<Ways::Use> ways_;  // none where all goes by the own link
     const Chunks chunks_;
-    const std::size_t slots_;  // so many chunks are packed, under way or unpacked at once
+    const std::size_t slots_;  // so many chunks are packed, in flight or unpacked at once
     // Of the ring, in which chunks to the device have as many slots, and those from it go round all there are.
     const RingPacker::Slots ring_slots_;
     const PackedRun run_;

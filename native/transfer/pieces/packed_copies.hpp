@@ -38,7 +38,7 @@ struct Part {
 // What they are packed into.
 struct PackedInto {
     Allocation* host = nullptr;       // page-locked
-    Allocation* on_device = nullptr;  // as large; for what a kernel gathers or spreads there beside the link
+    Allocation* on_device = nullptr;  // as large; for what a kernel gathers or spreads there next to the link
     Region table;                     // that copy_pieces is given
     KernelBlocks blocks;
 };
@@ -46,7 +46,7 @@ struct PackedInto {
 // The two halves of their way: the host's, and the device's, which is enqueued.
 class PackedPieces {
   public:
-    // With a file the source is its bytes, side by side, and what `source` lies in is `file`. `checks_memory` as
+    // With a file the source is its bytes, side by side, and what `source` is in is `file`. `checks_memory` as
     // Packing has it.
     PackedPieces(const Layout& destination, const Layout& source, const Extent& extent, const FileBytes* file = nullptr,
                  bool checks_memory = false);
@@ -107,7 +107,7 @@ class PackedCopy : public PieceCopy {
         : PieceCopy(destination, source, extent, std::move(staging)),
           pieces_(destination, source, extent, file, checks_memory) {}
 
-    // Where a kernel follows them, on its way over the link or beside it.
+    // Where a kernel follows them, over the link or next to it.
     Status send_offsets(Stream& stream, bool by_kernel);
     bool has_sent_offsets() const { return table_.bytes != 0; }
     const PackedPieces& pieces() const { return pieces_; }

@@ -1,4 +1,4 @@
-// Ways to move pieces between host memory and the device.
+// Methods to move pieces between host memory and the device.
 #include "transfer/pieces/piece_copy.hpp"
 
 #include <utility>
@@ -13,7 +13,7 @@
 namespace isthmus {
 namespace {
 
-// What stands against the method with layouts that are right in themselves.
+// What is against the method with layouts that are right in themselves.
 Status check_method(PieceMethod method, const Layout& destination, const Layout& source, const Extent& extent,
                     Staging& staging, const FileBytes* file) {
     const bool to_device = is_on_device(destination.allocation->kind());

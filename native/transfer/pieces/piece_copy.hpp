@@ -1,4 +1,4 @@
-// Ways to move pieces between host memory and the device.
+// Methods to move pieces between host memory and the device.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ enum class PieceMethod {
     batch,          // one call of the driver for all copies
     graph,          // copies that were recorded once and are replayed
     section,        // the driver's 2-D or 3-D copy
-    whole,          // all from the first to the last piece, with what lies between
+    whole,          // all from the first to the last piece, with what is between
     kernel,         // a kernel reads or writes host memory where it is
     device_pack,    // a kernel packs or unpacks on the device, and one copy moves what is packed
     pack,           // one thread packs or unpacks on the host, and one copy moves it; then a kernel, if pieces lie
@@ -38,7 +38,7 @@ struct Packing {
     std::size_t threads = 0;      // of those of the staging memory; 0 for all
     std::size_t chunk_bytes = 0;  // at least 4096; where a third of the ring is less, it is cut smaller
     std::optional<Stores> stores;
-    // Whether most of the memory that is written to was never touched; none where nobody has looked.
+    // Whether most of the memory that is written to was never touched; none where no one has looked.
     std::optional<bool> clears_pages;
     // Told that somebody else waits for the staging memory, threads stop after some of a large transfer, and run()
     // returns before it has ended.
@@ -53,7 +53,7 @@ struct Packing {
     // those that pack on threads alone, which are waking up meanwhile.
     std::function<Status()> condition;
     // Of a copy to the device by `pack_threads`: what is read in place of the host's memory; the allocation that its
-    // side lies in. Outlives the copy.
+    // side is in. Outlives the copy.
     const FileBytes* file = nullptr;
     // By which other devices chunks may go, too, where `pack_threads` copies them as they are. Outlives the copy.
     Ways* ways = nullptr;

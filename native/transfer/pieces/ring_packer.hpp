@@ -22,11 +22,11 @@ struct PackedRun {
     std::size_t first_chunk = 0, first_part = 0;  // counted over all runs
 };
 
-// Whoever drives the copy says which chunks are open: those whose slots are the host's now. It must not open a chunk
-// before it is expected, nor expect another one in the same count before its parts were moved.
+// A caller that drives the copy says which chunks are open: those whose slots are the host's now. It must not open a
+// chunk before it is expected, nor expect another one in the same count before its parts were moved.
 class RingPacker {
   public:
-    // Where the ring lies in page-locked memory.
+    // Where the ring is in page-locked memory.
     struct Slots {
         Allocation* memory = nullptr;
         std::size_t begins_at = 0, slot_bytes = 0, count = 1;
@@ -36,7 +36,7 @@ class RingPacker {
     struct alignas(cache_line) Count {
         std::atomic<std::size_t> left = 0;
     };
-    // A part that one thread has taken and nobody else gets: counted within its run, and its chunk over all runs.
+    // A part that one thread has taken and no one else gets: counted within its run, and its chunk over all runs.
     struct Taken {
         const PackedRun* run = nullptr;
         std::size_t part = 0, chunk = 0;

@@ -1,4 +1,4 @@
-// Gets page-locked memory in the quickest way that a device has for its size.
+// Gets page-locked memory by the fastest method of a device for its size.
 #include "transfer/pinned/page_locked.hpp"
 
 #include <sys/mman.h>
@@ -30,9 +30,9 @@ MemoryKind kind_for(const Device& device, std::size_t bytes) {
 
 const utsname& system_names() {
     static const utsname names = [] {
-        utsname found{};
-        (void)uname(&found);
-        return found;
+        utsname read{};
+        (void)uname(&read);
+        return read;
     }();
     return names;
 }
@@ -49,7 +49,7 @@ bool forks_copy_locked_pages() {
     return copies;
 }
 
-// What may stand in the way besides memory itself.
+// What may prevent it besides memory itself.
 std::string limits() {
     std::string words;
     rlimit lock{};

@@ -34,7 +34,7 @@ PinnedPool::PinnedPool(std::shared_ptr<Device> device)
       generation_(fork_generation()) {}
 
 PinnedPool::~PinnedPool() {
-    // No block is left, and nobody else is here.
+    // No block is left, and no one else is here.
     const Binding binding(*device_);
     kept_.clear();
     small_.take_unused().clear();
@@ -80,9 +80,9 @@ std::optional<PinnedBlock> PinnedPool::reuse(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     auto best = kept_.end();
     for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-        const std::size_t found = (*kept)->bytes();
-        if (found < bytes || found - bytes > least_page + bytes / share_unused) continue;
-        if (best == kept_.end() || found < (*best)->bytes()) best = kept;
+        const std::size_t size = (*kept)->bytes();
+        if (size < bytes || size - bytes > least_page + bytes / share_unused) continue;
+        if (best == kept_.end() || size < (*best)->bytes()) best = kept;
     }
     if (best == kept_.end()) return std::nullopt;
     std::byte* const data = (*best)->host();
@@ -111,9 +111,9 @@ void PinnedPool::give_back(const PinnedBlock& block) noexcept {
             small_.give_back(block.small_);
             if (!closed_) return;
         } else {
-            const auto found = std::find_if(large_.begin(), large_.end(),
+            const auto place = std::find_if(large_.begin(), large_.end(),
                                             [&](const Memory& each) { return each->host() == block.data_; });
-            std::swap(*found, large_.back());
+            std::swap(*place, large_.back());
             if (!closed_) {
                 kept_.push_back(std::move(large_.back()));
             } else {

@@ -37,13 +37,13 @@ struct Ranges {
     // The child of a fork begins with none: what the parent locked is the parent's, and so may be the mutex.
     static Ranges& get() {
         static std::atomic<Ranges*> current{nullptr};
-        Ranges* found = current.load();
-        while (found == nullptr || found->generation != fork_generation()) {
+        Ranges* ranges = current.load();
+        while (ranges == nullptr || ranges->generation != fork_generation()) {
             auto made = std::make_unique<Ranges>();
             // Never destroyed: memory may be given back while the process ends.
-            if (current.compare_exchange_strong(found, made.get())) found = made.release();
+            if (current.compare_exchange_strong(ranges, made.get())) ranges = made.release();
         }
-        return *found;
+        return *ranges;
     }
 };
 
@@ -74,7 +74,7 @@ Result<MemoryKind> kind_of(Device& device, std::uintptr_t address, std::size_t b
     return first.kind;
 }
 
-// One of ours that the range lies in; null where none is near it.
+// One of ours that the range is in; null where none is near it.
 Result<PinnedRange::Locked*> found_in(Ranges& ranges, const std::string& backend, std::uintptr_t address,
                                       std::size_t bytes) {
     for (auto& [key, locked] : ranges.locked) {

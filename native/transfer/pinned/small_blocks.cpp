@@ -40,14 +40,14 @@ std::optional<SmallBlocks::Block> SmallBlocks::take(std::size_t bytes) {
     const std::size_t size = bytes_of(size_class);
     const std::size_t alignment = std::min(size & (~size + 1), most_alignment);  // the largest that divides the size
     for (auto slab = slabs_.rbegin(); slab != slabs_.rend(); ++slab) {
-        Slab& found = **slab;
-        const std::size_t begin = (found.cut + alignment - 1) / alignment * alignment;
-        if (begin + size > found.memory->bytes()) continue;
+        Slab& chosen = **slab;
+        const std::size_t begin = (chosen.cut + alignment - 1) / alignment * alignment;
+        if (begin + size > chosen.memory->bytes()) continue;
         if (free.cut == free.blocks.capacity()) free.blocks.reserve(std::max<std::size_t>(2 * free.cut, 8));
         ++free.cut;
-        ++found.live;
-        found.cut = begin + size;
-        return Block{found.memory->host() + begin, &found, size_class};
+        ++chosen.live;
+        chosen.cut = begin + size;
+        return Block{chosen.memory->host() + begin, &chosen, size_class};
     }
     return std::nullopt;
 }

@@ -68,9 +68,9 @@ std::pair<std::size_t, std::size_t> repeated(std::span<const std::int64_t> list)
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t one, std::size_t other) { return list[one] < list[other]; });
-    const auto found = std::adjacent_find(order.begin(), order.end(),
-                                          [&](std::size_t one, std::size_t other) { return list[one] == list[other]; });
-    return found == order.end() ? std::pair(list.size(), list.size()) : std::pair(*found, *std::next(found));
+    const auto pair = std::adjacent_find(order.begin(), order.end(),
+                                         [&](std::size_t one, std::size_t other) { return list[one] == list[other]; });
+    return pair == order.end() ? std::pair(list.size(), list.size()) : std::pair(*pair, *std::next(pair));
 }
 
 bool is_unique(std::span<const std::int64_t> list, std::size_t rows) {
@@ -149,10 +149,10 @@ Status check_list(std::span<const std::int64_t> list, std::size_t rows, bool onc
     std::uint64_t largest = 0;
     for (const std::int64_t row : list) largest = std::max(largest, static_cast<std::uint64_t>(row));
     if (!list.empty() && largest >= rows) {
-        const auto found = std::find_if(list.begin(), list.end(),
-                                        [&](std::int64_t row) { return static_cast<std::uint64_t>(row) >= rows; });
-        return invalid("number " + std::to_string(found - list.begin()) + " of the " + side + "'s rows is " +
-                       std::to_string(*found) + ", and the " + side + " has " + std::to_string(rows) +
+        const auto outside = std::find_if(list.begin(), list.end(),
+                                          [&](std::int64_t row) { return static_cast<std::uint64_t>(row) >= rows; });
+        return invalid("number " + std::to_string(outside - list.begin()) + " of the " + side + "'s rows is " +
+                       std::to_string(*outside) + ", and the " + side + " has " + std::to_string(rows) +
                        " rows: expected at least 0 and less than that");
     }
     if (!once || is_unique(list, rows)) return {};

@@ -35,7 +35,7 @@ struct RowSide {
     RowList list;
 };
 
-// Of each array of the source, the rows that its list names become those of the array beside it that the destination's
+// Of each array of the source, the rows that its list names become those of the array next to it that the destination's
 // list names.
 struct RowCopy {
     RowSide destination, source;
@@ -76,7 +76,7 @@ struct RowLayer {
     std::size_t content = 0;  // which one of those of the copy
 };
 
-// Where everything lies, whatever rows the lists name.
+// Where everything is, whatever rows the lists name.
 struct RowGeometry {
     std::vector<RowContent> contents;
     std::vector<RowLayer> layers;

@@ -118,34 +118,34 @@ Status RowLaunch::enqueue(Stream& stream) {
     ISTHMUS_TRY(device_.copy(stream, on_device(0, sent_bytes_), on_host(0, sent_bytes_)));
     const Region seen = seen_bytes_ == 0 ? Region() : on_device(seen_at_, seen_bytes_);
     if (seen_bytes_ != 0) ISTHMUS_TRY(device_.set_bytes(stream, seen, 0));
-    const Region found = on_device(0, sizeof(RowsVerdict));
+    const Region verdict = on_device(0, sizeof(RowsVerdict));
     for (const Check& check : checks_) {
         const std::size_t bytes = check.numbers.count * sizeof(std::uint32_t);
         ISTHMUS_TRY(check_rows(device_, stream, check.numbers, check.rows, check.marks == Marks::none ? Region() : seen,
-                               check.marks, check.is_source, on_device(check.checked_at, bytes), found));
+                               check.marks, check.is_source, on_device(check.checked_at, bytes), verdict));
     }
     const Region table = on_device(places_at, sent_bytes_ - places_at);
     ISTHMUS_TRY(
-        copy_rows(device_, stream, table, checks_.empty() ? Region() : found, extent_, unit_bytes_, most_blocks_));
+        copy_rows(device_, stream, table, checks_.empty() ? Region() : verdict, extent_, unit_bytes_, most_blocks_));
     if (checks_.empty()) return {};
-    return device_.copy(stream, on_host(0, sizeof(RowsVerdict)), found);
+    return device_.copy(stream, on_host(0, sizeof(RowsVerdict)), verdict);
 }
 
 Status RowLaunch::verdict() const {
     if (checks_.empty()) return {};
-    RowsVerdict found;
-    std::memcpy(&found, on_host(0, sizeof found).host(), sizeof found);
-    if (found.faults == 0) return {};
-    if (found.destination.outside != RowsVerdict::none) {
-        return outside(found.destination.outside, "destination", destination_rows_);
+    RowsVerdict verdict;
+    std::memcpy(&verdict, on_host(0, sizeof verdict).host(), sizeof verdict);
+    if (verdict.faults == 0) return {};
+    if (verdict.destination.outside != RowsVerdict::none) {
+        return outside(verdict.destination.outside, "destination", destination_rows_);
     }
-    if (found.source.outside != RowsVerdict::none) return outside(found.source.outside, "source", source_rows_);
-    if (found.destination.repeated != RowsVerdict::none) {
-        return {Code::invalid_argument, place_of(found.destination.repeated, "destination") +
+    if (verdict.source.outside != RowsVerdict::none) return outside(verdict.source.outside, "source", source_rows_);
+    if (verdict.destination.repeated != RowsVerdict::none) {
+        return {Code::invalid_argument, place_of(verdict.destination.repeated, "destination") +
                                             "names a row that is there twice, and a row may be written to once in a "
                                             "copy; nothing was copied"};
     }
-    return {Code::invalid_argument, place_of(found.source.repeated, "source") +
+    return {Code::invalid_argument, place_of(verdict.source.repeated, "source") +
                                         "names a row that the same copy writes to; nothing was copied: copy it to "
                                         "other memory first"};
 }

@@ -62,7 +62,7 @@ bool destinations_are_apart(const RowGeometry& geometry) {
 
 RowOverlaps::Sides sides_of(const RowGeometry& geometry) {
     using Sides = RowOverlaps::Sides;
-    Sides found = Sides::apart;
+    Sides sides = Sides::apart;
     const std::vector<Placed> destinations = destinations_of(geometry);
     for (std::size_t i = 0; i < geometry.layers.size(); ++i) {
         const RowLayer& layer = geometry.layers[i];
@@ -74,10 +74,10 @@ RowOverlaps::Sides sides_of(const RowGeometry& geometry) {
                               source.array->pitch_bytes == destination.array->pitch_bytes && source.rows_are_apart() &&
                               destination.rows_are_apart();
             if (!same) return Sides::unknown;
-            found = Sides::same;
+            sides = Sides::same;
         }
     }
-    return found;
+    return sides;
 }
 
 Status overlap(std::int64_t row) {

@@ -35,7 +35,7 @@ Status check(const ArrayView& array, const std::string& name) {
     }
     if (array.element_bytes == 0) return invalid("the " + name + " has elements of no bytes");
     if (std::find(array.shape.begin(), array.shape.end(), 0U) != array.shape.end()) return {};
-    // The whole array, and the way from its lowest to its highest byte, must fit into signed 64 bits.
+    // The whole array, and the distance from its lowest to its highest byte, must fit into signed 64 bits.
     std::ptrdiff_t bytes = 0;
     bool fits = !__builtin_add_overflow(std::ptrdiff_t{0}, array.element_bytes, &bytes);
     std::ptrdiff_t span = bytes;
@@ -115,7 +115,7 @@ std::vector<Steps> steps_of(std::span<const Dimension> dimensions, std::ptrdiff_
     return steps;
 }
 
-// Whether every stride is longer than all that lies within it: then no two pieces overlap.
+// Whether every stride is longer than all that is within it: then no two pieces overlap.
 bool is_nested(std::span<const Steps> steps, std::size_t width) {
     auto span = static_cast<std::ptrdiff_t>(width);
     for (std::size_t i = steps.size(); i-- > 0;) {

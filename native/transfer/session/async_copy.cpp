@@ -14,7 +14,7 @@
 namespace isthmus {
 namespace {
 
-// Small copies end while whoever waits is still awake.
+// Small copies end while the caller that waits is still awake.
 constexpr double awake_seconds = 200e-6;
 constexpr std::chrono::microseconds last_nap{200};
 
@@ -66,7 +66,7 @@ bool AsyncCopy::poll() noexcept {
     try {
         return look();
     } catch (...) {
-        return false;  // for want of memory, nobody knows yet
+        return false;  // for want of memory, it is not known yet
     }
 }
 
@@ -85,7 +85,7 @@ bool AsyncCopy::look() {
         abandon();
     }
     const std::size_t bytes = status.ok() ? bytes_ : 0;
-    // Whoever else ends it at this moment may have to wait for what it kept.
+    // A caller that else ends it at this moment may have to wait for what it kept.
     end({std::move(status), bytes});
     return true;
 }
@@ -118,7 +118,7 @@ const Outcome& AsyncCopy::wait() {
         }
     }
     seen_ = true;
-    const std::lock_guard lock(mutex_);  // whoever ended it has written what is read
+    const std::lock_guard lock(mutex_);  // the caller that ended it has written what is read
     return outcome_;
 }
 

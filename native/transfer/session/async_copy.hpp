@@ -27,7 +27,8 @@ class AsyncCopy final : public CopyHandle {
     Status hold(std::uintptr_t stream) override;
     void tell(std::shared_ptr<CopyListener> listener) override;
 
-    // By whoever begins it, before anybody else sees it: it has ended when the event has passed, and `held` is how.
+    // By the caller that begins it, before anybody else sees it: it has ended when the event has passed, and `held` is
+    // how.
     void ends_with(std::unique_ptr<Event> event, std::shared_ptr<HeldCopy> held) {
         event_ = std::move(event);
         held_ = std::move(held);
@@ -36,7 +37,7 @@ class AsyncCopy final : public CopyHandle {
     void end(Outcome outcome);
     // Whether it has ended. Should it have failed, returns when no thread is at work on it any more.
     bool poll() noexcept;
-    // The failure that nobody has asked about; success where somebody has.
+    // The failure that no one has asked about; success where somebody has.
     Status unseen_failure();
 
   private:

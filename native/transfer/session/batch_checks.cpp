@@ -50,30 +50,30 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
         const std::uintptr_t address = side.address(i);
         const bool is_known = address >= known.begin && address < known.end && bytes[i] <= known.end - address;
         if (is_known && known.kind != MemoryKind::pageable) continue;
-        ISTHMUS_TRY_ASSIGN(found, device.identify(address));
-        known = found;
+        ISTHMUS_TRY_ASSIGN(memory, device.identify(address));
+        known = memory;
         ++allocations;
-        any_pinned = any_pinned || found.kind == MemoryKind::pinned;
-        const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
+        any_pinned = any_pinned || memory.kind == MemoryKind::pinned;
+        const bool on_device = memory.kind == MemoryKind::device || memory.kind == MemoryKind::managed;
         const std::string name = std::string(side_name) + " of piece " + std::to_string(i);
         const bool is_reached = said == Side::device && !on_device &&
-                                (found.kind == MemoryKind::pinned || device.kernels_reach(found.kind));
-        if (kind == MemoryKind::device && !is_reached && (!on_device || found.device != device.info().index) &&
-            found.kind != MemoryKind::managed) {
+                                (memory.kind == MemoryKind::pinned || device.kernels_reach(memory.kind));
+        if (kind == MemoryKind::device && !is_reached && (!on_device || memory.device != device.info().index) &&
+            memory.kind != MemoryKind::managed) {
             return invalid(
                 "the " + name + " is " +
-                (on_device ? "on " + device.info().backend + ":" + std::to_string(found.device) : "host memory") +
+                (on_device ? "on " + device.info().backend + ":" + std::to_string(memory.device) : "host memory") +
                 ", and others are on " + name_of(device) + "; all pieces of a batch go one way");
         }
-        if (kind != MemoryKind::device && found.kind == MemoryKind::device) {
+        if (kind != MemoryKind::device && memory.kind == MemoryKind::device) {
             return invalid("the " + name +
                            " is on the device, and others are host memory; all pieces of a batch go one way");
         }
         const End end{address, said, bytes[i]};
-        if (on_device || is_reached) ISTHMUS_TRY(check_span(device, found, end, name));
-        if (said != Side::host && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        if (on_device || is_reached) ISTHMUS_TRY(check_span(device, memory, end, name));
+        if (said != Side::host && memory.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
         // One that reaches beyond what holds its beginning counts as two.
-        if (found.begin < found.end && bytes[i] > found.end - address) ++allocations;
+        if (memory.begin < memory.end && bytes[i] > memory.end - address) ++allocations;
     }
     if (kind != MemoryKind::device && allocations > 1) {
         kind = MemoryKind::pageable;

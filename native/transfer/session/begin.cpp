@@ -1,4 +1,4 @@
-// Copies that nobody waits for: commands on the caller's stream, which waits where threads have to move memory.
+// Copies that nothing waits for: commands on the caller's stream, which waits where threads have to move memory.
 #include <algorithm>
 #include <utility>
 
@@ -153,13 +153,13 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(const std::shared_ptr<Pen
 std::size_t SessionImpl::commands_of(const Task& task) const {
     const CopyJob& job = *task.job;
     const bool reached = !is_pageable(job.ends.host_kind());
-    switch (task.choice.way) {
-        case Choice::Way::direct: return parts_of(job.extent.bytes(), part_bytes);
-        case Choice::Way::device:
+    switch (task.choice.kind) {
+        case Choice::Kind::direct: return parts_of(job.extent.bytes(), part_bytes);
+        case Choice::Kind::device:
             if (!job.is_reached) return job.extent.pieces();
             return job.is_contiguous() ? parts_of(job.extent.bytes(), part_bytes) : job.is_scattered() ? 0 : 1;
-        case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
-        case Choice::Way::pieces:
+        case Choice::Kind::rows: return reached ? job.extent.pieces() : 0;
+        case Choice::Kind::pieces:
             if (!reached) return 0;
             if (task.choice.method == PieceMethod::copies) return job.extent.pieces();
             if (task.choice.method == PieceMethod::section) return 1;
@@ -194,8 +194,8 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     }
     const JobPart all{0, job.extent, job.destination, job.source};
     PieceMethod method = task.choice.method;
-    if (task.choice.way == Choice::Way::device) method = job.is_reached ? PieceMethod::kernel : PieceMethod::copies;
-    if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;
+    if (task.choice.kind == Choice::Kind::device) method = job.is_reached ? PieceMethod::kernel : PieceMethod::copies;
+    if (task.choice.kind == Choice::Kind::rows) method = PieceMethod::copies;
     Status status = enqueue(stream, method, all);
     const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
     return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);

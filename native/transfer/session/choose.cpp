@@ -42,11 +42,11 @@ KernelBlocks SessionImpl::blocks_between(const Layout& destination, const Layout
 Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     Choice choice;
     if (ends.route == Route::h2h || ends.route == Route::d2d) {
-        choice.way = ends.route == Route::h2h ? Choice::Way::host : Choice::Way::device;
+        choice.kind = ends.route == Route::h2h ? Choice::Kind::host : Choice::Kind::device;
         return choice;
     }
     if (!is_pageable(ends.host_kind())) {
-        choice.way = Choice::Way::direct;
+        choice.kind = Choice::Kind::direct;
         // Managed pages may have to move first.
         const bool is_pinned = ends.host_kind() == MemoryKind::pinned;
         choice.seconds = is_pinned ? table_.direct_seconds(ends.route == Route::h2d, bytes) : 0;
@@ -55,7 +55,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     const bool to_device = ends.route == Route::h2d;
     const BufferRule& rule = table_.buffer(to_device, bytes);
     choice.seconds = table_.seconds(rule, bytes);
-    choice.way = Choice::Way::driver;
+    choice.kind = Choice::Kind::driver;
     if (rule.method != BufferMethod::staged && !ends.partly_locked) return choice;
     if (!lane(to_device).has_room()) {
         choice.no_room = true;
@@ -63,7 +63,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
         return choice;
     }
     if (ends.partly_locked) choice.seconds = 0;
-    choice.way = Choice::Way::staged;
+    choice.kind = Choice::Kind::staged;
     choice.method = PieceMethod::pack_threads;
     // Two links take what twice as many threads pack. What arrives by two is unpacked by as many as by one: with more,
     // devices write again to what is still in their caches.
@@ -93,13 +93,13 @@ Choice SessionImpl::choose_way(const CopyJob& job) {
     if (are_long_pieces(job.extent.width_bytes)) {
         // What threads pack goes through the ring as one, wherever a piece ends.
         Choice choice = choose_buffer(job.ends, job.extent.bytes());
-        if (choice.way == Choice::Way::staged) {
-            choice.way = Choice::Way::pieces;
+        if (choice.kind == Choice::Kind::staged) {
+            choice.kind = Choice::Kind::pieces;
             return choice;
         }
         choice = choose_buffer(job.ends, job.extent.width_bytes);
         choice.seconds *= static_cast<double>(job.extent.pieces());
-        choice.way = Choice::Way::rows;
+        choice.kind = Choice::Kind::rows;
         return choice;
     }
     return choose_pieces(job);
@@ -109,11 +109,11 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     if (job.is_repeated()) {
         // As one without gaps, of which threads write the bytes out where they would read them.
         Choice choice = choose_buffer(job.ends, job.extent.bytes());
-        if (choice.way != Choice::Way::staged) {
+        if (choice.kind != Choice::Kind::staged) {
             choice.packing = packing(true, 0);
             choice.seconds = 0;
         }
-        choice.way = Choice::Way::pieces;
+        choice.kind = Choice::Kind::pieces;
         choice.method = PieceMethod::pack_threads;
         return choice;
     }
@@ -129,14 +129,14 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
 }
 
 Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
-    const Nearest found = nearest(asked);
-    const PieceRule* const rule = found.rule;
+    const Nearest closest = nearest(asked);
+    const PieceRule* const rule = closest.rule;
     Choice choice;
-    choice.way = Choice::Way::pieces;
+    choice.kind = Choice::Kind::pieces;
     choice.no_rule = rule == nullptr;
     if (rule != nullptr) {
         choice.method = rule->method;
-        choice.seconds = found.seconds;
+        choice.seconds = closest.seconds;
     } else if (asked.pageable) {
         choice.method = PieceMethod::pack_threads;
     } else {

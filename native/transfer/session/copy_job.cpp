@@ -44,7 +44,7 @@ Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Placement& placeme
     return {borrowed.memory.get(), borrowed.offset, placement.pitch_bytes, placement.slice_pitch_bytes, offsets};
 }
 
-// Whether threads of the host can write a repeated source out without looking where each of its pieces lies: it is
+// Whether threads of the host can write a repeated source out without looking where each of its pieces is: it is
 // memory that they may read at any time, and nowhere near the destination.
 bool can_write_out(const Ends& ends, const End& destination, const End& source, bool addresses) {
     if (ends.route != Route::h2h && (ends.route != Route::h2d || ends.source == MemoryKind::managed)) return false;
@@ -79,16 +79,16 @@ Status find_other(Device& device, const OtherDevices& others, CopyJob& job) {
 
 }  // namespace
 
-const char* name_of(Choice::Way way) {
-    switch (way) {
-        case Choice::Way::nothing: return "nothing";
-        case Choice::Way::host: return "host";
-        case Choice::Way::driver: return "driver";
-        case Choice::Way::direct: return "direct";
-        case Choice::Way::staged: return "staged";
-        case Choice::Way::device: return "device";
-        case Choice::Way::pieces: return "pieces";
-        case Choice::Way::rows: return "rows";
+const char* name_of(Choice::Kind kind) {
+    switch (kind) {
+        case Choice::Kind::nothing: return "nothing";
+        case Choice::Kind::host: return "host";
+        case Choice::Kind::driver: return "driver";
+        case Choice::Kind::direct: return "direct";
+        case Choice::Kind::staged: return "staged";
+        case Choice::Kind::device: return "device";
+        case Choice::Kind::pieces: return "pieces";
+        case Choice::Kind::rows: return "rows";
     }
     return "";
 }
@@ -160,7 +160,7 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
     if (bytes == 0) return std::shared_ptr<CopyJob>();
     ArrayPieces::Placement all;
     all.span_bytes = all.pitch_bytes = all.slice_pitch_bytes = bytes;
-    // Bytes of a file come by way of the host's memory.
+    // Bytes of a file come through the host's memory.
     const std::byte read{};
     ISTHMUS_TRY_ASSIGN(
         ends, ends_of(device, end_of(destination, all), {reinterpret_cast<std::uintptr_t>(&read), Side::host}, true));
@@ -193,8 +193,8 @@ bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t sour
         const std::uintptr_t begin = begin_of(job.source, source, i);
         // The first one of the destination that does not end before this one of the source begins.
         const std::uintptr_t lowest = begin < extent.width_bytes ? 0 : begin - extent.width_bytes + 1;
-        const auto found = std::lower_bound(begins.begin(), begins.end(), lowest);
-        if (found != begins.end() && *found < begin + extent.width_bytes) return true;
+        const auto next = std::lower_bound(begins.begin(), begins.end(), lowest);
+        if (next != begins.end() && *next < begin + extent.width_bytes) return true;
     }
     return false;
 }

@@ -54,7 +54,7 @@ struct CopyJob {
 
 // What is chosen for a copy.
 struct Choice {
-    enum class Way {
+    enum class Kind {
         nothing,  // there is nothing to copy
         host,     // by the calling thread
         driver,   // the driver's own copy from or to pageable memory
@@ -64,15 +64,15 @@ struct Choice {
         pieces,   // by one of the methods for pieces
         rows,     // each piece, being long, as a buffer of its own
     };
-    Way way = Way::nothing;
+    Kind kind = Kind::nothing;
     PieceMethod method = PieceMethod::copies;
     Packing packing;
-    double seconds = 0;    // expected; 0 where nobody knows
+    double seconds = 0;    // expected; 0 where unknown
     bool no_rule = false;  // the table has nothing like these pieces
     bool no_room = false;  // the budget holds no ring of chunks, which else would be used
 };
 
-const char* name_of(Choice::Way way);
+const char* name_of(Choice::Kind kind);
 
 // Gives another device of the backend by its index.
 using OtherDevices = std::function<Result<std::shared_ptr<Device>>(int)>;

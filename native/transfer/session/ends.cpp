@@ -1,4 +1,4 @@
-// What a copy is between: which way it goes, and what kinds of memory lie on its sides.
+// What a copy is between: its direction, and what kinds of memory are on its sides.
 #include "transfer/session/ends.hpp"
 
 #include <array>
@@ -108,7 +108,7 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds,
     return Found{MemoryKind::device, false};
 }
 
-// The first byte and the last. Nothing lies beyond the last address.
+// The first byte and the last. Nothing is beyond the last address.
 bool is_readable(const End& end) {
     const std::uintptr_t last = end.address + (end.bytes - 1);
     if (last < end.address) return false;
@@ -191,17 +191,17 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
               destination_found.for_kernels,
               source_found.for_kernels};
     for (const bool is_destination : {true, false}) {
-        const Found& found = is_destination ? destination_found : source_found;
-        if (found.other_device < 0) continue;
+        const Found& side = is_destination ? destination_found : source_found;
+        if (side.other_device < 0) continue;
         if (route != Route::d2d || ends.is_between_devices()) {
             return invalid_end(is_destination ? "destination" : "source", is_destination ? destination : source,
-                               "is on " + device.info().backend + ":" + std::to_string(found.other_device) +
+                               "is on " + device.info().backend + ":" + std::to_string(side.other_device) +
                                    ", and the session is of " + name_of(device) +
                                    "; copy it in a session of its own device, or move it first");
         }
-        ends.other_device = found.other_device;
+        ends.other_device = side.other_device;
         ends.other_is_destination = is_destination;
-        ends.other_context = found.context;
+        ends.other_context = side.context;
     }
     return ends;
 }

@@ -1,4 +1,4 @@
-// What a copy is between: which way it goes, and what kinds of memory lie on its sides.
+// What a copy is between: its direction, and what kinds of memory are on its sides.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ struct Ends {
     MemoryKind host_kind() const { return route == Route::h2d ? source : destination; }
 };
 
-// What the driver last said of each side, of copies that are looked at one after the other: of what lies in the same
+// What the driver last said of each side, of copies that are looked at one after the other: of what is in the same
 // allocation it is not asked again.
 struct LastKnown {
     struct Said {

@@ -32,9 +32,9 @@ std::string between(const Device& device, const CopyJob& job) {
 
 std::uint32_t SessionImpl::explained_blocks(const CopyJob& job, const Choice& choice) const {
     const bool from_device = is_on_device(job.source.allocation->kind());
-    if (choice.way == Choice::Way::device) return job.is_contiguous() ? 0 : blocks_.at_most(0);
-    if (choice.way != Choice::Way::pieces) return 0;
-    // What crosses the link by itself, and what is gathered or spread on the device beside it.
+    if (choice.kind == Choice::Kind::device) return job.is_contiguous() ? 0 : blocks_.at_most(0);
+    if (choice.kind != Choice::Kind::pieces) return 0;
+    // What crosses the link by itself, and what is gathered or spread on the device next to it.
     const bool by_kernel = choice.method == PieceMethod::kernel || choice.method == PieceMethod::pack_kernel;
     const bool gathers = choice.method == PieceMethod::device_pack || choice.method == PieceMethod::pack ||
                          choice.method == PieceMethod::pack_threads;
@@ -57,13 +57,13 @@ Explanation SessionImpl::explain(const CopyJob& job) {
     if (options_.table) table = "the table that the session was given, of " + table_.origin;
     const std::string through_ring =
         "threads copy between pageable memory and page-locked chunks that cross the link meanwhile";
-    switch (choice.way) {
-        case Choice::Way::nothing: explanation.method = "nothing"; break;
-        case Choice::Way::host:
+    switch (choice.kind) {
+        case Choice::Kind::nothing: explanation.method = "nothing"; break;
+        case Choice::Kind::host:
             explanation.method = "host";
             explanation.why = "both sides are host memory: the calling thread copies";
             break;
-        case Choice::Way::device:
+        case Choice::Kind::device:
             explanation.method = "device";
             explanation.why = "both sides are on the device, which copies by itself";
             if (job.other != nullptr) {
@@ -71,24 +71,24 @@ Explanation SessionImpl::explain(const CopyJob& job) {
                 explanation.why = between(*device_, job);
             }
             break;
-        case Choice::Way::direct:
+        case Choice::Kind::direct:
             explanation.method = "direct";
             explanation.why =
                 "the host's memory is " + explanation.host_memory + ": the device reads or writes it itself";
             break;
-        case Choice::Way::driver:
+        case Choice::Kind::driver:
             explanation.method = "driver";
             explanation.why = "the driver's own copy is fastest for this size, says " + table;
             break;
-        case Choice::Way::staged:
+        case Choice::Kind::staged:
             explanation.method = "staged";
             explanation.why = through_ring + ": fastest for this size, says " + table;
             break;
-        case Choice::Way::rows:
-            explanation.method = name_of(choose_buffer(job.ends, job.extent.width_bytes).way);
+        case Choice::Kind::rows:
+            explanation.method = name_of(choose_buffer(job.ends, job.extent.width_bytes).kind);
             explanation.why = "each of " + std::to_string(explanation.pieces) + " rows is long enough to go by itself";
             break;
-        case Choice::Way::pieces:
+        case Choice::Kind::pieces:
             explanation.method = name_of(choice.method);
             if (job.is_repeated()) {
                 explanation.why =

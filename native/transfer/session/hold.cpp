@@ -17,7 +17,7 @@ namespace {
 // That are worth a call of the driver each, for want of anything better.
 constexpr std::size_t most_separate_copies = std::size_t{1} << 16;
 
-// What is sent through the ring, and the offsets beside it.
+// What is sent through the ring, and the offsets next to it.
 struct Needs {
     HeldNeeds ring;
     std::size_t table_bytes = 0;
@@ -71,10 +71,10 @@ class Tables {
 
 SessionImpl::Share SessionImpl::share_of(const Task& task) const {
     const CopyJob& job = *task.job;
-    if (task.choice.way == Choice::Way::host) return Share::host;
+    if (task.choice.kind == Choice::Kind::host) return Share::host;
     const bool on_device = job.ends.route == Route::d2d;
     if (job.is_repeated() || (!on_device && is_pageable(job.ends.host_kind()))) return Share::packed;
-    if (job.is_contiguous() || task.choice.way == Choice::Way::rows || !job.is_reached) return Share::commands;
+    if (job.is_contiguous() || task.choice.kind == Choice::Kind::rows || !job.is_reached) return Share::commands;
     if (job.is_scattered() && (on_device || device_->kernels_reach(job.ends.host_kind()))) return Share::tabled;
     return on_device ? Share::commands : Share::packed;
 }

@@ -1,4 +1,4 @@
-// Moves what was resolved by the way that was chosen, and returns when it has arrived.
+// Moves what was resolved by the method that was chosen, and returns when it has arrived.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -36,21 +36,21 @@ Outcome SessionImpl::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, 
 }
 
 Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
-    if (choice.way != Choice::Way::pieces) {
+    if (choice.kind != Choice::Kind::pieces) {
         if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
     }
-    switch (choice.way) {
-        case Choice::Way::nothing: return {};
-        case Choice::Way::host:
+    switch (choice.kind) {
+        case Choice::Kind::nothing: return {};
+        case Choice::Kind::host:
             if (Status status = order.wait(); !status.ok()) return {std::move(status)};
             return on_host(*job);
-        case Choice::Way::device: return in_device(*job, order);
-        case Choice::Way::driver:
-        case Choice::Way::direct:
+        case Choice::Kind::device: return in_device(*job, order);
+        case Choice::Kind::driver:
+        case Choice::Kind::direct:
             return by_driver(job->destination_region(), job->source_region(), cut_of(choice, job->ends), order);
-        case Choice::Way::staged: return staged(job, choice, order);
-        case Choice::Way::rows: return rows(job, order);
-        case Choice::Way::pieces: return by_pieces(job, choice, order);
+        case Choice::Kind::staged: return staged(job, choice, order);
+        case Choice::Kind::rows: return rows(job, order);
+        case Choice::Kind::pieces: return by_pieces(job, choice, order);
     }
     return {};
 }
@@ -101,7 +101,7 @@ Status SessionImpl::check_memory(const CopyJob& job) const {
 }
 
 SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
-    if (choice.way != Choice::Way::direct) return Cut::none;
+    if (choice.kind != Choice::Kind::direct) return Cut::none;
     // Pages of managed memory may be anywhere.
     return ends.host_kind() == MemoryKind::pinned ? Cut::ways : Cut::parts;
 }

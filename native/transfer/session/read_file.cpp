@@ -41,7 +41,7 @@ Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRang
 Outcome SessionImpl::read_through_lane(const std::shared_ptr<CopyJob>& job) {
     // As from pageable memory; where the driver's own copy would be faster, there is nothing that it could read.
     const Choice choice = choose_buffer(job->ends, job->extent.bytes());
-    const bool staged = choice.way == Choice::Way::staged;
+    const bool staged = choice.kind == Choice::Kind::staged;
     return through_lane(job, PieceMethod::pack_threads, staged ? choice.packing : packing(true, 0));
 }
 

@@ -1,4 +1,4 @@
-// Makes of a copy of rows one kernel, where that is the way to move them, or pieces as those of a batch.
+// Makes of a copy of rows one kernel, where that is how to move them, or pieces as those of a batch.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_rows_for_kernels = std::size_t{1} << 32;
 
-// Where each layer lies. All go one way.
+// Where each layer is. All go in one direction.
 Result<std::vector<Ends>> ends_of(Device& device, const RowCopy& copy, const RowGeometry& geometry) {
     std::vector<Ends> ends;
     ends.reserve(geometry.layers.size());
@@ -27,23 +27,23 @@ Result<std::vector<Ends>> ends_of(Device& device, const RowCopy& copy, const Row
         const auto end = [](const RowArray& array, const ArrayView& view, std::size_t row_span) {
             return End{array.space != 0 ? array.space : array.lowest(), view.side, array.span_bytes(row_span)};
         };
-        auto found =
+        auto resolved =
             isthmus::ends_of(device, end(layer.destination, copy.destination.arrays[i], content.destination.span_bytes),
                              end(layer.source, copy.source.arrays[i], content.source.span_bytes), true, &last);
-        if (!found.ok()) {
-            Status status = found.take_status();
+        if (!resolved.ok()) {
+            Status status = resolved.take_status();
             return geometry.layers.size() == 1 ? std::move(status) : std::move(status).in("layer " + std::to_string(i));
         }
-        if (i > 0 && found.value().route != ends.front().route) {
-            return invalid("layer " + std::to_string(i) + " goes " + name_of(found.value().route) + ", and layer 0 " +
-                           name_of(ends.front().route) + "; all layers of a copy go one way");
+        if (i > 0 && resolved.value().route != ends.front().route) {
+            return invalid("layer " + std::to_string(i) + " goes " + name_of(resolved.value().route) +
+                           ", and layer 0 " + name_of(ends.front().route) + "; all layers of a copy go one way");
         }
-        ends.push_back(found.value());
+        ends.push_back(resolved.value());
     }
     return ends;
 }
 
-// Fails with invalid_argument unless the list lies in the device's memory.
+// Fails with invalid_argument unless the list is in the device's memory.
 Status check_place(Device& device, const RowListOnDevice& list, const char* side) {
     if (!has_addresses(device)) return {};
     const std::string name = std::string("list of the ") + side + "'s rows";

@@ -1,4 +1,4 @@
-// Rows that lists name as pieces of one size, as those of a batch: for every way to move them but one kernel.
+// Rows that lists name as pieces of one size, as those of a batch: for every method but one kernel.
 #include <algorithm>
 #include <utility>
 
@@ -22,16 +22,16 @@ struct RowsOfSide {
     std::size_t pieces() const { return layers.size() * list.size() * extent.pieces(); }
     std::uintptr_t space() const { return (layers.front().*array).space; }
     std::uintptr_t lowest() const {
-        std::uintptr_t found = UINTPTR_MAX;
-        for (const RowLayer& layer : layers) found = std::min(found, (layer.*array).lowest());
-        return found;
+        std::uintptr_t lowest = UINTPTR_MAX;
+        for (const RowLayer& layer : layers) lowest = std::min(lowest, (layer.*array).lowest());
+        return lowest;
     }
     std::uintptr_t end() const {
-        std::uintptr_t found = 0;
+        std::uintptr_t highest = 0;
         for (const RowLayer& layer : layers) {
-            found = std::max(found, (layer.*array).lowest() + (layer.*array).span_bytes(row.span_bytes));
+            highest = std::max(highest, (layer.*array).lowest() + (layer.*array).span_bytes(row.span_bytes));
         }
-        return found;
+        return highest;
     }
     // The bytes from one piece to the next, where it is always so many; 0 where it is not.
     std::size_t pitch_bytes() const {

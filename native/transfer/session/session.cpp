@@ -18,7 +18,7 @@
 namespace isthmus {
 namespace {
 
-// From here on, asking the driver about memory takes no time worth speaking of beside the copy.
+// From here on, asking the driver about memory takes no time worth speaking of next to the copy.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
 
 // As many as any rule wants, of those that there are processors for; for two links where there may be as many.
@@ -222,7 +222,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     auto ends = ends_of(*device_, destination_end, source_end, kinds);
     if (!ends.ok()) return {ends.take_status()};
     Choice choice;
-    choice.way = Choice::Way::driver;
+    choice.kind = Choice::Kind::driver;
     if (kinds || !is_known) choice = choose_buffer(ends.value(), piece.bytes);
     const auto resolved = [&] {
         ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
@@ -233,7 +233,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
         source.offset_bytes = piece.source_offset_bytes;
         return copy(destination, source, stream);
     };
-    const bool plain = choice.way == Choice::Way::driver || choice.way == Choice::Way::direct;
+    const bool plain = choice.kind == Choice::Kind::driver || choice.kind == Choice::Kind::direct;
     const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
     if (!plain || !moves) return resolved();
     auto order = order_of(stream);

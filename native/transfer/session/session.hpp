@@ -23,12 +23,12 @@ class PinnedBlock;
 class PinnedRange;
 
 struct SessionOptions {
-    // The most page-locked memory for all that this session does; it is got when it is first needed, and kept. Else the
-    // default, which is twice as much for several links.
+    // The most page-locked memory for all that this session does; it is allocated when it is first needed, and kept.
+    // Else the default, which is twice as much for several links.
     std::optional<std::size_t> pinned_budget_bytes;
     std::size_t threads = 0;          // the most that pack; 0 for as many as the table says and the process may use
     std::uint32_t kernel_blocks = 0;  // the most of a kernel that copies; 0 for as many as the table says
-    // By which other devices copies may go, too: large ones are divided between those ways and the own link.
+    // By which other devices copies may go, too: large ones are divided between those links and the own link.
     std::string paths;  // as Paths::parse
     // Whether a copy without a stream comes behind what the default stream holds; else it begins at once, for callers
     // who have waited for what it has to come behind.
@@ -60,11 +60,11 @@ struct Explanation {
     std::optional<Stores> stores;  // of threads that pack
     double seconds = 0;            // expected; 0 where the table cannot say
     std::string why;               // a sentence
-    // Where it is divided between several ways: what each takes of it, "cuda:0" being the own link's.
+    // Where it is divided between several links: what each takes of it, "cuda:0" being the own link's.
     std::vector<std::pair<std::string, double>> ways;
 };
 
-// Whoever wants to hear that a copy has ended.
+// Hears that a copy has ended.
 class CopyListener {
   public:
     virtual ~CopyListener() = default;
@@ -104,7 +104,7 @@ class Session : public std::enable_shared_from_this<Session> {
                          std::optional<std::uintptr_t> stream) = 0;
     // The same of one piece that is contiguous on both sides, with the least that it can cost: what small copies call.
     virtual Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) = 0;
-    // All pieces go one way; `sides` are those of all of them.
+    // All pieces go in one direction; `sides` are those of all of them.
     virtual Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) = 0;
     // Bytes of a file to an array without gaps, as many as it has. Reads with the calling thread where the destination
     // is on the host. The file is kept open by the caller. Fails with call_failed where it ends before, and where the
@@ -119,9 +119,9 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
                                                                  std::optional<std::uintptr_t> stream,
                                                                  std::shared_ptr<const void> keep) = 0;
-    // Puts a copy between page-locked memory and the device on the stream, divided over several ways, keeps nothing of
-    // it and never waits for the device. False where those ways are not of use now: then nothing was put there. After a
-    // failure the same copy on the same stream makes good whatever was.
+    // Puts a copy between page-locked memory and the device on the stream, divided over several links, keeps nothing of
+    // it and never waits for the device. False where those links are not of use now: then nothing was put there. After
+    // a failure the same copy on the same stream makes good whatever was.
     virtual Result<bool> enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) = 0;
     // Rows that lists name. Lists of the host are read before the call returns, those of the device in the order of the
     // stream: what is wrong with these is said when the copy has ended, and then nothing was copied.
@@ -140,8 +140,8 @@ class Session : public std::enable_shared_from_this<Session> {
     // What callers have by pinned(), and what is kept for later ones.
     virtual std::size_t pinned_pool_bytes() const = 0;
 
-    // Whether copies have no way but the device's own link; and whether one of so many bytes of page-locked memory goes
-    // several ways. The latter opens the other devices the first time.
+    // Whether copies have only the device's own link; and whether one of so many bytes of page-locked memory goes
+    // several links. The latter opens the other devices the first time.
     virtual bool has_own_way_alone() const = 0;
     virtual bool divides(bool to_device, std::size_t bytes) = 0;
 
@@ -156,7 +156,7 @@ class Session : public std::enable_shared_from_this<Session> {
     // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with
-    // invalid_argument. Returns the first failure of a copy that nobody waited for.
+    // invalid_argument. Returns the first failure of a copy that no one waited for.
     virtual Status close() = 0;
 };
 

@@ -26,7 +26,7 @@ class RowLaunch;
 // A large copy of memory that the device reaches is cut into parts, so that those of others get between: 0.15 ms each
 // on a link of 55 GB/s.
 inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
-// A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
+// A stream's queue holds about a thousand; when it is full, the caller that gives it more waits for the device.
 inline constexpr std::size_t most_commands = 128;
 
 inline std::size_t parts_of(std::size_t bytes, std::size_t most_bytes) {
@@ -79,7 +79,7 @@ class SessionImpl final : public Session {
     Status prepare();
 
   private:
-    // A call that is under way: close() waits for it. Nobody enters once the session is closed, or after a fork.
+    // A call that is in flight: close() waits for it. No call enters once the session is closed, or after a fork.
     class Call {
       public:
         explicit Call(SessionImpl& session);
@@ -229,7 +229,7 @@ class SessionImpl final : public Session {
     Outcome perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order);
     Outcome launch(RowLaunch& rows, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    // How a large copy is cut: not at all; so that others' copies get between; and for several ways at once.
+    // How a large copy is cut: not at all; so that others' copies get between; and for several links at once.
     enum class Cut { none, parts, ways };
     static Cut cut_of(const Choice& choice, const Ends& ends);
     Outcome by_driver(const Region& destination, const Region& source, Cut cut, const Order& order);

@@ -64,7 +64,7 @@ void Background::stop() noexcept {
 }
 
 void Background::forget() noexcept {
-    // Never freed: the thread's handle would wait for it, and whoever held the mutex is not there either.
+    // Never freed: the thread's handle would wait for it, and the caller that held the mutex is not there either.
     keep_for_good(std::move(thread_));
     keep_for_good(std::move(queue_));
     thread_.reset();

@@ -33,7 +33,8 @@ class Background {
     explicit Background(std::chrono::microseconds last_nap) : last_nap_(last_nap) {}
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
-    // Ends the thread, which may be the calling one: a task may own whoever owns this. Precondition: no tasks are left.
+    // Ends the thread, which may be the calling one: a task may own the caller that owns this. Precondition: no tasks
+    // are left.
     ~Background() { stop(); }
 
     // The thread, if it does not run yet. Fails with unsupported where there is no room for it.

@@ -13,7 +13,7 @@ namespace {
 
 // How long threads look for more before they leave the copy to others, and other copies to themselves.
 constexpr double patience_seconds = 30e-6;
-// What is moved of one copy before others that are under way are looked after.
+// What is moved of one copy before others that are in flight are looked after.
 constexpr std::size_t bytes_a_turn = std::size_t{16} << 20;
 
 }  // namespace
@@ -118,7 +118,7 @@ Background::Step HeldCopy::advance(WorkerGroup* group) {
             move_parts(stop);
             return Status();
         };
-        // Nobody is left behind: threads end when nothing is open, and then only the memory could keep them.
+        // No one is left behind: threads end when nothing is open, and then only the memory could keep them.
         helped = group->run_with_caller(job, {1e9, "moving memory"}, plan_.threads);
     }
     if (!helped.ok()) move_parts(stop_);

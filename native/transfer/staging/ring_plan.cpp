@@ -27,8 +27,8 @@ constexpr std::size_t least_pool_bytes = mebibyte;
 // No copy gets faster by more, and page-locking takes long.
 constexpr std::size_t most_pool_bytes = 32 * mebibyte;
 // Each chunk is three commands, and a call that puts more behind a held stream than its queue takes (about a thousand)
-// waits for whoever lets the stream go on, who may be its own caller: so one copy has few chunks, and where little of
-// the pool is left they do not shrink below the least.
+// waits for the caller that lets the stream go on, who may be its own caller: so one copy has few chunks, and where
+// little of the pool is left they do not shrink below the least.
 constexpr std::size_t most_held_chunks = 256, wanted_held_slots = 4;
 constexpr std::size_t least_held_chunk_bytes = 64 * kibibyte, usual_held_chunk_bytes = 128 * kibibyte;
 

@@ -1,5 +1,5 @@
 // The one plan of a session's page-locked memory: each direction's share of the budget, the chunks that a ring is cut
-// into, and how many of them are under way at once. Lanes, held copies, calibration and the built-in tables ask here.
+// into, and how many of them are in flight at once. Lanes, held copies, calibration and the built-in tables ask here.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace isthmus {
 
 // Enough for nearly everything: page-locking more takes long.
 inline constexpr std::size_t default_pinned_budget_bytes = std::size_t{64} << 20;
-// After so many bytes a large copy hands its lane to whoever waits for it.
+// After so many bytes a large copy hands its lane to the caller that waits for it.
 inline constexpr std::size_t turn_bytes = std::size_t{64} << 20;
 
 // What one direction gets of a session's budget: its lane, and the pool that held copies have their rings from.
@@ -23,9 +23,9 @@ struct BudgetShares {
 
 // A ring of page-locked memory through which the chunks of one copy cross the link, one after another.
 struct Ring {
-    // As many chunks as there is room for are being packed or under way at once, within these bounds.
+    // As many chunks as there is room for are being packed or in flight at once, within these bounds.
     static constexpr std::size_t most_slots = 8, least_slots = 3;
-    // The same where they go several ways at once, and how many there are.
+    // The same where they go over several links at once, and how many there are.
     static constexpr std::size_t most_divided_slots = 16;
     std::size_t divided_slots() const { return to_device ? most_slots : most_divided_slots; }
 

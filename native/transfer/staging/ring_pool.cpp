@@ -1,4 +1,4 @@
-// Page-locked memory for copies that nobody waits for: each has a part of it to itself until it has ended.
+// Page-locked memory for copies that nothing waits for: each has a part of it to itself until it has ended.
 #include "transfer/staging/ring_pool.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t mos
                           " are needed: wait for some of them, or give the session a larger pinned_budget");
     }
     // Half of all to one that is alone, and ever smaller parts of what is left to those that come while others are
-    // under way, so that many get some.
+    // in flight, so that many get some.
     const std::size_t pages = free_bytes() / least_page;
     const std::size_t fair = pages * pages / 2 / (capacity_ / least_page) * least_page;
     const std::size_t wanted = std::clamp(fair, least, std::max(least, in_pages(most_bytes)));

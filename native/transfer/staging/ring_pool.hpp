@@ -1,4 +1,4 @@
-// Page-locked memory for copies that nobody waits for: each has a part of it to itself until it has ended.
+// Page-locked memory for copies that nothing waits for: each has a part of it to itself until it has ended.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class RingPool : public std::enable_shared_from_this<RingPool> {
     RingPool(const RingPool&) = delete;
     RingPool& operator=(const RingPool&) = delete;
 
-    // A part of the memory; goes back when it is destroyed, with nothing under way. No other copy waits for it.
+    // A part of the memory; goes back when it is destroyed, with nothing in flight. No other copy waits for it.
     class Loan {
       public:
         Loan(std::shared_ptr<RingPool> owner, std::size_t offset, std::size_t bytes)
@@ -74,7 +74,7 @@ class RingPool : public std::enable_shared_from_this<RingPool> {
     std::mutex mutex_;  // guards what follows
     std::unique_ptr<Allocation> host_, on_device_;
     std::size_t loans_ = 0;
-    std::vector<Range> free_;  // in order, none beside another
+    std::vector<Range> free_;  // in order, none next to another
     std::atomic<std::size_t> pinned_bytes_ = 0;
 };
 

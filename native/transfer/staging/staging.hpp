@@ -36,7 +36,8 @@ class Staging {
         KernelBlocks blocks;
         WorkerGroup::Options group;
     };
-    // Page-locked memory and streams alone: memory on the device and threads are got by whoever first needs them.
+    // Page-locked memory and streams alone: memory on the device and threads are allocated by the caller that first
+    // needs them.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, Options options);
     // What page-locked memory the same options take.
     static std::size_t pinned_bytes(const Options& options);
@@ -77,8 +78,8 @@ class Staging {
     Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % Ring::most_divided_slots]; }
     Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % Ring::most_divided_slots]; }
 
-    // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
-    // must have been used. Fails with unsupported when there are more pieces than fit.
+    // Enqueues the copy of scattered layouts' offsets to the device; empty where none is scattered. What was sent
+    // before must have been used. Fails with unsupported when there are more pieces than fit.
     Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source);
     // Fail likewise when the offsets, or the pieces themselves, do not fit.
     Status check_offsets(const Layout& destination, const Layout& source);

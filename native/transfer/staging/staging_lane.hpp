@@ -31,14 +31,14 @@ class StagingLane {
     // How many pieces' offsets fit at once, of so many sides.
     std::size_t most_pieces(std::size_t sides) const { return has_room() ? 2 * options_->pieces / sides : 0; }
 
-    // Held by whoever uses the staging memory.
+    // Held by the caller that uses the staging memory.
     Turns& turns() { return turns_; }
     const Turns& turns() const { return turns_; }
     // Precondition: has_room(), and the caller holds the turn. Fails with out_of_memory.
     Result<std::shared_ptr<Staging>> staging();
 
     std::size_t pinned_bytes() const { return pinned_bytes_; }
-    // Gives everything back, unless a transfer that has only paused holds it. Waits for whoever has the turn.
+    // Gives everything back, unless a transfer that has only paused holds it. Waits for the caller that has the turn.
     void trim();
     // In the child of a fork, where the threads are not there, and the driver must not be called: lets go without a
     // word.
@@ -50,7 +50,7 @@ class StagingLane {
     const Ring ring_;
     std::optional<Staging::Options> options_;
     Turns turns_;
-    std::shared_ptr<Staging> staging_;  // whoever has the turn
+    std::shared_ptr<Staging> staging_;  // the caller that has the turn
     std::atomic<std::size_t> pinned_bytes_ = 0;
 };
 

@@ -18,13 +18,13 @@ class StreamPool {
     StreamPool(const StreamPool&) = delete;
     StreamPool& operator=(const StreamPool&) = delete;
 
-    // How many commands of a large copy may be under way, so that others' get between them.
+    // How many commands of a large copy may be in flight, so that others' get between them.
     static constexpr std::size_t depth = 3;
     struct Track {
         std::unique_ptr<Stream> stream;
         std::array<std::unique_ptr<Event>, depth> events;
     };
-    // On loan; goes back when it is destroyed, with nothing under way.
+    // On loan; goes back when it is destroyed, with nothing in flight.
     class Loan {
       public:
         Loan(StreamPool& owner, std::unique_ptr<Track> track) : owner_(&owner), track_(std::move(track)) {}

@@ -4,12 +4,12 @@
 namespace isthmus {
 
 const DeviceTable* device_table(const std::vector<DeviceTable>& tables, std::string_view device) {
-    const DeviceTable* found = nullptr;
+    const DeviceTable* best = nullptr;
     for (const DeviceTable& table : tables) {
-        const bool longer = found == nullptr || table.name.size() > found->name.size();
-        if (longer && device.starts_with(table.name)) found = &table;
+        const bool longer = best == nullptr || table.name.size() > best->name.size();
+        if (longer && device.starts_with(table.name)) best = &table;
     }
-    return found;
+    return best;
 }
 
 }  // namespace isthmus

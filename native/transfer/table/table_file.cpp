@@ -33,8 +33,8 @@ std::string home() {
     if (std::string named = absolute(std::getenv("HOME")); !named.empty()) return named;
     std::vector<char> text(16384);
     passwd entry{};
-    passwd* found = nullptr;
-    if (getpwuid_r(getuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return {};
+    passwd* user = nullptr;
+    if (getpwuid_r(getuid(), &entry, text.data(), text.size(), &user) != 0 || user == nullptr) return {};
     return absolute(entry.pw_dir);
 }
 
@@ -46,20 +46,20 @@ std::string cache_folder() {
 }
 
 // Why a file of the cache may be somebody else's, found out from the cache's folder inwards; empty where it is not.
-std::string why_not_own(const std::vector<std::string>& way) {
+std::string why_not_own(const std::vector<std::string>& folders) {
     const uid_t user = geteuid();
-    for (const std::string& each : way) {
+    for (const std::string& each : folders) {
         struct stat link {};
-        struct stat found {};
-        if (::lstat(each.c_str(), &link) != 0 || ::stat(each.c_str(), &found) != 0) return {};
-        if (const uid_t owner = link.st_uid != user ? link.st_uid : found.st_uid; owner != user) {
+        struct stat status {};
+        if (::lstat(each.c_str(), &link) != 0 || ::stat(each.c_str(), &status) != 0) return {};
+        if (const uid_t owner = link.st_uid != user ? link.st_uid : status.st_uid; owner != user) {
             return each + ": it belongs to user " + std::to_string(owner) + "; expected user " + std::to_string(user) +
                    "'s own";
         }
-        if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
             return each + ": others may write to it; calibrate again, or `chmod go-w` it if you know what is in it";
         }
-        if ((found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};  // Nobody else gets further.
+        if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};  // Others get no further.
     }
     return {};
 }
@@ -79,8 +79,8 @@ Status unreadable(const std::string& path, const std::string& why) {
 }
 
 bool is_there(const std::string& path) {
-    struct stat found {};
-    return !path.empty() && ::stat(path.c_str(), &found) == 0;
+    struct stat status {};
+    return !path.empty() && ::stat(path.c_str(), &status) == 0;
 }
 
 }  // namespace
@@ -93,11 +93,11 @@ std::string table_path(const DeviceInfo& device) {
 }
 
 Result<TransferTable> read_table(const std::string& path) {
-    struct stat found {};
-    if (::stat(path.c_str(), &found) != 0) return unreadable(path, std::strerror(errno));
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return unreadable(path, std::strerror(errno));
     // A pipe would keep the caller waiting.
-    if (!S_ISREG(found.st_mode)) return unreadable(path, "not a file; expected one that `isthmus calibrate` wrote");
-    const auto bytes = static_cast<std::size_t>(found.st_size);
+    if (!S_ISREG(status.st_mode)) return unreadable(path, "not a file; expected one that `isthmus calibrate` wrote");
+    const auto bytes = static_cast<std::size_t>(status.st_size);
     if (bytes > most_file_bytes) {
         return unreadable(path, "more than 4 MiB; expected a table that `isthmus calibrate` wrote");
     }

@@ -1,4 +1,4 @@
-// Which way is fastest for which copy, as measured on one machine: finding a rule, and what it promises.
+// Which method is fastest for which copy, as measured on one machine: finding a rule, and what it promises.
 #include "transfer/table/transfer_table.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool can_move(PieceMethod method, const PieceRule& asked) {
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
         case PieceMethod::pack_kernel: return asked.apart_on_host || asked.pageable;
-        case PieceMethod::whole: return false;  // it writes what lies between
+        case PieceMethod::whole: return false;  // it writes what is between
         default: return true;
     }
 }
@@ -60,12 +60,12 @@ double cost(PieceMethod method, std::size_t width_bytes, std::size_t pieces) {
 }  // namespace
 
 const BufferRule& TransferTable::buffer(bool to_device, std::size_t bytes) const {
-    static const BufferRule none;  // of a table that nobody filled
-    const BufferRule* found = &none;
+    static const BufferRule none;  // of an empty table
+    const BufferRule* best = &none;
     for (const BufferRule& rule : buffers) {
-        if (rule.to_device == to_device && rule.from_bytes <= bytes) found = &rule;
+        if (rule.to_device == to_device && rule.from_bytes <= bytes) best = &rule;
     }
-    return *found;
+    return *best;
 }
 
 const PieceRule* TransferTable::piece(const PieceRule& asked) const {

@@ -1,4 +1,4 @@
-// Which way is fastest for which copy, as measured on one machine: what a session chooses by.
+// Which method is fastest for which copy, as measured on one machine: what a session chooses by.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class BufferMethod {
     staged,  // threads pack into page-locked chunks that cross the link meanwhile, or unpack them
 };
 
-// How a copy between pageable memory and the device that lies in one piece on both sides is made, from a size on.
+// How a copy between pageable memory and the device that is in one piece on both sides is made, from a size on.
 struct BufferRule {
     bool to_device = true;
     std::size_t from_bytes = 0;
@@ -54,13 +54,13 @@ struct KernelRule {
     std::uint32_t blocks = 0;
 };
 
-// What a copy by way of another device takes, and whether dividing copies between that way and the own link gains.
+// What a copy over another device takes, and whether dividing copies between that link and the own one gains.
 struct WayRule {
     bool to_device = true;
     std::string pci_address;  // of the other device
     bool gains = true;
     std::size_t from_bytes = 0;  // from this size on
-    std::size_t bytes = 0;       // that went that way while the own link carried the rest of a copy
+    std::size_t bytes = 0;       // that went over it while the own link carried the rest of a copy
     double seconds = 0;          // which that took
 };
 

@@ -39,9 +39,9 @@ class Line {
   public:
     Line(std::size_t number, std::string_view text) : number_(number), rest_(text) {}
 
-    Status wrong(const std::string& found, const std::string& expected) const {
+    Status wrong(const std::string& text, const std::string& expected) const {
         return {Code::invalid_argument,
-                "line " + std::to_string(number_) + ": found " + found + "; expected " + expected};
+                "line " + std::to_string(number_) + ": found " + text + "; expected " + expected};
     }
 
     Result<std::size_t> count(std::string_view name, std::size_t least, std::size_t most) {
@@ -68,9 +68,9 @@ class Line {
         std::string expected(name);
         for (const std::string_view word : words) (expected += word == words[0] ? '=' : '|') += word;
         ISTHMUS_TRY_ASSIGN(value, take(name, expected));
-        const auto found = std::find(words.begin(), words.end(), value);
-        if (found == words.end()) return wrong_value(name, value, expected);
-        return static_cast<std::size_t>(found - words.begin());
+        const auto place = std::find(words.begin(), words.end(), value);
+        if (place == words.end()) return wrong_value(name, value, expected);
+        return static_cast<std::size_t>(place - words.begin());
     }
 
     Result<std::string> word(std::string_view name, const std::string& expected) {
@@ -234,8 +234,8 @@ Status check_title(std::string_view line) {
         return {Code::invalid_argument, "line 1: not a transfer table; expected '" + std::string(title) +
                                             std::string(version) + "', as `isthmus calibrate` writes it"};
     }
-    if (const std::string_view found = line.substr(title.size()); found != version) {
-        return {Code::invalid_argument, "line 1: found version '" + std::string(found) + "' of the format; expected " +
+    if (const std::string_view text = line.substr(title.size()); text != version) {
+        return {Code::invalid_argument, "line 1: found version '" + std::string(text) + "' of the format; expected " +
                                             std::string(version) + "; run `isthmus calibrate` with this release"};
     }
     return {};

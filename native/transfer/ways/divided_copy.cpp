@@ -1,4 +1,5 @@
-// A copy between memory that devices reach and the device in chunks, which are divided over several ways while it runs.
+// A copy between memory that devices reach and the device in chunks, which are divided over several links while it
+// runs.
 #include "transfer/ways/divided_copy.hpp"
 
 #include <algorithm>

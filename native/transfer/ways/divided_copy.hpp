@@ -1,4 +1,5 @@
-// A copy between memory that devices reach and the device in chunks, which are divided over several ways while it runs.
+// A copy between memory that devices reach and the device in chunks, which are divided over several links while it
+// runs.
 #pragma once
 
 #include "transfer/session/session.hpp"
@@ -7,7 +8,7 @@
 
 namespace isthmus {
 
-// Each way takes the next chunk when it is free; where `ways` is null, that is the own link. Few are under way at a
+// Each link takes the next chunk when it is free; where `links` is null, that is the own link. Few are in flight at a
 // time, so that other copies get between them. Returns when all has arrived, or all that was begun has ended; what a
 // relay that fails has not brought goes by the own link. `own` is current for the calling thread.
 Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,

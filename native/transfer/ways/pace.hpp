@@ -1,4 +1,4 @@
-// How fast one way moves chunks, as it was seen, and whether others use it at this time.
+// How fast one link moves chunks, as measured, and whether others use it at this time.
 #pragma once
 
 #include <algorithm>
@@ -7,19 +7,19 @@
 
 namespace isthmus {
 
-// A way that others use is left to them but for a chunk now and then, which shows when it is free again. Others may
+// A link that others use is left to them but for a chunk now and then, which shows when it is free again. Others may
 // have it in turns of milliseconds, between which chunks pass at the full rate: what counts is the mean of many.
 class Pace {
   public:
-    // What the way takes for a byte while nobody else uses it.
+    // What the link takes for a byte while no one else uses it.
     explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), mean_(seconds_per_byte) {}
 
-    // A chunk has arrived so long after the one before it; or after it was sent, if nothing was under way then.
+    // A chunk has arrived so long after the one before it; or after it was sent, if nothing was in flight then.
     // What takes more than `most_times` as long as alone is others' doing: packing threads take the host's memory from
     // chunks, so that copies of pageable memory allow for more.
     void arrived(std::size_t bytes, double seconds, bool was_idle, double most_times) {
         double each = seconds / static_cast<double>(bytes);
-        // What a lone chunk takes beside its bytes differs from machine to machine: it says that a link is slow, never
+        // What a lone chunk takes next to its bytes differs from machine to machine: it says that a link is slow, never
         // that it is fast.
         if (was_idle) each = std::max(alone_, each - idle_latency_seconds / static_cast<double>(bytes));
         learn(bytes, seconds, was_idle);
@@ -37,16 +37,16 @@ class Pace {
             passed_ = 0;
         }
     }
-    // What so many bytes take from now on, with nothing under way.
+    // What so many bytes take from now on, with nothing in flight.
     double seconds(std::size_t bytes) const { return std::max(mean_, alone_) * static_cast<double>(bytes); }
     double bytes_per_second() const { return 1 / std::max(mean_, alone_); }
     bool is_shared() const { return pause_ != 0; }
-    // Another way took so many chunks.
+    // Another link took so many chunks.
     void pass(std::size_t chunks = 1) { passed_ = std::min(passed_ + chunks, most_pause); }
-    // Whether the way may take a chunk, with `under_way` chunks on it.
+    // Whether the link may take a chunk, with `under_way` chunks on it.
     bool may_take(std::size_t under_way) const { return !is_shared() || (under_way == 0 && passed_ >= pause_); }
 
-    // What a chunk takes beside its bytes: the second of its two hops, the driver, and whoever looks for it.
+    // What a chunk takes next to its bytes: the second of its two hops, the driver, and the caller that looks for it.
     static constexpr double idle_latency_seconds = 40e-6;
 
   private:
@@ -75,7 +75,7 @@ class Pace {
     }
 
     static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
-    // Of what is allowed, with nobody else on the link.
+    // Of what is allowed, with no one else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;

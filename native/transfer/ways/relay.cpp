@@ -1,4 +1,4 @@
-// A way over another device, for one direction.
+// A link over another device, for one direction.
 #include "transfer/ways/relay.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace isthmus {
 namespace {
 
 // A stream's queue takes about a thousand commands, of which a chunk is three on each of two streams; those of a copy
-// that was begun before nothing was under way are counted with it.
+// that was begun before nothing was in flight are counted with it.
 constexpr std::size_t most_relayed_chunks = 300;
 // By which a relay is asked, and for how long an answer is worth waiting for.
 constexpr std::size_t asked_bytes = std::size_t{256} << 10;

@@ -1,5 +1,5 @@
-// A way over another device, for one direction: a chunk crosses that device's link to memory there, and goes on over
-// what joins the two devices; or the other way round.
+// A link over another device, for one direction: a chunk crosses that device's link to memory there, and goes on over
+// what joins the two devices; or the reverse.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class Relay {
     // Of the neighbour's memory, in which the slots are.
     static constexpr std::size_t memory_bytes = std::size_t{32} << 20;
     static constexpr std::size_t most_slots = 4;
-    // A link that carries others' bytes the other way takes longer by more than this.
+    // A link that carries others' bytes in the other direction takes longer by more than this.
     static constexpr double most_times_alone = 1.12;
 
     // Takes nothing of the neighbour until it is first prepared.
@@ -38,10 +38,10 @@ class Relay {
     Pace& pace() { return pace_; }
     // Memory, streams and events on the neighbour, once.
     Status prepare();
-    // For chunks of no more than so many bytes. Precondition: prepared, and nothing is under way.
+    // For chunks of no more than so many bytes. Precondition: prepared, and nothing is in flight.
     void begin(std::size_t chunk_bytes);
     // Streams of the neighbour that are held may keep all copies between it and the host from beginning, for as long as
-    // they are: whoever waits for its chunks sends none before a few bytes, which are nobody's, have gone all the way.
+    // they are: a copy that waits for its chunks sends none before a few bytes, which belong to no copy, have arrived.
     Status ask();
     bool answers();
     // It was asked a moment ago.
@@ -54,13 +54,13 @@ class Relay {
     // The oldest chunk, if it has arrived since it was asked last.
     // `most_times`: see Pace::arrived().
     Result<std::optional<std::size_t>> receive(double most_times);
-    // The oldest chunk under way, which counts as arrived from now on.
+    // The oldest chunk in flight, which counts as arrived from now on.
     std::size_t take_back();
-    // Returns when no chunk that was sent is under way, whatever has failed.
+    // Returns when no chunk that was sent is in flight, whatever has failed.
     Status drain();
 
     // Whether what enqueue() was given last has ended; or what `stream` is given now begins after it, and the queues
-    // have room for so many chunks more, so that nobody waits for it.
+    // have room for so many chunks more, so that nothing waits for it.
     bool is_free_for(Stream* stream, std::size_t chunks);
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
     void take_time();
@@ -77,7 +77,7 @@ class Relay {
     // fails.
     void leave(Device& own, Stream& stream);
 
-    // Bytes that have gone this way, queued ones too, since this was asked last.
+    // Bytes that have gone over it, queued ones too, since this was asked last.
     std::size_t take_carried() { return std::exchange(carried_, 0); }
 
     // In the child of a fork: lets go without calling the driver.
@@ -109,7 +109,7 @@ class Relay {
     std::optional<std::uint64_t> stream_;    // in whose order that is, where it can be told
     std::size_t bytes_ = 0;                  // of that; 0 before
     std::size_t first_bytes_ = 0;            // of its first chunk
-    std::size_t queued_chunks_ = 0;          // since nothing was under way
+    std::size_t queued_chunks_ = 0;          // since nothing was in flight
     bool is_timed_ = true;                   // its time was taken
     std::atomic<bool> is_reserved_ = false;  // and begun_ not recorded since
     bool is_listed_ = false;                 // among those that may wait, or was

@@ -1,4 +1,4 @@
-// The ways of one direction beside the device's own link.
+// The links of one direction next to the device's own link.
 #include "transfer/ways/ways.hpp"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace isthmus {
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
-// Without a measurement: smaller copies end before a second way has begun.
+// Without a measurement: smaller copies end before a second link has begun.
 constexpr std::size_t default_from_bytes = 8 * mib;
 constexpr double default_bytes_per_second = 50e9;
-// Of one host; nobody asks further.
+// Of one host; no one asks further.
 constexpr int most_devices = 64;
 constexpr std::size_t most_chunk_bytes = 8 * mib;
 // A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.
@@ -92,31 +92,31 @@ Ways::Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, 
 void Ways::prepare() {
     if (is_prepared_) return;
     is_prepared_ = true;
-    for (const Neighbours::Found& found : neighbours_->found()) {
-        Way way;
-        way.name = found.name;
-        way.device = found.device;
-        way.from_bytes = default_from_bytes;
-        way.seconds_per_byte = own_seconds_per_byte_;
-        way.why_not = found.why_not;
-        if (found.device != nullptr) {
-            way.seconds_per_byte *= slowness(*own_, *found.device);
+    for (const Neighbours::Found& neighbour : neighbours_->found()) {
+        Link link;
+        link.name = neighbour.name;
+        link.device = neighbour.device;
+        link.from_bytes = default_from_bytes;
+        link.seconds_per_byte = own_seconds_per_byte_;
+        link.why_not = neighbour.why_not;
+        if (neighbour.device != nullptr) {
+            link.seconds_per_byte *= slowness(*own_, *neighbour.device);
             for (const WayRule& rule : rules_) {
-                if (rule.to_device != to_device_ || rule.pci_address != found.device->info().pci_address) continue;
-                way.from_bytes = rule.from_bytes;
-                way.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
-                if (!rule.gains) way.why_not = "it gained nothing when this machine was calibrated";
+                if (rule.to_device != to_device_ || rule.pci_address != neighbour.device->info().pci_address) continue;
+                link.from_bytes = rule.from_bytes;
+                link.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
+                if (!rule.gains) link.why_not = "it gained nothing when this machine was calibrated";
             }
-            if (way.why_not.empty()) {
-                way.relay = std::make_unique<Relay>(own_, found.device, to_device_, way.seconds_per_byte);
+            if (link.why_not.empty()) {
+                link.relay = std::make_unique<Relay>(own_, neighbour.device, to_device_, link.seconds_per_byte);
             }
         }
-        ways_.push_back(std::move(way));
+        links_.push_back(std::move(link));
     }
 }
 
 std::size_t Ways::chunk_bytes(std::size_t bytes, bool waited) {
-    // Each is some calls of the driver: the fewer, the better, down to one for each way.
+    // Each is some calls of the driver: the fewer, the better, down to one for each link.
     return std::clamp(bytes / (waited ? 2 : 16) / mib * mib, mib, most_chunk_bytes);
 }
 
@@ -127,18 +127,18 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     prepare();
     std::vector<Relay*> relays;
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
-    for (Way& way : ways_) {
-        if (way.relay == nullptr || bytes < way.from_bytes || !way.relay->is_free_for(stream, most_chunks)) continue;
-        const Status prepared = way.relay->prepare();
-        // A copy that is queued is waited for by nobody here.
-        const Status asked = prepared.ok() && stream == nullptr ? way.relay->ask() : Status();
+    for (Link& link : links_) {
+        if (link.relay == nullptr || bytes < link.from_bytes || !link.relay->is_free_for(stream, most_chunks)) continue;
+        const Status prepared = link.relay->prepare();
+        // A copy that is queued is waited for by no one here.
+        const Status asked = prepared.ok() && stream == nullptr ? link.relay->ask() : Status();
         if (!prepared.ok() || !asked.ok()) {
-            way.why_not = prepared.ok() ? failed(asked) : prepared.message();
-            way.relay.reset();
+            link.why_not = prepared.ok() ? failed(asked) : prepared.message();
+            link.relay.reset();
             continue;
         }
-        way.relay->begin(chunk_bytes);
-        relays.push_back(way.relay.get());
+        link.relay->begin(chunk_bytes);
+        relays.push_back(link.relay.get());
     }
     if (relays.empty()) return std::nullopt;
     is_used_ = true;
@@ -149,8 +149,8 @@ Ways::Use::~Use() {
     if (owner_ == nullptr) return;
     for (Relay* const relay : relays_) relay->release();
     const std::lock_guard lock(owner_->mutex_);
-    for (Way& way : owner_->ways_) {
-        if (way.relay != nullptr) way.taken_bytes += way.relay->take_carried();
+    for (Link& link : owner_->links_) {
+        if (link.relay != nullptr) link.taken_bytes += link.relay->take_carried();
     }
     owner_->own_taken_bytes_ += own_bytes_;
     owner_->is_used_ = false;
@@ -163,7 +163,7 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
         to_come += relay->under_way() * chunk_bytes;
         if (!relay->pace().is_shared()) rate += relay->pace().bytes_per_second();
     }
-    // When all would have arrived if all ways ended together, and a little more.
+    // When all would have arrived if all links ended together, and a little more.
     const double end = static_cast<double>(to_come) / rate + own_.seconds(chunk_bytes) / 2;
     Relay* best = nullptr;
     double earliest = end;
@@ -199,7 +199,7 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
         Pace& pace = relay->pace();
         const double share = pace.is_shared() ? 0 : pace.bytes_per_second() / rate;
         auto chunks = static_cast<std::size_t>(share * static_cast<double>(bytes) / static_cast<double>(chunk_bytes));
-        // Two show whether others still use it: what lies between their arrivals.
+        // Two show whether others still use it: what is between their arrivals.
         if (pace.is_shared()) chunks = pace.may_take(0) ? 2 : 0;
         chunks = std::min({chunks, left, most_queued_chunks});
         if (chunks != 0 && !relay->reserve()) chunks = 0;
@@ -213,11 +213,11 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
 void Ways::Use::lose(Relay& relay, const Status& why) {
     std::erase(relays_, &relay);
     const std::lock_guard lock(owner_->mutex_);
-    for (Way& way : owner_->ways_) {
-        if (way.relay.get() != &relay) continue;
-        way.why_not = failed(why);
-        way.taken_bytes += relay.take_carried();
-        way.lost.push_back(std::move(way.relay));
+    for (Link& link : owner_->links_) {
+        if (link.relay.get() != &relay) continue;
+        link.why_not = failed(why);
+        link.taken_bytes += relay.take_carried();
+        link.lost.push_back(std::move(link.relay));
     }
 }
 
@@ -228,20 +228,20 @@ Ways::Shares Ways::shares(std::size_t bytes) {
     prepare();
     double rate = 1 / own_seconds_per_byte_;
     const double own_rate = rate;
-    for (const Way& way : ways_) {
-        std::string not_used = way.why_not;
-        if (not_used.empty() && bytes < way.from_bytes) {
-            not_used = "it gains from " + std::to_string(way.from_bytes) + " bytes on";
+    for (const Link& link : links_) {
+        std::string not_used = link.why_not;
+        if (not_used.empty() && bytes < link.from_bytes) {
+            not_used = "it gains from " + std::to_string(link.from_bytes) + " bytes on";
         }
         if (not_used.empty()) {
-            const double its = 1 / way.seconds_per_byte;
-            shares.of_neighbours.emplace_back(way.name, its);
+            const double its = 1 / link.seconds_per_byte;
+            shares.of_neighbours.emplace_back(link.name, its);
             rate += its;
         } else {
-            shares.not_used.push_back(way.name + " is not used: " + not_used);
+            shares.not_used.push_back(link.name + " is not used: " + not_used);
         }
     }
-    if (ways_.empty()) shares.not_used.emplace_back("there is no other device to go by");
+    if (links_.empty()) shares.not_used.emplace_back("there is no other device to go by");
     for (auto& [name, share] : shares.of_neighbours) share /= rate;
     shares.own = own_rate / rate;
     return shares;
@@ -250,8 +250,8 @@ Ways::Shares Ways::shares(std::size_t bytes) {
 Ways::Taken Ways::taken() {
     const std::lock_guard lock(mutex_);
     Taken taken{own_taken_bytes_, {}};
-    for (const Way& way : ways_) {
-        if (way.device != nullptr) taken.of_neighbours.emplace_back(way.name, way.taken_bytes);
+    for (const Link& link : links_) {
+        if (link.device != nullptr) taken.of_neighbours.emplace_back(link.name, link.taken_bytes);
     }
     return taken;
 }
@@ -260,24 +260,24 @@ bool Ways::divides(std::size_t bytes) {
     if (neighbours_->is_own()) return false;
     const std::lock_guard lock(mutex_);
     prepare();
-    return std::ranges::any_of(ways_, [bytes](const Way& way) { return way.relay && bytes >= way.from_bytes; });
+    return std::ranges::any_of(links_, [bytes](const Link& link) { return link.relay && bytes >= link.from_bytes; });
 }
 
 void Ways::trim() {
     const std::lock_guard lock(mutex_);
     if (is_used_) return;
-    for (Way& way : ways_) {
-        if (way.relay == nullptr || !way.relay->answers() || !way.relay->is_free_for(nullptr, 0)) continue;
-        way.relay = std::make_unique<Relay>(own_, way.device, to_device_, way.seconds_per_byte);
+    for (Link& link : links_) {
+        if (link.relay == nullptr || !link.relay->answers() || !link.relay->is_free_for(nullptr, 0)) continue;
+        link.relay = std::make_unique<Relay>(own_, link.device, to_device_, link.seconds_per_byte);
     }
 }
 
 void Ways::forget() {
-    for (Way& way : ways_) {
-        if (way.relay != nullptr) way.relay->forget();
-        for (const std::unique_ptr<Relay>& lost : way.lost) lost->forget();
+    for (Link& link : links_) {
+        if (link.relay != nullptr) link.relay->forget();
+        for (const std::unique_ptr<Relay>& lost : link.lost) lost->forget();
     }
-    keep_for_good(std::move(ways_));
+    keep_for_good(std::move(links_));
 }
 
 }  // namespace isthmus

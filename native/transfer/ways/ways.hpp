@@ -1,4 +1,4 @@
-// The ways of one direction beside the device's own link: by which other devices, for which copies, and at what rate.
+// The links of one direction next to the device's own link: by which other devices, for which copies, and at what rate.
 #pragma once
 
 #include <cstddef>
@@ -61,11 +61,11 @@ class Ways {
               own_(other.own_),
               own_bytes_(other.own_bytes_) {}
         Use& operator=(Use&&) = delete;
-        // Counts what each way took.
+        // Counts what each link took.
         ~Use();
         const std::vector<Relay*>& relays() const { return relays_; }
-        // Who takes the next chunk, of the bytes that nobody has taken: null for the own link, on which so many are
-        // under way. Whoever would be waited for at the end takes none.
+        // Who takes the next chunk, of the bytes that no one has taken: null for the own link, on which so many are
+        // in flight. A link that would be waited for at the end takes none.
         Relay* taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes);
         // Whether a relay that takes none yet is about to.
         bool may_soon_take() const;
@@ -82,7 +82,7 @@ class Ways {
             lose(relay, why);
             while (relay.under_way() != 0) redo(relay.take_back());
         }
-        // How many of so many bytes go by each relay, in their order, where nobody hands out chunks.
+        // How many of so many bytes go by each relay, in their order, where no one hands out chunks.
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
       private:
@@ -97,7 +97,7 @@ class Ways {
     // What suits a copy; `waited`: by a thread that hands out the chunks as they arrive.
     static std::size_t chunk_bytes(std::size_t bytes, bool waited);
 
-    // What each way's part of such a copy would be, and why neighbours that were asked for have none.
+    // What each link's part of such a copy would be, and why neighbours that were asked for have none.
     struct Shares {
         double own = 1;
         std::vector<std::pair<std::string, double>> of_neighbours;
@@ -119,7 +119,7 @@ class Ways {
     void forget();
 
   private:
-    struct Way {
+    struct Link {
         std::string name;
         std::shared_ptr<Device> device;
         std::unique_ptr<Relay> relay;  // null where it is of no use
@@ -139,7 +139,7 @@ class Ways {
     std::mutex mutex_;  // guards all below
     bool is_prepared_ = false, is_used_ = false;
     std::size_t own_taken_bytes_ = 0;
-    std::vector<Way> ways_;
+    std::vector<Link> links_;
 };
 
 }  // namespace isthmus
