@@ -99,8 +99,8 @@ def _within(name: str) -> str:
 def facts(run: Run) -> list[Fact]:
     """What is known, in reading order; what could not be read is left out."""
     fingerprint = run.fingerprint
-    found = [*_device(fingerprint.device), *_conditions(fingerprint.device), *_host(fingerprint.host), *_run(run)]
-    return [fact for fact in found if fact.value]
+    all_facts = [*_device(fingerprint.device), *_conditions(fingerprint.device), *_host(fingerprint.host), *_run(run)]
+    return [fact for fact in all_facts if fact.value]
 
 
 def _device(device: Device) -> Iterator[Fact]:

@@ -18,7 +18,7 @@ from isthmus.record import MIB, Case, Direction, Run, format_bytes, format_rate,
 
 def quality_findings(run: Run) -> list[Finding]:
     """What speaks for and against trusting the run's figures."""
-    found = [
+    candidates = [
         *wrong_data(run),
         _above_the_link(run),
         _calls_failed(run),
@@ -26,7 +26,7 @@ def quality_findings(run: Run) -> list[Finding]:
         _nothing_measured(run),
         _precision(run),
     ]
-    return [finding for finding in found if finding]
+    return [finding for finding in candidates if finding]
 
 
 def wrong_data(run: Run) -> list[Finding]:

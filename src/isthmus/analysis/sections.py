@@ -9,11 +9,11 @@ from isthmus.registry import EXPERIMENTS, load
 
 def sections(runs: Sequence[Run]) -> list[Section]:
     """What the runs hold, in reading order; an analysis gives None where no run holds its cases."""
-    found = (load(experiment.section, ("section",)).section(runs) for experiment in EXPERIMENTS)
-    return [section for section in found if section]
+    made = (load(experiment.section, ("section",)).section(runs) for experiment in EXPERIMENTS)
+    return [section for section in made if section]
 
 
 def glances(run: Run) -> list[tuple[str, Glance]]:
     """The few figures of each experiment that the run holds, with its name; in the order of reports."""
-    found = ((each.name, load(each.glance, ("glance",)).glance(run)) for each in EXPERIMENTS)
-    return [(name, glance) for name, glance in found if glance]
+    made = ((each.name, load(each.glance, ("glance",)).glance(run)) for each in EXPERIMENTS)
+    return [(name, glance) for name, glance in made if glance]

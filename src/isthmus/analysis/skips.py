@@ -48,11 +48,11 @@ def skip_groups(run: Run) -> list[SkipGroup]:
 
 def skip_counts(run: Run) -> list[tuple[str, int]]:
     """Reasons in the run file's own words, the commonest first; only numbers or directions make no other reason."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for case in run.cases:
         if case.skipped:
-            found.setdefault(_OF_CASE.sub("#", case.note), []).append(case.note)
-    return sorted(((notes[0], len(notes)) for notes in found.values()), key=lambda each: -each[1])
+            by_reason.setdefault(_OF_CASE.sub("#", case.note), []).append(case.note)
+    return sorted(((notes[0], len(notes)) for notes in by_reason.values()), key=lambda each: -each[1])
 
 
 def skip_item(group: SkipGroup) -> Item:
@@ -120,10 +120,10 @@ _Value = TypeVar("_Value", int, str)
 
 def _partial(cases: list[Case], others: list[Case], of: Callable[[Case], _Value | None]) -> list[_Value]:
     """The values that the cases have of something, in order of appearance; none where `others` have no more."""
-    found = dict.fromkeys(of(case) for case in cases)
-    if found.keys() == {of(case) for case in others}:
+    values = dict.fromkeys(of(case) for case in cases)
+    if values.keys() == {of(case) for case in others}:
         return []
-    return [value for value in found if value is not None and value != ""]
+    return [value for value in values if value is not None and value != ""]
 
 
 def _threads(counts: list[int]) -> str:

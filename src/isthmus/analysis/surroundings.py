@@ -11,7 +11,7 @@ _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supp
 
 def surroundings_findings(run: Run) -> list[Finding]:
     """What the fingerprint and the placement say that explains the figures or should be changed."""
-    found = [
+    candidates = [
         _trained_down(run),
         _no_link(run),
         _numa(run),
@@ -20,7 +20,7 @@ def surroundings_findings(run: Run) -> list[Finding]:
         _locked_memory(run),
         _huge_pages_off(run),
     ]
-    return [finding for finding in found if finding]
+    return [finding for finding in candidates if finding]
 
 
 def _trained_down(run: Run) -> Finding | None:

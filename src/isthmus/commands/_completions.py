@@ -50,12 +50,12 @@ def runs(incomplete: str) -> list[str]:
     """Files and folders that begin so, runs that are kept, and references."""
     from isthmus.cache import state_root
 
-    found = [*_files(incomplete)]
+    names = [*_files(incomplete)]
     root = state_root()
     if root is not None:
         kept = [str(each) for each in (root / "runs").glob("*.json*")]
-        found += [each for each in kept if each.startswith(incomplete) and each not in found]
-    return found + [name for name in map(_REFERENCE.__add__, references("")) if name.startswith(incomplete)]
+        names += [each for each in kept if each.startswith(incomplete) and each not in names]
+    return names + [name for name in map(_REFERENCE.__add__, references("")) if name.startswith(incomplete)]
 
 
 def _files(incomplete: str) -> Iterator[str]:

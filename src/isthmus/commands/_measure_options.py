@@ -50,10 +50,10 @@ def options_of(
 
 def counts(option: str, texts: list[str] | None) -> list[int]:
     """Numbers by commas. Raises UsageError for what is none, or 0."""
-    found = words(texts)
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in found):
-        raise UsageError(f"not numbers above 0: {option} {','.join(found)}; expected some such as 1,2,4")
-    return [int(word) for word in found]
+    texts_given = words(texts)
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in texts_given):
+        raise UsageError(f"not numbers above 0: {option} {','.join(texts_given)}; expected some such as 1,2,4")
+    return [int(word) for word in texts_given]
 
 
 def words(texts: list[str] | None) -> list[str]:

@@ -55,13 +55,13 @@ def check_replaceable(path: Path, *, force: bool) -> None:
     if force or stat.S_ISDIR(status.st_mode) or is_stream(path):
         return
     if stat.S_ISLNK(status.st_mode):
-        found = f"a link to {path.readlink()}"
+        what = f"a link to {path.readlink()}"
     elif not status.st_size or _is_ours(path):
         return
     else:
         changed = datetime.fromtimestamp(status.st_mtime)
-        found = f"a file of {status.st_size} bytes, changed {changed:%Y-%m-%d %H:%M}, that Isthmus did not write"
-    raise UsageError(f"{path}: is there already, {found}; name another file with -o, or replace it with --force")
+        what = f"a file of {status.st_size} bytes, changed {changed:%Y-%m-%d %H:%M}, that Isthmus did not write"
+    raise UsageError(f"{path}: is there already, {what}; name another file with -o, or replace it with --force")
 
 
 def free_path(path: Path, same: str = "") -> Path:

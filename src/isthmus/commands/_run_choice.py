@@ -99,11 +99,11 @@ def _with_a_link(backend: str) -> list[Device]:
     """
     from isthmus.machine.devices import choose_device
 
-    found: list[Device] = []
+    devices: list[Device] = []
     for each in (backend, None):
         with suppress(DeviceAbsent):
-            found.append(choose_device(each))
-    return [each for place, each in enumerate(found) if not each.shares_host_memory and each not in found[:place]]
+            devices.append(choose_device(each))
+    return [each for place, each in enumerate(devices) if not each.shares_host_memory and each not in devices[:place]]
 
 
 def _kept_of(host: Host, device: Device) -> Run | None:

@@ -33,8 +33,8 @@ def c_flags(
         to_stderr("isthmus: config is called c-flags now, and its old name will go; write: isthmus c-flags")
     some = any(wanted for wanted, _ in folders.values())
     try:
-        found = {name: find() for name, (wanted, find) in folders.items() if wanted or not some}
+        folders_wanted = {name: find() for name, (wanted, find) in folders.items() if wanted or not some}
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
-    named = [folder if some else f"{name}: {folder}" for name, folder in found.items()]
-    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(named))
+    named = [folder if some else f"{name}: {folder}" for name, folder in folders_wanted.items()]
+    typer.echo(json.dumps(folders_wanted, indent=2) if as_json else "\n".join(named))

@@ -80,47 +80,47 @@ def fleet(
     if output and output.exists():
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None
-    found = survey(places, margin=share, reference=expected)
+    surveyed = survey(places, margin=share, reference=expected)
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
-        write_report(fleet_document(found), chosen, output)
-    if chosen in ("slurm", "kubectl") and (odd := odd_names(found)):
+        write_report(fleet_document(surveyed), chosen, output)
+    if chosen in ("slurm", "kubectl") and (odd := odd_names(surveyed)):
         to_stderr(f"isthmus: {odd}")
-    if fail_if is not None and not found.passes:
-        to_stderr(f"isthmus: outliers fails: {_reason(found)}")
+    if fail_if is not None and not surveyed.passes:
+        to_stderr(f"isthmus: outliers fails: {_reason(surveyed)}")
         raise typer.Exit(1)
-    if fail_if is not None and found.unjudged == found.count and not found.by_reference:
+    if fail_if is not None and surveyed.unjudged == surveyed.count and not surveyed.by_reference:
         raise UsageError(
             f"--fail-if {fail_if.strip()} judged nothing: fewer than {LEAST_ALIKE} devices of a kind; name a reference "
             f"with --reference: {', '.join(known_references())}"
         )
-    if refused := found.gathered.refused:
+    if refused := surveyed.gathered.refused:
         more = f"; and {len(refused) - 1} more files that were named cannot be used" if len(refused) > 1 else ""
         raise RunFileError(f"{refused[0]}{more}; the survey is of all others")
 
 
-def _reason(found: "Survey") -> str:
+def _reason(surveyed: "Survey") -> str:
     """Who fails the gate, in a line for a log."""
-    everything = found.gathered
+    everything = surveyed.gathered
 
     def name(place: int) -> str:
         return f"{everything.devices[place].host} {everything.devices[place].spec}"
 
     slow = [
-        f"{name(each.device)} loses {100 * each.lost:.0f} % ({each.cause})" for each in found.outliers[:_MOST_NAMED]
+        f"{name(each.device)} loses {100 * each.lost:.0f} % ({each.cause})" for each in surveyed.outliers[:_MOST_NAMED]
     ]
     slow += [
-        f"{name(each.device)} is {100 * each.lost:.0f} % below the reference" for each in found.below[:_MOST_NAMED]
+        f"{name(each.device)} is {100 * each.lost:.0f} % below the reference" for each in surveyed.below[:_MOST_NAMED]
     ]
     absent = [f"rank {each.rank} {each.host} is missing: {each.why}" for each in everything.missing[:_MOST_NAMED]]
     absent += [
         f"{of - here} of {of} ranks of {fleet} have no file here" for fleet, (here, of) in everything.partial.items()
     ]
-    absent += [f"{name(place)} lacks transfers that most have" for place in found.lacking[:_MOST_NAMED]]
-    wrong = [f"{name(place)} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
-    total = len(found.outliers) + len(found.below) + len(found.wrong) + len(found.lacking)
+    absent += [f"{name(place)} lacks transfers that most have" for place in surveyed.lacking[:_MOST_NAMED]]
+    wrong = [f"{name(place)} gave wrong data" for place in surveyed.wrong[:_MOST_NAMED]]
+    total = len(surveyed.outliers) + len(surveyed.below) + len(surveyed.wrong) + len(surveyed.lacking)
     more = total + len(everything.missing) + len(everything.partial) - len(slow) - len(wrong) - len(absent)
-    if found.below_reference and found.reference:
-        slow.append(f"the typical device is slower than reference {found.reference.name} expects")
+    if surveyed.below_reference and surveyed.reference:
+        slow.append(f"the typical device is slower than reference {surveyed.reference.name} expects")
     text = "; ".join(wrong + absent + slow) + (f"; and {more} more" if more else "")
     return printable(text)

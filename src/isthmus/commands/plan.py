@@ -128,12 +128,12 @@ def plan(
         if run is not None:
             if device is not None:
                 raise UsageError("--run says where times are from and --device where to measure; leave one of them out")
-            found = answer(read_named(run), need)
+            plan = answer(read_named(run), need)
         else:
             opened = open_device(device, bind=True)
-            found = measured_plan(need, measure_ways(opened, need), opened.description)
-        write_report(plan_document(found, explain=explain, snippet=snippet), chosen, output)
-    if found.methods:
+            plan = measured_plan(need, measure_ways(opened, need), opened.description)
+        write_report(plan_document(plan, explain=explain, snippet=snippet), chosen, output)
+    if plan.methods:
         return
     if run is not None:
         if not wanted_experiments(need):

@@ -57,9 +57,9 @@ def report(
         raise UsageError(
             "--figures and --figure take no --format and no --json; a figure is .svg or .png by the suffix of -o"
         )
-    found = _read(runs)
-    loaded = [run for _, run in found]
-    unlike_inputs(output, (path for path, _ in found), "run files")
+    known = _read(runs)
+    loaded = [run for _, run in known]
+    unlike_inputs(output, (path for path, _ in known), "run files")
     if figure:
         chosen = _picture_of(output, force)
     else:
@@ -68,9 +68,9 @@ def report(
         if list_figures:
             _list_figures(loaded)
         elif figure:
-            _draw(loaded, figure, chosen, found[0][0], output)
+            _draw(loaded, figure, chosen, known[0][0], output)
         else:
-            _write(loaded, chosen, found[0][0], output)
+            _write(loaded, chosen, known[0][0], output)
 
 
 def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
@@ -78,10 +78,10 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
     from isthmus.commands._run_choice import read_named
     from isthmus.record import read_run
 
-    found = []
+    runs = []
     for place in places:
         if not place.is_dir():
-            found.append((place, read_named(place)))
+            runs.append((place, read_named(place)))
             continue
         paths = sorted(path for path in place.rglob("*") if path.name.endswith((".json", ".json.gz")))
         if len(paths) > _MOST_RUNS:
@@ -91,12 +91,12 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
             )
         for path in paths:
             try:
-                found.append((path, read_run(path)))
+                runs.append((path, read_run(path)))
             except RunFileError as error:
                 to_stderr(f"isthmus: left out: {error}")
-    if not found:
+    if not runs:
         raise UsageError(f"no run files in {', '.join(map(str, places))}; expected files that end in .json or .json.gz")
-    return found
+    return runs
 
 
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
@@ -111,9 +111,9 @@ def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None)
 def _list_figures(runs: "Sequence[Run]") -> None:
     from isthmus.report import figure_titles
 
-    found = figure_titles(runs)
-    wide = max(map(len, found), default=0)
-    for name, title in found.items():
+    titles = figure_titles(runs)
+    wide = max(map(len, titles), default=0)
+    for name, title in titles.items():
         print(f"{name:{wide}}  {title}")
 
 

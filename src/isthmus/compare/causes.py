@@ -26,14 +26,14 @@ class Cause:
 
 
 def likely_causes(
-    found: Sequence[Difference], groups: Sequence[GroupResult], now_skipped: Sequence[Case] = ()
+    differences: Sequence[Difference], groups: Sequence[GroupResult], now_skipped: Sequence[Case] = ()
 ) -> list[Cause]:
     """The differences with what they explain, the best explanation first; what explains nothing comes last.
 
     One explains well when it acts on many of the changed cases and on few of those that did not change: the product of
     both shares orders them.
     """
-    weighed = [_weighed(difference, groups, now_skipped) for difference in found]
+    weighed = [_weighed(difference, groups, now_skipped) for difference in differences]
     # Stable, so that facts that explain the same stay in the order of a fingerprint: hardware before software.
     weighed.sort(key=lambda pair: -pair[0])
     return [cause for _, cause in weighed]

@@ -83,13 +83,13 @@ def check(reference: Reference, run: Run) -> Checkup:
         for figure in figures
     ]
     # What the reference does not know, or what differs from machine to machine, tells nothing.
-    found = [each for each in differences(reference.run, run) if each.base and each.topic not in ("mode", "schema")]
+    differing = [each for each in differences(reference.run, run) if each.base and each.topic not in ("mode", "schema")]
     return Checkup(
         reference=reference,
         run=run,
         figures=figures,
         unmeasured=len(reference.figures) - len(figures),
-        causes=tuple(likely_causes(found, groups)),
+        causes=tuple(likely_causes(differing, groups)),
         busy_host=busy_host(reference.run, run, groups),
     )
 

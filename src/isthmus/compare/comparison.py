@@ -135,7 +135,7 @@ def compare(base: Run, new: Run, *, margin: float = MARGIN, gates: Sequence[Gate
     if gates and not pairing.timed:
         raise UsageError("gates cannot be checked: no common case has times in both runs; isthmus report shows why")
     judgement = judged(pairing.timed, margin)
-    found = differences(base, new)
+    differing = differences(base, new)
     skipped = [pair.new for pair in pairing.now_skipped]
     return Comparison(
         base=base,
@@ -143,7 +143,7 @@ def compare(base: Run, new: Run, *, margin: float = MARGIN, gates: Sequence[Gate
         margin=margin,
         pairing=pairing,
         judgement=judgement,
-        causes=tuple(likely_causes(found, judgement.groups, skipped)),
+        causes=tuple(likely_causes(differing, judgement.groups, skipped)),
         busy_host=busy_host(base, new, judgement.groups),
         gates=tuple(checked(gates, judgement.cases)),
     )

@@ -216,13 +216,13 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
     """What to look at, in the order of likelihood for what this run's fingerprint shows."""
     if memory != "pinned":
         return (say("health.slow_pageable_do"),)
-    found = []
+    causes = []
     reasons = run.fingerprint.device.conditions.get("throttling", "none")
     if reasons not in ("none", ""):
-        found.append(say("health.throttled_do", reasons=reasons))
+        causes.append(say("health.throttled_do", reasons=reasons))
     if run.fingerprint.host.iommu == "on, translated":
-        found.append(say("compare_causes.why_iommu"))
-    return (*found, say("health.slow_pinned_do"))
+        causes.append(say("compare_causes.why_iommu"))
+    return (*causes, say("health.slow_pinned_do"))
 
 
 def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Finding:

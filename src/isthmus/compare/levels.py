@@ -96,21 +96,21 @@ def beyond(shift: Array, error: Array, limit: float) -> Array:
     return tails(np.maximum(np.abs(shift) - limit, 0.0) / error)
 
 
-def verdict(found: Level, index: int, above: tuple[Verdict, float, bool] = ("same", 0.0, False)) -> Verdict:
+def verdict(level: Level, index: int, above: tuple[Verdict, float, bool] = ("same", 0.0, False)) -> Verdict:
     """The verdict of one estimate: its own where that is significant, else that of what it belongs to, where it fits.
 
     `above` is the verdict of the level above, the logarithm of its ratio, and whether that level is steady. The same
     is what shows no difference, not even a doubtful one, where it or what it belongs to is steady.
     """
-    shift, half = found.shift[index], _STUDENT_95 * found.error[index]
-    if found.differs(index):
+    shift, half = level.shift[index], _STUDENT_95 * level.error[index]
+    if level.differs(index):
         return "slower" if shift > 0 else "faster"
-    if abs(shift) + half <= found.limit:
+    if abs(shift) + half <= level.limit:
         return "same"
     inherited, common, steady = above
-    if inherited in ("slower", "faster") and abs(shift) > found.limit and (shift > 0) == (common > 0):
+    if inherited in ("slower", "faster") and abs(shift) > level.limit and (shift > 0) == (common > 0):
         return inherited
-    if found.doubtful(index) or not (found.steady(index) or steady):
+    if level.doubtful(index) or not (level.steady(index) or steady):
         return "cannot_tell"
     if inherited in ("slower", "faster"):
         # Unlike what it belongs to, or too uncertain to be distinguished from it.
@@ -149,10 +149,10 @@ class Levels:
 
 def members_of(keys: Iterable[_Key]) -> dict[_Key, npt.NDArray[np.int64]]:
     """The indices of each key, in the order in which the keys first appear."""
-    found: dict[_Key, list[int]] = defaultdict(list)
+    members: dict[_Key, list[int]] = defaultdict(list)
     for index, key in enumerate(keys):
-        found[key].append(index)
-    return {key: np.array(indices) for key, indices in found.items()}
+        members[key].append(index)
+    return {key: np.array(indices) for key, indices in members.items()}
 
 
 def levels(

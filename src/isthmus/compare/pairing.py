@@ -74,8 +74,8 @@ def paired(base: Run, new: Run) -> Pairing:
         pair = CasePair(case, other, timed_metric(case, other))
         places[_place(pair)].append(pair)
     rest = [case for cases in waiting.values() for case in cases]
-    found = {name: tuple(pairs) for name, pairs in places.items()}
-    return Pairing(**found, only_base=tuple(only_base), only_new=tuple(rest))
+    pairs_of = {name: tuple(pairs) for name, pairs in places.items()}
+    return Pairing(**pairs_of, only_base=tuple(only_base), only_new=tuple(rest))
 
 
 def timed_metric(*cases: Case) -> Metric | None:

@@ -104,8 +104,8 @@ def read_reference(name: str) -> Reference:
     if path is None and name not in known_references():
         raise UsageError(f"no such reference: {name!r}; there are {', '.join(known_references()) or 'none'}")
     try:
-        with nullcontext(path) if path else as_file(files(__package__) / "references" / f"{name}{_SUFFIX}") as found:
-            return msgspec.json.decode(read_bounded(found), type=Reference)
+        with nullcontext(path) if path else as_file(files(__package__) / "references" / f"{name}{_SUFFIX}") as file:
+            return msgspec.json.decode(read_bounded(file), type=Reference)
     except (RunFileError, msgspec.DecodeError) as error:
         raise RunFileError(f"{name}: not a reference: {error}; make one with scripts/make_reference.py") from error
 
@@ -131,17 +131,17 @@ def _kind(device: Device) -> tuple[object, ...]:
 
 def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey], float]:
     """The figures of a run; `typical` has the cases of the reference, to whose times those of the run are compared."""
-    found: dict[tuple[Quantity, GroupKey], float] = {}
+    figures: dict[tuple[Quantity, GroupKey], float] = {}
     for curve in bandwidth_curves(run):
         key = GroupKey("bandwidth", curve.method, curve.direction, curve.host_memory, "large")
         if curve.points:
             settled = plateau(curve)
-            found["rate", key] = (
+            figures["rate", key] = (
                 settled.rate.median if settled else median(point.rate.median for point in largest(curve))
             )
         smallest = latency(curve)
         if smallest:
-            found["latency", key._replace(size="small")] = smallest.median
+            figures["latency", key._replace(size="small")] = smallest.median
     times = {case_key(case): case.series[0].samples[0] for case in typical}
     ratios: dict[GroupKey, list[float]] = {}
     for case in run.cases:
@@ -149,7 +149,7 @@ def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey
         expected = times.get(case_key(case))
         if metric and expected and case.experiment != "bandwidth" and case.verified != "no":
             ratios.setdefault(group_key(case), []).append(median(case.samples(metric)) / expected)
-    return found | {("time", key): median(values) for key, values in ratios.items()}
+    return figures | {("time", key): median(values) for key, values in ratios.items()}
 
 
 def made_reference(name: str, runs: Sequence[Run]) -> Reference:
@@ -174,8 +174,8 @@ def made_reference(name: str, runs: Sequence[Run]) -> Reference:
         runs=len(runs),
         run=_anonymous(runs[0], cases),
         figures=[
-            _expected(quantity, key, found, link_rate(runs[0], both=key.direction == "both"))
-            for (quantity, key), found in sorted(values.items())
+            _expected(quantity, key, figures, link_rate(runs[0], both=key.direction == "both"))
+            for (quantity, key), figures in sorted(values.items())
         ],
     )
 

@@ -108,7 +108,7 @@ def judged(pairs: Sequence[CasePair], margin: float) -> Judgement:
     parts = members_of([(key.experiment, key.size) for key in members])
     kinds = members_of([key[:4] for key in members])
     ranks = np.array([rank_test(pair.base_samples, pair.new_samples) for pair in pairs])
-    found = levels(
+    decided = levels(
         pairs,
         ratios,
         between,
@@ -119,12 +119,12 @@ def judged(pairs: Sequence[CasePair], margin: float) -> Judgement:
         math.log1p(margin),
     )
 
-    wholes = {part: verdict(found.wholes, index) for index, part in enumerate(parts)}
-    above_groups = _above_groups(members, kinds, parts, found, wholes)
-    groups = {key: verdict(found.groups, index, above_groups[key]) for index, key in enumerate(members)}
-    above = {key: _above(found.groups, index, groups[key]) for index, key in enumerate(members)}
-    by_kind = dict(zip(kinds, found.kinds.detectable, strict=True))
-    shown = {key: min(found.groups.detectable[index], by_kind[key[:4]]) for index, key in enumerate(members)}
+    wholes = {part: verdict(decided.wholes, index) for index, part in enumerate(parts)}
+    above_groups = _above_groups(members, kinds, parts, decided, wholes)
+    groups = {key: verdict(decided.groups, index, above_groups[key]) for index, key in enumerate(members)}
+    above = {key: _above(decided.groups, index, groups[key]) for index, key in enumerate(members)}
+    by_kind = dict(zip(kinds, decided.kinds.detectable, strict=True))
+    shown = {key: min(decided.groups.detectable[index], by_kind[key[:4]]) for index, key in enumerate(members)}
     intervals = _widened(ratios, between)
     return Judgement(
         tuple(
@@ -135,25 +135,25 @@ def judged(pairs: Sequence[CasePair], margin: float) -> Judgement:
                 new_seconds=interval_of(new[index]),
                 ratio=intervals[index],
                 rank_p=float(ranks[index]),
-                p=float(found.cases.p[index]),
-                verdict=verdict(found.cases, index, above[key]),
-                own=found.cases.differs(index),
-                detectable_alone=math.expm1(found.cases.detectable[index]),
-                detectable=math.expm1(min(found.cases.detectable[index], shown[key])),
+                p=float(decided.cases.p[index]),
+                verdict=verdict(decided.cases, index, above[key]),
+                own=decided.cases.differs(index),
+                detectable_alone=math.expm1(decided.cases.detectable[index]),
+                detectable=math.expm1(min(decided.cases.detectable[index], shown[key])),
             )
             for index, (pair, key) in enumerate(zip(pairs, keys, strict=True))
         ),
         tuple(
-            GroupResult(key, len(cases), found.groups.interval(index), groups[key], math.expm1(shown[key]))
+            GroupResult(key, len(cases), decided.groups.interval(index), groups[key], math.expm1(shown[key]))
             for index, (key, cases) in enumerate(members.items())
         ),
         tuple(
             WholeResult(
                 *part,
                 len(groups_of),
-                found.wholes.interval(index),
+                decided.wholes.interval(index),
                 wholes[part],
-                math.expm1(found.wholes.detectable[index]),
+                math.expm1(decided.wholes.detectable[index]),
             )
             for index, (part, groups_of) in enumerate(parts.items())
         ),
@@ -164,15 +164,15 @@ def _above_groups(
     members: Iterable[GroupKey],
     kinds: Iterable[tuple[str, ...]],
     parts: Iterable[tuple[str, SizeClass]],
-    found: Levels,
+    decided: Levels,
     wholes: Mapping[tuple[str, SizeClass], Verdict],
 ) -> dict[GroupKey, _Above]:
     """What each group goes with where it does not stand out: its kind where that differs, else all of its sizes."""
-    shifts = dict(zip(parts, found.wholes.shift, strict=True))
+    shifts = dict(zip(parts, decided.wholes.shift, strict=True))
     above: dict[tuple[str, ...], _Above] = {
         kind: ("slower" if shift > 0 else "faster", shift, False)
-        for index, (kind, shift) in enumerate(zip(kinds, found.kinds.shift, strict=True))
-        if found.kinds.differs(index)
+        for index, (kind, shift) in enumerate(zip(kinds, decided.kinds.shift, strict=True))
+        if decided.kinds.differs(index)
     }
     chosen: dict[GroupKey, _Above] = {}
     for key in members:
@@ -183,10 +183,10 @@ def _above_groups(
     return chosen
 
 
-def _above(group_level: Level, index: int, found: Verdict) -> _Above:
+def _above(group_level: Level, index: int, verdict: Verdict) -> _Above:
     """What a group says of its cases; one that is not steady says nothing, unless it differs all the same."""
     steady = group_level.steady(index)
-    says: Verdict = found if steady or found in ("slower", "faster") else "same"
+    says: Verdict = verdict if steady or verdict in ("slower", "faster") else "same"
     return says, group_level.shift[index], steady
 
 

@@ -182,8 +182,8 @@ def _finished(chart: Any, data: dict[str, list[Row]]) -> VegaLite:
 
 def _x_axis(axis: Axis, values: Iterable[float]) -> alt.X:
     """The horizontal axis over those values: powers of two where it is logarithmic, without a grid."""
-    found = list(values)
-    low, high = axis.domain or (min(found), max(found))
+    positions = list(values)
+    low, high = axis.domain or (min(positions), max(positions))
     if axis.scale == "linear":
         return alt.X("x:Q", title=axis.title, scale=alt.Scale(domain=[low, high], padding=8), axis=alt.Axis(grid=False))
     powers = range((math.ceil(low) - 1).bit_length(), int(high).bit_length())

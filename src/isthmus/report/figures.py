@@ -44,14 +44,14 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
             chart.name or chart_name(section.name, _plain(part.title, runs), _plain(chart.title, runs))
             for section, part, chart in _placed(runs)
         ]
-    found: dict[str, Figure] = {}
+    by_name: dict[str, Figure] = {}
     for base, (section, part, chart) in zip(names, _placed(runs), strict=True):
         name, count = base, 1
-        while name in found:
+        while name in by_name:
             count += 1
             name = f"{base}-{count}"
-        found[name] = Figure(name, say("labels.of_run", title=section.title, run=part.title), chart)
-    return list(found.values())
+        by_name[name] = Figure(name, say("labels.of_run", title=section.title, run=part.title), chart)
+    return list(by_name.values())
 
 
 def _placed(runs: Sequence[Run]) -> list[tuple[Section, Part, Chart]]:

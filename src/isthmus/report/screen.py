@@ -18,12 +18,12 @@ _MOST_TO_DO = 4
 
 def screen_document(run: Run) -> Document:
     """Forty lines of a terminal for one experiment, and twelve for each further one."""
-    found = conclude(run)
-    return Document("runs", "", tuple(_blocks(run, found)), subject=[run])
+    conclusions = conclude(run)
+    return Document("runs", "", tuple(_blocks(run, conclusions)), subject=[run])
 
 
-def _blocks(run: Run, found: Conclusions) -> Iterator[Block]:
-    yield from verdict_blocks(run, found)
+def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
+    yield from verdict_blocks(run, conclusions)
     shown = glances(run)
     for name, glance in shown:
         first, *others = map(_without_empty_columns, glance.grids)
@@ -34,10 +34,10 @@ def _blocks(run: Run, found: Conclusions) -> Iterator[Block]:
         yield Table((first, *others), narrow=True)
     if any(_has_wide(grid) for _, glance in shown for grid in glance.grids):
         yield Prose(say("screen.wide", percent=100 * run.settings.target_relative_half_width), "small")
-    if to_do := things_to_do(found, _MOST_TO_DO):
+    if to_do := things_to_do(conclusions, _MOST_TO_DO):
         yield Prose("")
         yield Labelled(say("page.do"), tuple(_thing(each, several=len(shown) > 1) for each in to_do))
-    for text in ("" if shown else found.nothing, _skipped(run)):
+    for text in ("" if shown else conclusions.nothing, _skipped(run)):
         if text:
             yield from (Prose(""), Prose(text))
 

@@ -23,7 +23,7 @@ def findings(run: Run) -> list[Finding]:
     costs = allocation_costs(run)
     if costs is None:
         return []
-    found = [
+    candidates = [
         _pageable(costs),
         _pinned(costs),
         _cheapest_pinned(run, costs),
@@ -32,7 +32,7 @@ def findings(run: Run) -> list[Finding]:
         _beside(costs),
         _first_calls(costs),
     ]
-    return [finding for finding in found if finding]
+    return [finding for finding in candidates if finding]
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -43,8 +43,8 @@ def takeaway(run: Run) -> Finding | None:
     pinned = _pinned(costs)
     # Pinned memory whose pages are still to come says nothing of what memory costs.
     first = pinned if pinned and pinned.do else _pageable(costs)
-    found = [finding for finding in (first, _cheapest_pinned(run, costs), _device(costs)) if finding]
-    text = sentences(finding.text for finding in found)
+    candidates = [finding for finding in (first, _cheapest_pinned(run, costs), _device(costs)) if finding]
+    text = sentences(finding.text for finding in candidates)
     return Finding("note", "allocation", text, do=pinned.do if pinned else ()) if text else None
 
 
@@ -65,8 +65,8 @@ def _device_cost(costs: AllocationCosts) -> str:
 
 def _shown(sizes: Iterable[int]) -> int:
     """The size to name in a sentence: 64 MiB, or the nearest below it, or the smallest. There must be one."""
-    found = sorted(sizes)
-    return max((size for size in found if size <= _SHOWN_BYTES), default=found[0])
+    ordered = sorted(sizes)
+    return max((size for size in ordered if size <= _SHOWN_BYTES), default=ordered[0])
 
 
 def _pageable(costs: AllocationCosts) -> Finding | None:

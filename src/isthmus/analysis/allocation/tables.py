@@ -76,8 +76,8 @@ def beside_grid(measured: Sequence[Measured]) -> Grid | None:
         Column(f"{kind_heading(kind)}\n{when}", say("common.comma").join([kind_label(kind), when]), each.label)
         for kind, when, _, each in sources
     )
-    found = tuple(group for group in groups if group.rows)
-    return Grid(say("allocation_report.beside_grid"), columns, found) if found else None
+    filled = tuple(group for group in groups if group.rows)
+    return Grid(say("allocation_report.beside_grid"), columns, filled) if filled else None
 
 
 def cheapest_pinned_grid(measured: Measured) -> Grid | None:

@@ -17,9 +17,9 @@ from isthmus.record import Run
 def findings(run: Run) -> list[Finding]:
     """About each kind of memory, both directions at once, and how far times between the measured sizes are off."""
     curves = bandwidth_curves(run)
-    found = [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
+    candidates = [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
     error = interpolation_finding(run)
-    return [*found, error] if error else found
+    return [*candidates, error] if error else candidates
 
 
 def takeaway(run: Run) -> Finding | None:

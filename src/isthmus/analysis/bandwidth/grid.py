@@ -102,8 +102,8 @@ def _summary(sources: list[_Source]) -> Iterator[Row]:
         yield Row(
             say("bandwidth_report.row_settles"),
             tuple(
-                Cell(f"{found.rate.median / 1e9:.{decimals(found.rate.median / 1e9)}f}") if found else missing()
-                for found in settled
+                Cell(f"{curve.rate.median / 1e9:.{decimals(curve.rate.median / 1e9)}f}") if curve else missing()
+                for curve in settled
             ),
         )
         yield Row(say("bandwidth_report.row_half"), tuple(_half_cell(source.curve) for source in sources))

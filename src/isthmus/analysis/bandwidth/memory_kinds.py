@@ -20,14 +20,14 @@ _FIXES = {
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """One finding for every kind that the bandwidth experiment measured one way; pageable memory has its own file."""
-    found = [
+    candidates = [
         _pinned(run, curves),
         _beside_pinned(run, curves, "write_combined"),
         _beside_pinned(run, curves, "registered"),
         _mapped(run, curves),
         _beside_pinned(run, curves, "managed"),
     ]
-    return [finding for finding in found if finding]
+    return [finding for finding in candidates if finding]
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:

@@ -17,8 +17,8 @@ _ERRATIC = 1.25
 
 def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The findings about pageable memory, with and without huge pages."""
-    found = [_pageable(run, curves), _isthmus(run, curves), _huge_pages(run, curves)]
-    return [finding for finding in found if finding]
+    candidates = [_pageable(run, curves), _isthmus(run, curves), _huge_pages(run, curves)]
+    return [finding for finding in candidates if finding]
 
 
 def pageable_advice(curves: Sequence[Curve]) -> str:

@@ -82,11 +82,11 @@ class Predictor:
         As the logarithm of predicted over measured. The nearest two are twice as far apart as those in use.
         """
         sizes, known = np.asarray(self.sizes, dtype=np.float64), self.seconds[:, :1]
-        found = np.empty(max(len(sizes) - 2, 0))
+        errors = np.empty(max(len(sizes) - 2, 0))
         for index in range(1, len(sizes) - 1):
             near = [at for at in (index - 2, index - 1, index + 1, index + 2) if 0 <= at < len(sizes)]
-            found[index - 1] = np.log(_between(sizes[near], known[near], sizes[index])[0] / known[index, 0])
-        return found
+            errors[index - 1] = np.log(_between(sizes[near], known[near], sizes[index])[0] / known[index, 0])
+        return errors
 
     def without(self, index: int) -> "Predictor":
         """The series as if one of its sizes had not been measured."""
@@ -126,8 +126,8 @@ class Predictor:
         """
         random = np.random.default_rng(zlib.crc32(np.ascontiguousarray(self.seconds[:, 0]).tobytes()))
         freedom = max(_LEAST_FREEDOM, min(len(self.errors), _NEAREST))
-        found: npt.NDArray[np.float64] = random.standard_t(freedom, DRAWS)
-        return found
+        draws: npt.NDArray[np.float64] = random.standard_t(freedom, DRAWS)
+        return draws
 
 
 def _between(sizes: npt.NDArray[np.float64], seconds: Draws, size: float) -> Draws:
@@ -143,8 +143,8 @@ def _between(sizes: npt.NDArray[np.float64], seconds: Draws, size: float) -> Dra
     else:
         low, before = middle, halfway
     share = (size - low) / (high - low)
-    found: Draws = (1 - share) * before + share * after
-    return found
+    draws: Draws = (1 - share) * before + share * after
+    return draws
 
 
 def curve_predictor(curve: Curve) -> Predictor:

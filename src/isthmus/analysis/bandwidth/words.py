@@ -20,16 +20,16 @@ from isthmus.record import Direction, Run, format_bytes, format_rate
 
 def moves(run: Run, curves: Sequence[Curve], kind: str, ways: Sequence[Direction] = ONE_WAY) -> str:
     """``Pinned memory moves 55.5 GB/s H2D and 55.3 GB/s D2H, 88 % of the link.``; empty where it was not measured."""
-    found = [curve for way in ways if (curve := find(curves, way, kind))]
-    if not found:
+    known = [curve for way in ways if (curve := find(curves, way, kind))]
+    if not known:
         return ""
-    told = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in found])}
+    told = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in known])}
     shares = []
-    for curve in found:
+    for curve in known:
         limit, settled = link_rate(run, both=curve.direction == "both"), plateau(curve)
         if limit and settled:
             shares.append(f"{100 * settled.rate.median / limit:.0f} %")
-    if len(shares) < len(found):
+    if len(shares) < len(known):
         return say("bandwidth.moves", **told)
     return say("bandwidth.moves_of_link", **told, shares=enumerated(list(dict.fromkeys(shares))))
 

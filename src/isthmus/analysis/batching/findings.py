@@ -17,11 +17,11 @@ def findings(run: Run) -> list[Finding]:
     """The findings about each kind of memory, and the batch call."""
     main = main_surfaces(piece_surfaces(run, BATCHING))
     typical = [surface.typical for surface in main if surface.typical]
-    found = [
+    candidates = [
         gain_finding(run, f"batching_gain_{memory}", [cell for cell in typical if cell.host_memory == memory])
         for memory in dict.fromkeys(cell.host_memory for cell in typical)
     ]
-    return [finding for finding in (*found, _cliff(main)) if finding]
+    return [finding for finding in (*candidates, _cliff(main)) if finding]
 
 
 def takeaway(run: Run) -> Finding | None:

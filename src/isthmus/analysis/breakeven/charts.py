@@ -25,9 +25,11 @@ def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -
     ]
 
 
-def ways_legend(found: Iterable[Source]) -> tuple[LegendEntry, ...]:
+def ways_legend(sources: Iterable[Source]) -> tuple[LegendEntry, ...]:
     """Every way that any of them measured, once."""
-    ways = [way for _, analysis in found for case in analysis.measured.cases() for way in analysis.measured.ways(case)]
+    ways = [
+        way for _, analysis in sources for case in analysis.measured.cases() for way in analysis.measured.ways(case)
+    ]
     return tuple(LegendEntry(kind_label(way), look(way)) for way in sorted(set(ways), key=kind_rank))
 
 
@@ -36,10 +38,10 @@ def uses_legend() -> tuple[LegendEntry, ...]:
     return tuple(LegendEntry(uses_count(uses), numbered_look(index)) for index, uses in enumerate(BREAKEVEN_USES))
 
 
-def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+def time_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
     """Seconds from allocation to release against size, for one use, a chart for each case."""
     return _charts(
-        found,
+        sources,
         lambda analysis, case: [
             _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
             for way in analysis.measured.ways(case)
@@ -49,10 +51,10 @@ def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
     )
 
 
-def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+def speed_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory each way is with one use, against size."""
     return _charts(
-        found,
+        sources,
         lambda analysis, case: [
             _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, 1), _speed_row)
             for way in analysis.measured.ways(case)
@@ -64,10 +66,10 @@ def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
     )
 
 
-def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+def by_uses_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory pinned memory is, against size, a curve for each number of uses."""
     return _charts(
-        found,
+        sources,
         lambda analysis, case: [
             _drawn(uses_count(uses), numbered_look(index), speeds, _speed_row)
             for index, uses in enumerate(BREAKEVEN_USES)
@@ -79,7 +81,7 @@ def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
 
 
 def _charts(
-    found: Sequence[Source],
+    sources: Sequence[Source],
     draw: Callable[[BreakevenAnalysis, str], list[Drawn]],
     y: Axis,
     *,
@@ -92,7 +94,7 @@ def _charts(
     """
     made = []
     for case in PLAIN_CASES:
-        drawn = [(run, [curve for curve in draw(analysis, case) if curve.rows]) for run, analysis in found]
+        drawn = [(run, [curve for curve in draw(analysis, case) if curve.rows]) for run, analysis in sources]
         if not any(curves for _, curves in drawn):
             continue
         domain = y.domain or _domain([curve for _, curves in drawn for curve in curves], rules)

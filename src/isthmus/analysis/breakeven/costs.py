@@ -30,15 +30,15 @@ def step_costs(run: Run) -> dict[Term, dict[int, Draws]]:
     # Another seed than that of the totals, which were measured independently.
     aim = run.settings.target_relative_half_width
     medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1, known_within=aim)
-    found: dict[Term, dict[int, Draws]] = {}
+    costs: dict[Term, dict[int, Draws]] = {}
     for case, median in zip(cases, medians, strict=True):
         term = Term(case.experiment, case.method, case.host_memory, case.direction)
-        found.setdefault(term, {})[case.bytes] = np.maximum(median, _SHORTEST_SECONDS)
-    for term in [term for term in found if term.experiment == "breakeven"]:
-        cached, copied = found.pop(term), term._replace(experiment="bandwidth")
-        evicted = {size: row for size, row in found.get(copied, {}).items() if not min(cached) <= size <= max(cached)}
-        found[copied] = evicted | cached
-    return found
+        costs.setdefault(term, {})[case.bytes] = np.maximum(median, _SHORTEST_SECONDS)
+    for term in [term for term in costs if term.experiment == "breakeven"]:
+        cached, copied = costs.pop(term), term._replace(experiment="bandwidth")
+        evicted = {size: row for size, row in costs.get(copied, {}).items() if not min(cached) <= size <= max(cached)}
+        costs[copied] = evicted | cached
+    return costs
 
 
 def _is_cost(case: Case) -> bool:

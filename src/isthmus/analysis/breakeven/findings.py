@@ -14,25 +14,25 @@ def findings(run: Run) -> list[Finding]:
     analysis = analyse_breakeven(run)
     if analysis is None:
         return []
-    found = [_pinning(analysis), _choice(analysis), _in_place(analysis)]
-    return [finding for finding in found if finding]
+    candidates = [_pinning(analysis), _choice(analysis), _in_place(analysis)]
+    return [finding for finding in candidates if finding]
 
 
 def takeaway(run: Run) -> Finding | None:
     """When pinning pays and what is the fastest; None for a run that has nothing to compare."""
-    found = {finding.topic: finding for finding in findings(run) if finding.topic != "breakeven_in_place"}
-    choice = found.get("breakeven_choice")
-    text = sentences(finding.text for finding in found.values())
+    by_topic = {finding.topic: finding for finding in findings(run) if finding.topic != "breakeven_in_place"}
+    choice = by_topic.get("breakeven_choice")
+    text = sentences(finding.text for finding in by_topic.values())
     return Finding("note", "breakeven", text, do=choice.do if choice else ()) if text else None
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
     """From how many uses on pinned memory beats pageable memory at the reference size, by case."""
     size = analysis.reference_bytes
-    found = {case: analysis.measured.least_uses(case, size, "pageable", "pinned") for case in PLAIN_CASES}
+    least_uses = {case: analysis.measured.least_uses(case, size, "pageable", "pinned") for case in PLAIN_CASES}
     uses = [
         f"{written(uses_cell(least))}{in_brackets(case_words(case))}"
-        for case, least in found.items()
+        for case, least in least_uses.items()
         if least and least.known
     ]
     if not uses:
@@ -68,10 +68,10 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
 
 def _ranked(analysis: BreakevenAnalysis) -> list[tuple[str, float]]:
     """How many times as fast as pageable memory the other ways are at the reference size, the fastest first."""
-    found = [
+    ranked = [
         (way, speed.median)
         for way in analysis.measured.ways("round_trip")
         if way != "pageable"
         and (speed := analysis.measured.speed_up("round_trip", way, 1).get(analysis.reference_bytes))
     ]
-    return sorted(found, key=lambda pair: -pair[1])
+    return sorted(ranked, key=lambda pair: -pair[1])

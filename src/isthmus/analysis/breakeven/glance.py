@@ -14,10 +14,10 @@ def glance(run: Run) -> Glance | None:
     analysis = analyse_breakeven(run)
     if analysis is None:
         return None
-    found = [("", analysis)]
-    thresholds = next(threshold_grids(found), None)
+    sources = [("", analysis)]
+    thresholds = next(threshold_grids(sources), None)
     if thresholds is not None:
         against_pageable = Grid(thresholds.title, thresholds.columns, thresholds.groups[:1], thresholds.corner)
         return Glance((excerpt(against_pageable, _MOST),))
-    times = next(time_grids(found), None)
+    times = next(time_grids(sources), None)
     return Glance((excerpt(times, _MOST),)) if times else None

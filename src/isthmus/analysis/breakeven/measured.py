@@ -41,8 +41,8 @@ class Totals:
 
     def at(self, uses: int) -> dict[int, Draws]:
         """Seconds from allocation to release by ascending size, where they can be known."""
-        found = {size: self._total(size, uses) for size in sorted(self.seconds)}
-        return {size: total for size, total in found.items() if total is not None}
+        totals = {size: self._total(size, uses) for size in sorted(self.seconds)}
+        return {size: total for size, total in totals.items() if total is not None}
 
     def uses(self) -> set[int]:
         """The numbers of uses with a total of their own at any size."""
@@ -104,13 +104,13 @@ def measured_totals(run: Run) -> dict[Key, Totals]:
 
 def measured_once(run: Run) -> dict[Key, dict[int, Interval]]:
     """Seconds from getting a buffer to giving it back after one use, by ascending size, as they were measured."""
-    found: dict[Key, dict[int, Interval]] = {}
+    intervals: dict[Key, dict[int, Interval]] = {}
     for case in sorted(run.cases, key=lambda case: case.bytes):
         if case.experiment == "breakeven" and case.uses == 1 and _counts(case):
-            found.setdefault((case.method, case.host_memory), {})[case.bytes] = median_interval(
+            intervals.setdefault((case.method, case.host_memory), {})[case.bytes] = median_interval(
                 case.samples("host_seconds")
             )
-    return found
+    return intervals
 
 
 def ordered_ways(ways: Iterable[str]) -> list[str]:

@@ -35,22 +35,24 @@ from isthmus.record import Interval, Run
 def section(runs: Sequence[Run]) -> Section | None:
     """The section of these runs; None where none holds a case of the experiment that counts."""
     analyses = [analyse_breakeven(run) for run in runs]
-    found: list[Labelled] = [(run_label(runs, index), analysis) for index, analysis in enumerate(analyses) if analysis]
-    if not found:
+    labelled: list[Labelled] = [
+        (run_label(runs, index), analysis) for index, analysis in enumerate(analyses) if analysis
+    ]
+    if not labelled:
         return None
     drawn = sources(runs, analyses)
     ways = ways_legend(drawn)
-    fastest = fastest_grid(found)
+    fastest = fastest_grid(labelled)
     parts = (
-        Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(found))),
+        Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(labelled))),
         Part(capitalised(say("breakeven_report.axis_speed")), charts=speed_charts(drawn), legend=ways),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
         Part(
             say("breakeven_report.from_size"),
             say("breakeven_report.from_size_note"),
-            grids=tuple(threshold_grids(found)),
+            grids=tuple(threshold_grids(labelled)),
         ),
-        Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(found))),
+        Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(labelled))),
         Part(say("breakeven_report.fastest_grid"), grids=(fastest,) if fastest else ()),
         published_part(runs, "breakeven", _pinned_pays),
     )
@@ -61,9 +63,9 @@ def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
     """From which size on pinned memory beats pageable memory in one use of a case."""
     analysis = analyse_breakeven(run)
     contest = Contest(str(series.case["method"]), 1, "pageable", "pinned")
-    found = analysis.measured.thresholds.get(contest) if analysis else None
-    if found is None:
+    threshold = analysis.measured.thresholds.get(contest) if analysis else None
+    if threshold is None:
         return {}
-    is_size = found.state == "from" and found.low > 0 and math.isfinite(found.high)
-    value = Interval(found.value, found.low, found.high) if is_size else None
-    return {0: Measured(value, words=written(size_cell(found)))}
+    is_size = threshold.state == "from" and threshold.low > 0 and math.isfinite(threshold.high)
+    value = Interval(threshold.value, threshold.low, threshold.high) if is_size else None
+    return {0: Measured(value, words=written(size_cell(threshold)))}

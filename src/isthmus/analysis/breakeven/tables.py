@@ -34,13 +34,13 @@ _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
 _WIDE = 1.5
 
 
-def time_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+def time_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
     """Seconds from allocation to release of one use, sizes down and ways across, a table for each case."""
     for case in PLAIN_CASES:
         curves = [
             (label, way, analysis.once[case, way])
-            for way in _ways(found, case)
-            for label, analysis in found
+            for way in _ways(labelled, case)
+            for label, analysis in labelled
             if (case, way) in analysis.once
         ]
         sizes = sorted({size for _, _, intervals in curves for size in intervals})
@@ -65,10 +65,10 @@ def time_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
             yield Grid(say("breakeven_report.one_use", case=case_words(case)), columns, tuple(groups))
 
 
-def threshold_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+def threshold_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
     """The size from which ways beat pageable memory, and from which one of the alternatives beats another."""
     for case in PLAIN_CASES:
-        ways = _ways(found, case)
+        ways = _ways(labelled, case)
         groups = []
         for index, incumbent in enumerate(ways):
             rows = tuple(
@@ -77,7 +77,7 @@ def threshold_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
                     tuple(
                         size_cell(analysis.measured.thresholds.get(Contest(case, uses, incumbent, way)))
                         for uses in BREAKEVEN_USES
-                        for _, analysis in found
+                        for _, analysis in labelled
                     ),
                 )
                 for way in ways[index + 1 :]
@@ -86,12 +86,12 @@ def threshold_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
             groups += [Group(say("breakeven_report.against", memory=memory_name(incumbent)), rows)] if rows else []
         if groups:
             title = say("breakeven_report.wins_from_size", case=case_words(case))
-            yield Grid(title, _uses_columns(found), tuple(groups), say("breakeven_report.way"))
+            yield Grid(title, _uses_columns(labelled), tuple(groups), say("breakeven_report.way"))
 
 
-def uses_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+def uses_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
     """The number of uses from which each way beats pageable memory, at a few sizes."""
-    sizes = _sizes(found)
+    sizes = _sizes(labelled)
     for case in PLAIN_CASES:
         rows = tuple(
             Row(
@@ -99,21 +99,23 @@ def uses_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
                 tuple(
                     uses_cell(analysis.measured.least_uses(case, size, "pageable", way))
                     for size in sizes
-                    for _, analysis in found
+                    for _, analysis in labelled
                 ),
             )
-            for way in _ways(found, case)
+            for way in _ways(labelled, case)
             if way != "pageable"
         )
-        columns = tuple(Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in found)
+        columns = tuple(
+            Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in labelled
+        )
         if rows:
             title = say("breakeven_report.wins_from_uses", case=case_words(case))
             yield Grid(title, columns, (Group("", rows),), say("breakeven_report.way"))
 
 
-def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
+def fastest_grid(labelled: Sequence[Labelled]) -> Grid | None:
     """The fastest ways by number of uses and size: with a buffer that is kept, and among those that get one for it."""
-    sizes = _sizes(found)
+    sizes = _sizes(labelled)
     groups = tuple(
         Group(
             capitalised(say(key, case=case_words(case))),
@@ -123,7 +125,7 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
                     tuple(
                         Cell(say("common.between_clauses").join(map(kind_label, ways)) or "-")
                         for size in sizes
-                        for _, analysis in found
+                        for _, analysis in labelled
                         for ways in [analysis.measured.fastest(case, uses, size, among=among)]
                     ),
                 )
@@ -131,11 +133,11 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
             ),
         )
         for case in PLAIN_CASES
-        if _ways(found, case)
+        if _ways(labelled, case)
         for key, among in (("breakeven_report.kept", BREAKEVEN_WAYS), ("breakeven_report.new", _ALLOCATED_WAYS))
     )
     columns = tuple(
-        Column(format_bytes(size), format_bytes(size), label, prose=True) for size in sizes for label, _ in found
+        Column(format_bytes(size), format_bytes(size), label, prose=True) for size in sizes for label, _ in labelled
     )
     return Grid(say("breakeven_report.fastest_grid"), columns, groups, say("breakeven_report.uses")) if groups else None
 
@@ -197,19 +199,19 @@ def _count(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _uses_columns(found: Iterable[Labelled]) -> tuple[Column, ...]:
-    labels = [label for label, _ in found]
+def _uses_columns(labelled: Iterable[Labelled]) -> tuple[Column, ...]:
+    labels = [label for label, _ in labelled]
     return tuple(
         Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, BREAKEVEN_USES) for label in labels
     )
 
 
-def _sizes(found: Sequence[Labelled]) -> list[int]:
+def _sizes(labelled: Sequence[Labelled]) -> list[int]:
     """The sizes of _USES_SIZES, no larger than the largest reference."""
-    most = max(analysis.reference_bytes for _, analysis in found)
+    most = max(analysis.reference_bytes for _, analysis in labelled)
     return sorted({min(size, most) for size in _USES_SIZES})
 
 
-def _ways(found: Sequence[Labelled], case: str) -> list[str]:
+def _ways(labelled: Sequence[Labelled], case: str) -> list[str]:
     """The ways that any of the runs measured in this case, pageable first."""
-    return ordered_ways(way for _, analysis in found for way in analysis.measured.ways(case))
+    return ordered_ways(way for _, analysis in labelled for way in analysis.measured.ways(case))

@@ -60,8 +60,8 @@ class Breakeven:
     @cached_property
     def thresholds(self) -> dict[Contest, Threshold]:
         """The size from which the challenger wins, for each contest whose ways share a size."""
-        found = {contest: self.threshold(contest) for contest in self.contests()}
-        return {contest: threshold for contest, threshold in found.items() if threshold}
+        thresholds = {contest: self.threshold(contest) for contest in self.contests()}
+        return {contest: threshold for contest, threshold in thresholds.items() if threshold}
 
     def threshold(self, contest: Contest) -> Threshold | None:
         """The size from which the challenger wins, None where no size is shared."""
@@ -119,21 +119,22 @@ class Breakeven:
 
     def fastest(self, case: str, uses: int, size: int, *, among: Sequence[str] = BREAKEVEN_WAYS) -> list[str]:
         """The ways that are not significantly slower than the fastest with buffers of this size, the fastest first."""
-        found = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
-        seconds = {way: draws for way, each in found.items() if (draws := interpolated(each, size)) is not None}
+        comparable = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
+        seconds = {way: draws for way, each in comparable.items() if (draws := interpolated(each, size)) is not None}
         ranked = sorted(seconds, key=lambda way: float(seconds[way][0]))
         return [way for way in ranked if float((seconds[way][1:] > seconds[ranked[0]][1:]).mean()) < _SLOWER]
 
     def _comparable(self, case: str, uses: int, ways: Sequence[str]) -> dict[str, dict[int, Draws]]:
         """Seconds by way and size, in which ways with the same uses differ by what their first use says alone."""
-        found = {way: self.seconds(case, way, uses) for way in ways}
-        once = {way: self.seconds(case, way, 1) for way in _SAME_USES if way in found}
+        seconds = {way: self.seconds(case, way, uses) for way in ways}
+        once = {way: self.seconds(case, way, 1) for way in _SAME_USES if way in seconds}
         further = {
-            way: {size: found[way][size] - once[way][size] for size in once[way] if size in found[way]} for way in once
+            way: {size: seconds[way][size] - once[way][size] for size in once[way] if size in seconds[way]}
+            for way in once
         }
         for way, sizes in further.items():
-            found[way] = {
+            seconds[way] = {
                 size: once[way][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
                 for size in sizes
             }
-        return found
+        return seconds

@@ -23,10 +23,10 @@ def cost_part(runs: Sequence[Run]) -> Part:
     )
     charts = []
     for index, run in enumerate(runs):
-        found = largest(costs(run))
-        for neighbour in [name for name in NEIGHBOURS if any(cost.neighbour == name for cost in found)][:1]:
+        largest_costs = largest(costs(run))
+        for neighbour in [name for name in NEIGHBOURS if any(cost.neighbour == name for cost in largest_costs)][:1]:
             for direction in DIRECTIONS:
-                shown = [cost for cost in found if (cost.neighbour, cost.direction) == (neighbour, direction)]
+                shown = [cost for cost in largest_costs if (cost.neighbour, cost.direction) == (neighbour, direction)]
                 if curves := list(_curves(shown)):
                     words = [say(f"interference_report.neighbour_{neighbour}"), direction.upper()]
                     title = of_run(say("common.comma").join(words), runs, index)

@@ -9,14 +9,14 @@ from isthmus.record import Run
 
 def findings(run: Run) -> list[Finding]:
     """One for each neighbour: both directions, the ways that tell most, of the largest copies."""
-    found = ((neighbour, _sentence(run, neighbour)) for neighbour in NEIGHBOURS)
-    return [Finding("note", f"interference_{neighbour}", text) for neighbour, text in found if text]
+    pairs = ((neighbour, _sentence(run, neighbour)) for neighbour in NEIGHBOURS)
+    return [Finding("note", f"interference_{neighbour}", text) for neighbour, text in pairs if text]
 
 
 def takeaway(run: Run) -> Finding | None:
     """What the first neighbour that was measured pays; None where none was."""
-    found = findings(run)
-    return Finding("note", "interference", found[0].text) if found else None
+    candidates = findings(run)
+    return Finding("note", "interference", candidates[0].text) if candidates else None
 
 
 def _sentence(run: Run, neighbour: str) -> str:

@@ -37,8 +37,8 @@ class Cost(NamedTuple):
 @once()
 def costs(run: Run) -> Sequence[Cost]:
     """In the order of the table; without those whose data was wrong."""
-    found = [cost for case in run.cases if case.experiment == "interference" and (cost := _cost(run, case))]
-    return sorted(found, key=_order)
+    all_costs = [cost for case in run.cases if case.experiment == "interference" and (cost := _cost(run, case))]
+    return sorted(all_costs, key=_order)
 
 
 def _order(cost: Cost) -> tuple[object, ...]:
@@ -71,21 +71,21 @@ def _cost(run: Run, case: Case) -> Cost | None:
     )
 
 
-def largest(found: Sequence[Cost]) -> Sequence[Cost]:
+def largest(all_costs: Sequence[Cost]) -> Sequence[Cost]:
     """Those of the largest copies, which are what answers rest on."""
-    size = max((cost.bytes for cost in found), default=0)
-    return [cost for cost in found if cost.bytes == size]
+    size = max((cost.bytes for cost in all_costs), default=0)
+    return [cost for cost in all_costs if cost.bytes == size]
 
 
-def telling(found: Sequence[Cost]) -> Sequence[Cost]:
+def telling(all_costs: Sequence[Cost]) -> Sequence[Cost]:
     """Of one neighbour, direction and size the ways that tell most.
 
     The driver's copies, the kernel with the fewest blocks that is as fast as any and that with all, and the library
     with the most threads.
     """
-    kernels = [cost for cost in found if cost.way == "kernel"]
+    kernels = [cost for cost in all_costs if cost.way == "kernel"]
     best = max((cost.rate.median for cost in kernels), default=0.0)
     enough = [cost for cost in kernels if cost.rate.median >= _AS_GOOD * best][:1]
-    packed = [cost for cost in found if cost.way == "isthmus"][-1:]
+    packed = [cost for cost in all_costs if cost.way == "isthmus"][-1:]
     chosen = {id(cost) for cost in [*enough, *kernels[-1:], *packed]}
-    return [cost for cost in found if cost.way == "copy" or id(cost) in chosen]
+    return [cost for cost in all_costs if cost.way == "copy" or id(cost) in chosen]

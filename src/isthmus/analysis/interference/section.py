@@ -25,11 +25,11 @@ def cost_grid(runs: Sequence[Run]) -> Grid | None:
     """A row for each way, a pair of columns for each neighbour, a group for each run, size and direction."""
     groups = []
     for index, run in enumerate(runs):
-        found: dict[tuple[int, str], dict[tuple[str, str, int, int], dict[str, Cost]]] = {}
+        by_row: dict[tuple[int, str], dict[tuple[str, str, int, int], dict[str, Cost]]] = {}
         for cost in costs(run):
-            ways = found.setdefault((cost.bytes, cost.direction), {})
+            ways = by_row.setdefault((cost.bytes, cost.direction), {})
             ways.setdefault(cost.key, {})[cost.neighbour] = cost
-        for (size, direction), ways in found.items():
+        for (size, direction), ways in by_row.items():
             words = [run_title(runs, index)] if len(runs) > 1 else []
             title = say("common.comma").join([*words, direction.upper(), format_bytes(size)])
             groups.append(Group(title, tuple(map(_row, ways.values()))))

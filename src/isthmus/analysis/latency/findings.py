@@ -11,31 +11,35 @@ from isthmus.record import Run, format_seconds
 
 def findings(run: Run) -> list[Finding]:
     """At most one each about accesses and launches; the table has the other steps."""
-    found = steps(run)
-    launch, fuse = _launch(found)
-    texts = {"latency_access": (_access(found), ""), "latency_launch": (launch, fuse)}
+    timed = steps(run)
+    launch, fuse = _launch(timed)
+    texts = {"latency_access": (_access(timed), ""), "latency_launch": (launch, fuse)}
     return [Finding("note", topic, text, do=(fix,)) for topic, (text, fix) in texts.items() if text]
 
 
 def takeaway(run: Run) -> Finding | None:
     """What a launch and an access take; None where neither was measured."""
-    found = findings(run)
-    does = sentences(each.text for each in found)
-    return Finding("note", "latency", does, do=(sentences(do for each in found for do in each.do),)) if found else None
+    candidates = findings(run)
+    does = sentences(each.text for each in candidates)
+    return (
+        Finding("note", "latency", does, do=(sentences(do for each in candidates for do in each.do),))
+        if candidates
+        else None
+    )
 
 
-def _access(found: Sequence[Step]) -> str:
+def _access(timed: Sequence[Step]) -> str:
     times = [
         f"{each.ends or memory_name(each.memory)} {format_seconds(each.seconds.median)}"
-        for each in found
+        for each in timed
         if each.method == "access"
     ]
     return say("latency.access", times=say("common.comma").join(times)) if times else ""
 
 
-def _launch(found: Sequence[Step]) -> tuple[str, str]:
+def _launch(timed: Sequence[Step]) -> tuple[str, str]:
     """What a launch takes, and what to do about it."""
-    for each in found:
+    for each in timed:
         if each.method == "launch" and each.queued:
             queued, done = format_seconds(each.queued.median), format_seconds(each.seconds.median)
             return say("latency.launch", queued=queued, done=done), say("latency.fuse", done=done)

@@ -25,7 +25,7 @@ class Step(NamedTuple):
 @once()
 def steps(run: Run) -> Sequence[Step]:
     """In the order of the table; without those whose data was wrong."""
-    found = []
+    all_steps = []
     for case in run.cases:
         # Accesses are timed on the device's clock alone.
         samples = case.samples("host_seconds") or case.samples("device_seconds")
@@ -38,7 +38,7 @@ def steps(run: Run) -> Sequence[Step]:
             continue
         seconds, queued, moved = median_interval(samples), case.samples("enqueue_seconds"), case.bytes
         rate = Interval(moved / seconds.median, moved / seconds.high, moved / seconds.low)
-        found.append(
+        all_steps.append(
             Step(
                 method=case.method,
                 memory=case.host_memory,
@@ -50,4 +50,4 @@ def steps(run: Run) -> Sequence[Step]:
                 wide=seconds.relative_half_width > run.settings.target_relative_half_width,
             )
         )
-    return sorted(found, key=lambda each: (_METHODS.index(each.method), kind_rank(each.memory), each.bytes))
+    return sorted(all_steps, key=lambda each: (_METHODS.index(each.method), kind_rank(each.memory), each.bytes))

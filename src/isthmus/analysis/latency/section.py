@@ -15,9 +15,9 @@ from isthmus.record import Run, format_bytes
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of it; None where that is nothing but skips."""
     groups = [
-        Group(run_title(runs, index) if len(runs) > 1 else "", tuple(map(_row, found)))
+        Group(run_title(runs, index) if len(runs) > 1 else "", tuple(map(_row, timed)))
         for index, run in enumerate(runs)
-        if (found := steps(run))
+        if (timed := steps(run))
     ]
     if not groups:
         return None

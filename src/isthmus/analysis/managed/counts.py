@@ -26,11 +26,11 @@ class Counted:
     @property
     def sizes(self) -> Counter[int]:
         """How many migrations of each size in bytes there were in the pass's own direction."""
-        found: Counter[int] = Counter()
+        sizes: Counter[int] = Counter()
         for each in self.case.migrations:
             if each.direction == self.case.direction:
-                found[each.bytes] += each.count
-        return found
+                sizes[each.bytes] += each.count
+        return sizes
 
     @property
     def moved_bytes(self) -> int:
@@ -53,10 +53,10 @@ def counted_passes(run: Run) -> list[Counted]:
 
 def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Unit | None:
     """What moved for each of many parts far apart; None where that was not counted."""
-    found = next((each for each in _of(passes, method, direction) if each.is_far_apart), None)
-    if found is None or not found.case.pieces:
+    counted = next((each for each in _of(passes, method, direction) if each.is_far_apart), None)
+    if counted is None or not counted.case.pieces:
         return None
-    each, rest = divmod(found.moved_bytes, found.case.pieces)
+    each, rest = divmod(counted.moved_bytes, counted.case.pieces)
     if rest or not each or each & (each - 1):
         return Unit(why=say("granularity.no_step"))
     return Unit(each)

@@ -23,18 +23,18 @@ _LEAST_WAYS = 4
 def findings(run: Run) -> list[Finding]:
     """All that the run's largest array supports, if it measured one, and how much moves at a time."""
     main = main_movements(run)
-    found: list[Finding | None] = [_threshold(each, run) for each in main.values()]
+    candidates: list[Finding | None] = [_threshold(each, run) for each in main.values()]
     if percents := main.get("percent"):
-        found += [_prefetch(percents), _advice(percents)]
+        candidates += [_prefetch(percents), _advice(percents)]
     if main:
-        found += [_fastest(main), _stays(why_no_migration(run))]
-    return [*(finding for finding in found if finding), *granularity_findings(run)]
+        candidates += [_fastest(main), _stays(why_no_migration(run))]
+    return [*(finding for finding in candidates if finding), *granularity_findings(run)]
 
 
 def takeaway(run: Run) -> Finding | None:
     """What to take away; None where nothing was measured."""
     main = main_movements(run)
-    thresholds = [found for each in main.values() if (found := _threshold(each, run))]
+    thresholds = [threshold for each in main.values() if (threshold := _threshold(each, run))]
     parts = [each.text for each in thresholds]
     if percents := main.get("percent"):
         parts.append(_fastest_words(percents, 100))
@@ -49,8 +49,8 @@ def takeaway(run: Run) -> Finding | None:
 
 def granularity_findings(run: Run) -> list[Finding]:
     """What a fault of the device moves and costs; where counters and timing differ, or counts are incomplete."""
-    found = mechanisms(run)
-    fault = _device_fault(found)
+    known = mechanisms(run)
+    fault = _device_fault(known)
     findings = [fault] if fault else []
     findings += [
         Finding(
@@ -58,7 +58,7 @@ def granularity_findings(run: Run) -> list[Finding]:
             "granularity_differs",
             say("granularity.differs", mechanism=each.name, counted=unit_words(counted), timed=unit_words(timed)),
         )
-        for each in found
+        for each in known
         if each.agreement == "no" and (counted := each.counted) and (timed := each.timed)
     ]
     passes = counted_passes(run)
@@ -68,9 +68,9 @@ def granularity_findings(run: Run) -> list[Finding]:
     return findings
 
 
-def _device_fault(found: list[Mechanism]) -> Finding | None:
+def _device_fault(known: list[Mechanism]) -> Finding | None:
     """What a fault of the device moves, where that is known, and what to do about it where its time is known too."""
-    device = next((each for each in found if each.key == "device"), None)
+    device = next((each for each in known if each.key == "device"), None)
     if device is None or (unit := device.unit) is None or unit.bytes is None:
         return None
     fix = ""
@@ -82,7 +82,7 @@ def _device_fault(found: list[Mechanism]) -> Finding | None:
 def _threshold(movement: Movement, run: Run) -> Finding | None:
     """Where on demand beats copying the whole array, from pageable and from pinned memory."""
     target, pattern = run.settings.target_relative_half_width, movement.pattern
-    answers = [found for each in WHOLE_COPIES if (found := overtaking(movement, ON_DEMAND, each, target))]
+    answers = [answer for each in WHOLE_COPIES if (answer := overtaking(movement, ON_DEMAND, each, target))]
     if not answers:
         return None
     words = [

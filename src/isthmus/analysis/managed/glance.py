@@ -12,7 +12,7 @@ _MOST = 7
 
 def glance(run: Run) -> Glance | None:
     """The first of its tables that the run can fill; None where it has nothing of managed memory."""
-    found = [(0, movement) for movement in movements(run)]
-    parts = (whole_part([run], found), times_part([run], found), *granularity_parts([run]))
+    sources = [(0, movement) for movement in movements(run)]
+    parts = (whole_part([run], sources), times_part([run], sources), *granularity_parts([run]))
     grids = [grid for part in parts if part and not part.page_only for grid in part.grids]
     return Glance((excerpt(grids[0], _MOST),)) if grids else None

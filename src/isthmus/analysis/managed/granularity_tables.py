@@ -28,15 +28,15 @@ def granularity_parts(runs: Sequence[Run]) -> list[Part]:
 def _units_part(runs: Sequence[Run]) -> Part:
     grids = []
     for index, run in enumerate(runs):
-        found = mechanisms(run)
-        if not found:
+        known = mechanisms(run)
+        if not known:
             continue
         columns = tuple(
             Column(name, name, run_label(runs, index), prose=key in _WORDS)
             for key in (*_WORDS, "there", "waits")
             for name in [say(f"granularity_report.column_{key}")]
         )
-        rows = tuple(Row(each.name, _unit_cells(each)) for each in found)
+        rows = tuple(Row(each.name, _unit_cells(each)) for each in known)
         title = of_run(say("granularity_report.units_title"), runs, index)
         grids.append(Grid(title, columns, (Group("", rows),), corner=say("granularity_report.corner")))
     return Part(say("granularity_report.units_title"), say("granularity_report.units_note"), grids=tuple(grids))

@@ -88,14 +88,16 @@ def movements(run: Run) -> list[Movement]:
             elif case.stride_bytes is not None:
                 cases.setdefault((case.bytes, "stride"), []).append(case)
     target = run.settings.target_relative_half_width
-    found = [_movement(size, pattern, of_one, target) for (size, pattern), of_one in cases.items()]
-    return sorted((each for each in found if each.curves or each.failed), key=lambda each: (-each.bytes, each.pattern))
+    all_movements = [_movement(size, pattern, of_one, target) for (size, pattern), of_one in cases.items()]
+    return sorted(
+        (each for each in all_movements if each.curves or each.failed), key=lambda each: (-each.bytes, each.pattern)
+    )
 
 
 def main_movements(run: Run) -> Mapping[Pattern, Movement]:
     """Both patterns of the largest array of which something is known."""
-    found = [each for each in movements(run) if each.curves]
-    return {each.pattern: each for each in found if each.bytes == found[0].bytes}
+    measured = [each for each in movements(run) if each.curves]
+    return {each.pattern: each for each in measured if each.bytes == measured[0].bytes}
 
 
 def why_no_migration(run: Run) -> str:

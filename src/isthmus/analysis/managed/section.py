@@ -20,21 +20,21 @@ from isthmus.record import Run, format_seconds
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of it; None where that is nothing but skips."""
-    found = [(index, movement) for index, run in enumerate(runs) for movement in movements(run)]
+    sources = [(index, movement) for index, run in enumerate(runs) for movement in movements(run)]
     parts = [
-        thresholds_part(runs, found),
-        whole_part(runs, found),
-        _with_curves(times_part(runs, found), runs, found),
+        thresholds_part(runs, sources),
+        whole_part(runs, sources),
+        _with_curves(times_part(runs, sources), runs, sources),
         published_part(runs, "managed", measured_movements),
         *granularity_parts(runs),
     ]
     # The caveats are about passes over an array, which a run of units alone has not.
-    return section_of("managed", parts, ("work", "fits") if found else ())
+    return section_of("managed", parts, ("work", "fits") if sources else ())
 
 
-def _with_curves(part: Part, runs: Sequence[Run], found: Sequence[Source]) -> Part:
+def _with_curves(part: Part, runs: Sequence[Run], sources: Sequence[Source]) -> Part:
     """The part with a chart for each size and pattern that has a curve of two points at least."""
-    chosen = [source for source in found if any(_curves(source[1]))]
+    chosen = [source for source in sources if any(_curves(source[1]))]
     ways = dict.fromkeys(way for _, movement in chosen for way, _ in _curves(movement))
     charts = tuple(_chart(part.title, runs, source) for source in chosen)
     return replace(part, charts=charts, legend=tuple(LegendEntry(way_label(way), way_look(way)) for way in ways))

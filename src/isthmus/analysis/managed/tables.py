@@ -33,12 +33,12 @@ def movement_title(runs: Sequence[Run], source: Source, *words: str) -> str:
     return f"{title}: {label}" if label else title
 
 
-def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
+def thresholds_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
     """A table for each run and size: ways down, share and stride against both kinds of memory across."""
     heading = say("managed_report.thresholds_title")
     grids = []
-    for index, size in dict.fromkeys((index, movement.bytes) for index, movement in found):
-        chosen = [(each, movement) for each, movement in found if (each, movement.bytes) == (index, size)]
+    for index, size in dict.fromkeys((index, movement.bytes) for index, movement in sources):
+        chosen = [(each, movement) for each, movement in sources if (each, movement.bytes) == (index, size)]
         known_within = runs[index].settings.target_relative_half_width
         answers = {
             (movement.pattern, each.incumbent, each.way): each
@@ -76,13 +76,13 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
     return Cell(text, state="ok" if threshold.certain else "wide", detail=detail)
 
 
-def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
+def whole_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
     """All of the array touched: both phases of every way, and the ratio to copying it from pageable memory."""
     keys = ("managed_report.total", "managed_report.in", "managed_report.out", "managed_report.ratio")
     columns = tuple(Column(name, name.replace("\n", " ")) for name in map(say, keys))
     heading = say("managed_report.whole_title")
     grids = []
-    for index, movement in found:
+    for index, movement in sources:
         rows = _whole_rows(movement)
         if movement.pattern == "percent" and rows:
             title = movement_title(runs, (index, movement), heading)
@@ -104,9 +104,9 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def times_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
+def times_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
     """Both phases together: ways down, shares or strides across."""
-    grids = tuple(_times_grid(runs, source) for source in found)
+    grids = tuple(_times_grid(runs, source) for source in sources)
     return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
 

@@ -23,10 +23,10 @@ def overtakings(movement: Movement, known_within: float) -> list[Overtaking]:
     """Every way with two points at least against both incumbents, where they were measured."""
     ways = [way for way in movement.curves if way not in WHOLE_COPIES]
     return [
-        found
+        answer
         for way in ways
         for incumbent in WHOLE_COPIES
-        if (found := overtaking(movement, way, incumbent, known_within))
+        if (answer := overtaking(movement, way, incumbent, known_within))
     ]
 
 

@@ -65,7 +65,7 @@ def touches(run: Run) -> list[Touches]:
         # Why nothing was counted is no reason not to time.
         and not case.method.startswith("counted_")
     ]
-    found = []
+    all_touches = []
     for mover, direction in (("device", "h2d"), ("host", "d2h"), ("prefetch", "h2d"), ("prefetch", "d2h")):
         of_mover = [case for case in cases if case.direction == direction and case.method.endswith(f"_{mover}")]
         toucher = "device" if direction == "h2d" else "host"
@@ -77,19 +77,19 @@ def touches(run: Run) -> list[Touches]:
         grown = _times([case for case in of_mover if case.method.startswith("grown_")])
         waiting = strides[max(strides)] if strides else None
         own = strides if mover == toucher else {}
-        found.append(Touches(mover, direction, neighbour, grown, own, waiting, skipped))
-    return found
+        all_touches.append(Touches(mover, direction, neighbour, grown, own, waiting, skipped))
+    return all_touches
 
 
 def _times(cases: Sequence[Case]) -> dict[int, Interval]:
     """Seconds of one touch by distance, part or stride."""
-    found = {}
+    times = {}
     for case in cases:
         if is_resolved(case) and case.verified != "no" and case.pieces and case.stride_bytes is not None:
-            found[case.stride_bytes] = Interval(
+            times[case.stride_bytes] = Interval(
                 *(each / case.pieces for each in median_interval(case.samples("host_seconds")))
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(times.items()))
 
 
 def unit_by_timing(of: Touches) -> Unit:

@@ -51,13 +51,13 @@ class OpenaccWork:
 
 def openacc_works(run: Run) -> list[OpenaccWork]:
     """Everything measured, programs in the order contiguous, stride, stencil, smaller parts and arrays first."""
-    found: dict[tuple[object, ...], dict[str, Case]] = {}
+    by_work: dict[tuple[object, ...], dict[str, Case]] = {}
     for case in run.cases:
         if case.experiment == "openacc" and is_resolved(case) and case.verified != "no":
             program, pack, way = _parts(case)
             key = (program, pack, case.bytes, case.fraction, case.stride_bytes, case.rows, case.halo)
-            found.setdefault(key, {})[way] = case
-    works = [_work(run, cases) for cases in found.values()]
+            by_work.setdefault(key, {})[way] = case
+    works = [_work(run, cases) for cases in by_work.values()]
     return sorted(
         works,
         key=lambda work: (

@@ -23,14 +23,14 @@ _Works = Sequence[tuple[int, OpenaccWork]]
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of OpenACC programs; None where that is nothing but skips."""
     works = [(index, openacc_works(run)) for index, run in enumerate(runs)]
-    stencils = [(index, work) for index, found in works for work in found if work.program == "stencil"]
+    stencils = [(index, work) for index, of_run in works for work in of_run if work.program == "stencil"]
     parts = [
-        _phases_part(runs, "ways", [(index, work) for index, found in works for work in whole_arrays(found)]),
-        _parts_part(runs, [(index, work) for index, found in works for work in found if work.program != "stencil"]),
+        _phases_part(runs, "ways", [(index, work) for index, of_run in works for work in whole_arrays(of_run)]),
+        _parts_part(runs, [(index, work) for index, of_run in works for work in of_run if work.program != "stencil"]),
         _phases_part(runs, "stencil", stencils),
         published_part(runs, "openacc"),
     ]
-    compilers = dict.fromkeys(work.compiler for _, found in works for work in found if work.compiler)
+    compilers = dict.fromkeys(work.compiler for _, of_run in works for work in of_run if work.compiler)
     intro = say("openacc_report.intro", compilers=enumerated(list(compilers)) or "-")
     return section_of("openacc", parts, ("pages",), intro)
 
@@ -82,11 +82,11 @@ def _groups(
     title: Callable[[OpenaccWork], str] | None = None,
 ) -> tuple[Group, ...]:
     """Rows under common titles, in the order of the works."""
-    found: dict[str, list[Row]] = {}
+    by_group: dict[str, list[Row]] = {}
     for index, work in works:
         heading = say("common.comma").join(filter(None, (title(work) if title else "", run_label(runs, index))))
-        found.setdefault(heading, []).extend(rows(work))
-    return tuple(Group(heading, tuple(of_group)) for heading, of_group in found.items())
+        by_group.setdefault(heading, []).extend(rows(work))
+    return tuple(Group(heading, tuple(of_group)) for heading, of_group in by_group.items())
 
 
 def _column(key: str) -> Column:

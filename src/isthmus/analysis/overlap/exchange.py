@@ -40,7 +40,7 @@ def exchanges(run: Run) -> list[Exchange]:
     """One for each kind of memory and size for which both copies were also measured alone."""
     timed = timed_cases(run)
     keys = dict.fromkeys((each.case.host_memory, each.case.bytes) for each in timed if each.case.method == "both_ways")
-    return [found for key in keys if (found := _exchange(timed, *key))]
+    return [exchange for key in keys if (exchange := _exchange(timed, *key))]
 
 
 def _exchange(timed: Sequence[Timed], memory: str, size: int) -> Exchange | None:

@@ -18,14 +18,14 @@ _ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 def findings(run: Run) -> list[Finding]:
     """What each kind of memory gains; then both ways at once."""
     mains = main_overlaps(overlaps(run))
-    found = []
+    candidates = []
     for each in mains:
         if text := _gain_words(each):
             topic = f"overlap_{each.host_memory}" + (f"_{each.bytes}" if each.bytes != mains[0].bytes else "")
             cause, fix = _why_nothing(run, each, mains)
-            found.append(Finding("note", topic, text, cause=cause, do=(fix,)))
+            candidates.append(Finding("note", topic, text, cause=cause, do=(fix,)))
     both_ways = _both_ways(run, mains[0].bytes) if mains else None
-    return [*found, both_ways] if both_ways else found
+    return [*candidates, both_ways] if both_ways else candidates
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -80,20 +80,20 @@ def _both_ways(run: Run, size: int) -> Finding | None:
     both = [each for each in exchanges(run) if each.bytes == size and each.host_memory in _ENGINES_SEEN_WITH]
     if not both:
         return None
-    found = min(both, key=lambda each: _ENGINES_SEEN_WITH.index(each.host_memory))
-    hidden, low, high = (f"{100 * value:.0f}" for value in found.hidden)
+    first = min(both, key=lambda each: _ENGINES_SEEN_WITH.index(each.host_memory))
+    hidden, low, high = (f"{100 * value:.0f}" for value in first.hidden)
     text = say(
-        "overlap.both_in_turn" if found.in_turn else "overlap.both_ways",
-        size=format_bytes(found.bytes),
-        memory=memory_name(found.host_memory),
-        time=format_seconds(found.seconds.median),
-        rate=format_rate(2 * found.bytes / found.seconds.median),
+        "overlap.both_in_turn" if first.in_turn else "overlap.both_ways",
+        size=format_bytes(first.bytes),
+        memory=memory_name(first.host_memory),
+        time=format_seconds(first.seconds.median),
+        rate=format_rate(2 * first.bytes / first.seconds.median),
         hidden=hidden,
         low=low,
         high=high,
     )
     device = run.fingerprint.device
-    if not found.in_turn:
+    if not first.in_turn:
         return Finding("note", "overlap_both_ways", text)
     if device.copy_engines == 1:
         return Finding("note", "overlap_both_ways", text, cause=say("overlap.one_engine"))

@@ -70,12 +70,12 @@ class Overlap:
         "yes" where the 95 % intervals of two pipelines (of one, if no more were measured) lie above that factor: of two
         dozen noisy ones, the fastest looks better than it is. "no" where no interval leaves room for the factor.
         """
-        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
-        if not found:
+        speedups = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
+        if not speedups:
             return "cannot tell"
-        if sum(speedup.low > MATTERS for speedup in found) >= min(2, len(found)):
+        if sum(speedup.low > MATTERS for speedup in speedups) >= min(2, len(speedups)):
             return "yes"
-        return "no" if all(speedup.high < MATTERS for speedup in found) else "cannot tell"
+        return "no" if all(speedup.high < MATTERS for speedup in speedups) else "cannot tell"
 
 
 def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
@@ -95,17 +95,17 @@ def overlaps(run: Run) -> Sequence[Overlap]:
     for case in run.cases:
         if case.experiment == "overlap" and case.method == "pipeline" and case.work_ratio is not None:
             groups.setdefault((case.host_memory, case.bytes, case.work_ratio), []).append(case)
-    found = [_overlap(key, cases, timed) for key, cases in groups.items()]
-    return sorted((each for each in found if each.points or each.failed), key=_place)
+    all_overlaps = [_overlap(key, cases, timed) for key, cases in groups.items()]
+    return sorted((each for each in all_overlaps if each.points or each.failed), key=_place)
 
 
-def main_overlaps(found: Sequence[Overlap]) -> list[Overlap]:
+def main_overlaps(all_overlaps: Sequence[Overlap]) -> list[Overlap]:
     """Those to conclude from: first of one size, of each memory the ratio with the most pipelines; then larger sizes.
 
     The size is the one with the most kinds of memory, of several the largest; the ratio, of several, the one nearest
     to 1, where overlap can gain most. Not every kind of memory was measured with larger sizes.
     """
-    measured = [each for each in found if each.points]
+    measured = [each for each in all_overlaps if each.points]
     kinds: dict[int, set[str]] = {}
     for each in measured:
         kinds.setdefault(each.bytes, set()).add(each.host_memory)

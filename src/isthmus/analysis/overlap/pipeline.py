@@ -31,8 +31,8 @@ def pipeline_seconds(
     period = running.max(axis=0)
     if streams is not None:
         period = np.maximum(period, running.sum(axis=0) / streams)
-    found: Draws = np.vstack(list(stages)).sum(axis=0) + (chunks - 1) * period
-    return found
+    seconds: Draws = np.vstack(list(stages)).sum(axis=0) + (chunks - 1) * period
+    return seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,12 @@ class PipelineModel:
 def pipeline_model(run: Run, host_memory: str) -> PipelineModel | None:
     """The model of one kind of memory; None where the run has no copies of it in both directions."""
     curves = bandwidth_curves(run)
-    found = [find(curves, way, host_memory) for way in ONE_WAY]
-    into, out = (curve_predictor(curve) if curve else None for curve in found)
+    known = [find(curves, way, host_memory) for way in ONE_WAY]
+    into, out = (curve_predictor(curve) if curve else None for curve in known)
     if into is None or out is None:
         return None
     both = next(iter(two_ways(run, only=host_memory)), None)
-    return PipelineModel(host_memory, into, out, both, _occupied(run, filter(None, found)))
+    return PipelineModel(host_memory, into, out, both, _occupied(run, filter(None, known)))
 
 
 def _occupied(run: Run, curves: Iterable[Curve]) -> bool:

@@ -40,16 +40,16 @@ def main_best_grids(run: Run) -> tuple[Grid, ...]:
     return _best_grids([run], _sorted((0, each) for each in main_overlaps(overlaps(run))))
 
 
-def _sorted(found: Iterable[_Source]) -> list[_Source]:
-    return sorted(found, key=lambda source: (kind_rank(source[1].host_memory), source[1].ratio, source[0]))
+def _sorted(sources: Iterable[_Source]) -> list[_Source]:
+    return sorted(sources, key=lambda source: (kind_rank(source[1].host_memory), source[1].ratio, source[0]))
 
 
 def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> tuple[Grid, ...]:
     """One table a size, a row for each memory, work and run; none where no pipeline of several chunks was measured."""
-    found: dict[int, dict[str, list[Row]]] = {}
+    by_run: dict[int, dict[str, list[Row]]] = {}
     for index, overlap in everything:
         if best := overlap.best:
-            groups = found.setdefault(overlap.bytes, {})
+            groups = by_run.setdefault(overlap.bytes, {})
             groups.setdefault(kind_label(overlap.host_memory), []).append(_best_row(runs, index, overlap, best))
     corner = capitalised(say("overlap_report.heading_work"))
     return tuple(
@@ -59,7 +59,7 @@ def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> tuple[Gri
             tuple(Group(kind, tuple(rows)) for kind, rows in groups.items()),
             corner,
         )
-        for size, groups in sorted(found.items())
+        for size, groups in sorted(by_run.items())
     )
 
 
@@ -82,11 +82,11 @@ def _shares_grids(runs: Sequence[Run], chosen: Sequence[_Source]) -> tuple[Grid,
     grids = []
     for size in sorted({overlap.bytes for _, overlap in chosen}):
         # By memory and work what each run has.
-        found: dict[tuple[str, float], dict[int, Overlap]] = {}
+        by_share: dict[tuple[str, float], dict[int, Overlap]] = {}
         for index, overlap in chosen:
             if overlap.bytes == size:
-                found.setdefault((overlap.host_memory, overlap.ratio), {})[index] = overlap
-        every = [(index, overlap) for of_run in found.values() for index, overlap in of_run.items()]
+                by_share.setdefault((overlap.host_memory, overlap.ratio), {})[index] = overlap
+        every = [(index, overlap) for of_run in by_share.values() for index, overlap in of_run.items()]
         ways = sorted({(streams, index) for index, overlap in every for _, streams in _all_ways(overlap)})
         columns = tuple(
             Column(name.replace(" ", "\n"), name, run_label(runs, index))
@@ -94,7 +94,7 @@ def _shares_grids(runs: Sequence[Run], chosen: Sequence[_Source]) -> tuple[Grid,
             for name in [say("overlap.streams", count=streams)]
         )
         groups = []
-        for (kind, ratio), of_run in found.items():
+        for (kind, ratio), of_run in by_share.items():
             rows = tuple(
                 Row(str(count), tuple(_share_cell(runs[at], of_run.get(at), (count, streams)) for streams, at in ways))
                 for count in sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each)})
@@ -123,13 +123,14 @@ def _share_cell(run: Run, overlap: Overlap | None, way: tuple[int, int]) -> Cell
 
 def _exchange_grids(runs: Sequence[Run]) -> tuple[Grid, ...]:
     """Copies both ways at once, a group for each size, a row for each memory; none where the runs have none."""
-    found = [(index, each) for index, run in enumerate(runs) for each in exchanges(run)]
-    found.sort(key=lambda pair: kind_rank(pair[1].host_memory))
+    measured = [(index, each) for index, run in enumerate(runs) for each in exchanges(run)]
+    measured.sort(key=lambda pair: kind_rank(pair[1].host_memory))
     groups = tuple(
         Group(
-            format_bytes(size), tuple(_exchange_row(runs, index, each) for index, each in found if each.bytes == size)
+            format_bytes(size),
+            tuple(_exchange_row(runs, index, each) for index, each in measured if each.bytes == size),
         )
-        for size in sorted({each.bytes for _, each in found})
+        for size in sorted({each.bytes for _, each in measured})
     )
     grid = Grid(say("overlap_report.exchange"), _columns(_EXCHANGE), groups, corner=say("overlap_report.memory"))
     return (grid,) if groups else ()

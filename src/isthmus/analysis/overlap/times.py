@@ -28,11 +28,11 @@ def timed_cases(run: Run) -> Sequence[Timed]:
     target = run.settings.target_relative_half_width
     cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]
     draws = resampled_medians([case.samples("host_seconds") for case in cases], known_within=target)
-    found = []
+    all_timed = []
     for case, row in zip(cases, draws, strict=True):
         seconds = median_interval(case.samples("host_seconds"))
-        found.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
-    return found
+        all_timed.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
+    return all_timed
 
 
 def fastest_alone(
@@ -40,12 +40,12 @@ def fastest_alone(
 ) -> Timed | None:
     """A stage alone: the fastest measurement, whole or in chunks, since a bound must not be slower than any of them."""
     wanted = method, host_memory, size, ratio
-    found = (
+    alone = (
         each
         for each in timed
         if (each.case.method, each.case.host_memory, each.case.bytes, each.case.work_ratio) == wanted
     )
-    return min(found, key=lambda each: each.seconds.median, default=None)
+    return min(alone, key=lambda each: each.seconds.median, default=None)
 
 
 def work_multiple(timed: Sequence[Timed], size: int, ratio: float) -> float | None:

@@ -27,9 +27,9 @@ _MUCH = 0.1
 
 def findings(run: Run) -> list[Finding]:
     """One for each device, then one on what it costs; nothing where no two ways were measured."""
-    found = [finding for target in targets(run) if (finding := _gains(run, target))]
+    candidates = [finding for target in targets(run) if (finding := _gains(run, target))]
     cost = _costs(run)
-    return [*found, cost] if cost else found
+    return [*candidates, cost] if cost else candidates
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -43,24 +43,24 @@ def takeaway(run: Run) -> Finding | None:
 
 
 def _of(run: Run, target: str, memory: str) -> list[Compared]:
-    found = (largest(run, target, memory, direction) for direction in DIRECTIONS)
-    known = [each for each in found if each]
+    compared = (largest(run, target, memory, direction) for direction in DIRECTIONS)
+    known = [each for each in compared if each]
     return [each for each in known if each.bytes == known[0].bytes]
 
 
 def _gains(run: Run, target: str) -> Finding | None:
     texts = []
     for memory in MEMORIES:
-        found = _of(run, target, memory)
-        if not found:
+        compared = _of(run, target, memory)
+        if not compared:
             continue
-        best = found[0].best or OWN
-        each = say("common.between_clauses").join(filter(None, map(gain_words, found)))
-        words = {"size": format_bytes(found[0].bytes), "memory": memory_name(memory)}
-        texts.append(say("paths.gains", target=target, links=links_words(found[0], best), each=each, **words))
-        starts = [start for one in found if (start := gains_from(run, one))]
+        best = compared[0].best or OWN
+        each = say("common.between_clauses").join(filter(None, map(gain_words, compared)))
+        words = {"size": format_bytes(compared[0].bytes), "memory": memory_name(memory)}
+        texts.append(say("paths.gains", target=target, links=links_words(compared[0], best), each=each, **words))
+        starts = [start for one in compared if (start := gains_from(run, one))]
         smallest = min(one.bytes for one in comparisons(run) if (one.target, one.memory) == (target, memory))
-        if len(starts) < len(found):
+        if len(starts) < len(compared):
             texts.append(say("paths.no_gain"))
         elif max(starts) > smallest:
             texts.append(say("paths.from", size=format_bytes(max(starts))))

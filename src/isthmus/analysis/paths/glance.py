@@ -14,13 +14,13 @@ def glance(run: Run) -> Glance | None:
     rows, sizes = [], set()
     for target in targets(run):
         for memory in MEMORIES:
-            found = [largest(run, target, memory, direction) for direction in DIRECTIONS]
-            if not any(found):
+            compared = [largest(run, target, memory, direction) for direction in DIRECTIONS]
+            if not any(compared):
                 continue
-            sizes |= {each.bytes for each in found if each}
+            sizes |= {each.bytes for each in compared if each}
             cells = [
                 cell
-                for each in found
+                for each in compared
                 for cell in (
                     (figure_cell(each.ways[OWN]), figure_cell(each.ways[each.best or OWN]), times_cell(each))
                     if each

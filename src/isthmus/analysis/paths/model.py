@@ -88,10 +88,10 @@ def comparisons(run: Run) -> Sequence[Compared]:
         if not case.neighbour and case.host_memory in MEMORIES and case.target:
             key = (case.target, case.host_memory, str(case.direction), case.bytes)
             groups.setdefault(key, {})[case.peer or case.method] = _figure(run, case)
-    found = [Compared(*key, ways) for key, ways in groups.items()]
-    places = {target: at for at, target in enumerate(dict.fromkeys(each.target for each in found))}
+    all_compared = [Compared(*key, ways) for key, ways in groups.items()]
+    places = {target: at for at, target in enumerate(dict.fromkeys(each.target for each in all_compared))}
     return sorted(
-        found,
+        all_compared,
         key=lambda each: (
             places[each.target],
             MEMORIES.index(each.memory),
@@ -103,10 +103,10 @@ def comparisons(run: Run) -> Sequence[Compared]:
 
 def largest(run: Run, target: str, memory: str, direction: str) -> Compared | None:
     """The comparison of the largest copies of which two ways were measured."""
-    found = [
+    candidates = [
         each for each in comparisons(run) if (each.target, each.memory, each.direction) == (target, memory, direction)
     ]
-    return next((each for each in reversed(found) if each.gain(each.best)), None)
+    return next((each for each in reversed(candidates) if each.gain(each.best)), None)
 
 
 def targets(run: Run) -> list[str]:
@@ -145,8 +145,8 @@ def _figure(run: Run, case: Case) -> Figure:
 def costs(run: Run) -> Sequence[Cost]:
     """In the order of the table; without those whose data was wrong."""
     known = (case for case in _cases(run) if case.neighbour in WORKS and case.peer)
-    found = [cost for case in known if (cost := _cost(run, case))]
-    return sorted(found, key=_order)
+    all_costs = [cost for case in known if (cost := _cost(run, case))]
+    return sorted(all_costs, key=_order)
 
 
 def _order(cost: Cost) -> tuple[object, ...]:

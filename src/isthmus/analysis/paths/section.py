@@ -31,16 +31,16 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def rate_grids(run: Run) -> list[Grid]:
     """A table for each device of which anything was measured."""
-    found: dict[str, list[Compared]] = {}
+    by_target: dict[str, list[Compared]] = {}
     for each in comparisons(run):
-        found.setdefault(each.target, []).append(each)
-    measured = (each for each in found.items() if any(way.rate for one in each[1] for way in one.ways.values()))
+        by_target.setdefault(each.target, []).append(each)
+    measured = (each for each in by_target.items() if any(way.rate for one in each[1] for way in one.ways.values()))
     return [_rate_grid(target, of_target) for target, of_target in measured]
 
 
-def _rate_grid(target: str, found: Sequence[Compared]) -> Grid:
-    peers = max((each.peers for each in found), key=len)
-    ways = [OWN, *peers, *([ALL] if any(ALL in each.ways for each in found) else [])]
+def _rate_grid(target: str, compared: Sequence[Compared]) -> Grid:
+    peers = max((each.peers for each in compared), key=len)
+    ways = [OWN, *peers, *([ALL] if any(ALL in each.ways for each in compared) else [])]
     headings = [way_heading(way, len(peers)) for way in ways]
     columns = [Column(in_lines(heading), heading) for heading in headings]
     columns += [Column(in_lines(each), each) for each in (say("paths_report.times"),)]
@@ -48,7 +48,7 @@ def _rate_grid(target: str, found: Sequence[Compared]) -> Grid:
     groups = []
     for memory in MEMORIES:
         for direction in DIRECTIONS:
-            rows = [_row(each, ways) for each in found if (each.memory, each.direction) == (memory, direction)]
+            rows = [_row(each, ways) for each in compared if (each.memory, each.direction) == (memory, direction)]
             if rows:
                 title = say("common.comma").join([memory_label(memory), way_word(direction)])
                 groups.append(Group(title, tuple(rows)))
@@ -108,8 +108,8 @@ def cost_grid(run: Run) -> Grid | None:
     return Grid(say("paths_report.grid_cost"), columns, shown, say("paths_report.corner_cost"))
 
 
-def _cost_rows(found: dict[tuple[str, str], dict[str, Cost]]) -> Iterator[Row]:
-    for (work, direction), by_method in found.items():
+def _cost_rows(costs: dict[tuple[str, str], dict[str, Cost]]) -> Iterator[Row]:
+    for (work, direction), by_method in costs.items():
         own, both = by_method.get(OWN), by_method.get("one")
         some = both or own
         cells = [

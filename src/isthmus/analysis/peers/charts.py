@@ -19,10 +19,10 @@ def size_parts(runs: Sequence[Run]) -> list[Part]:
     charts: list[Chart] = []
     grids: list[Grid] = []
     for index, run in enumerate(runs):
-        found = [each for each in copies_of(run) if each.direction == "peer"]
-        pairs = dict.fromkeys(pair for each in found for pair in each.rates)
+        of_pairs = [each for each in copies_of(run) if each.direction == "peer"]
+        pairs = dict.fromkeys(pair for each in of_pairs for pair in each.rates)
         for pair in pairs:
-            of_pair = [each for each in found if pair in each.pairs]
+            of_pair = [each for each in of_pairs if pair in each.pairs]
             if len({each.bytes for each in of_pair}) < 2:
                 continue
             title = say("peers_report.pair", source=pair[0], to=pair[1])
@@ -64,5 +64,5 @@ def _drawn(method: str, of_pair: Sequence[Copies], pair: Pair) -> Drawn | None:
                 told = {say("labels.told_rate"): format_rate(rate.median)}
                 yield chart.row(name, each.bytes, rate.median / 1e9, rate.low / 1e9, rate.high / 1e9, **told)
 
-    found = tuple(rows())
-    return Drawn(name, numbered_look(METHODS.index(method)), found) if found else None
+    drawn = tuple(rows())
+    return Drawn(name, numbered_look(METHODS.index(method)), drawn) if drawn else None

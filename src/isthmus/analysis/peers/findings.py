@@ -20,15 +20,17 @@ _LEAST_PAIRS = 3
 def findings(run: Run) -> list[Finding]:
     """Nothing where nothing was measured between devices."""
     one_way = whole(run, "peer")
-    found = [_rates(run, one_way), _by_host(run), _uneven(run, one_way), *map(_shared, together(run))]
-    return [finding for finding in found if finding]
+    candidates = [_rates(run, one_way), _by_host(run), _uneven(run, one_way), *map(_shared, together(run))]
+    return [finding for finding in candidates if finding]
 
 
 def takeaway(run: Run) -> Finding | None:
     """The rates, and what to do about them."""
-    found = findings(run)
-    does = next((each.text for each in found if each.topic == "peers_rates"), "")
-    return Finding("note", "peers", does, do=(sentences(do for each in found for do in each.do),)) if does else None
+    candidates = findings(run)
+    does = next((each.text for each in candidates if each.topic == "peers_rates"), "")
+    return (
+        Finding("note", "peers", does, do=(sentences(do for each in candidates for do in each.do),)) if does else None
+    )
 
 
 def _spread(matrices: Sequence[Copies], prefix: str) -> str:

@@ -14,17 +14,17 @@ _COLUMNS = (("peer", "copy_write"), ("peer", "copy_read"), ("both", "copy_write"
 
 def glance(run: Run) -> Glance | None:
     """None where nothing between devices was measured."""
-    found = {(each.direction, each.method): each for way in ("peer", "both") for each in whole(run, way)}
-    if not any(each.rates for each in found.values()):
+    by_kind = {(each.direction, each.method): each for way in ("peer", "both") for each in whole(run, way)}
+    if not any(each.rates for each in by_kind.values()):
         return None
     by_path: dict[str, list[Pair]] = {}
     for pair, path in paths(run).items():
         by_path.setdefault(path_name(path), []).append(pair)
     times = accesses(run)
-    columns = [column for column in _COLUMNS if column in found]
+    columns = [column for column in _COLUMNS if column in by_kind]
     rows = []
     for name, pairs in by_path.items():
-        cells = [figure_cell(_slowest([found[column].pairs.get(pair) for pair in pairs])) for column in columns]
+        cells = [figure_cell(_slowest([by_kind[column].pairs.get(pair) for pair in pairs])) for column in columns]
         cells.append(access_cell(_slowest([times.get(pair) for pair in pairs])))
         if all(cell.state in ("skipped", "missing") for cell in cells):
             continue

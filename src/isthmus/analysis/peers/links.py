@@ -35,15 +35,15 @@ def together(run: Run) -> list[Together]:
     """Every root port that several devices are below, then all devices; none where that was not measured."""
     links = [case for case in cases_of(run) if case.method == "link" and case.direction]
     alone = {(case.target, str(case.direction)): figure_of(run, case) for case in links if case.devices == 1}
-    found = []
+    groups = []
     for port in sorted({case.neighbour for case in links}, key=lambda port: (not port, port)):
         group = [case for case in links if case.neighbour == port and (case.devices or 0) > 1]
         by_way = {str(case.direction): figure_of(run, case) for case in group if not case.target}
         sums = {way: by_way[way] for way in _WAYS if way in by_way}
         specs = specs_of(case.target for case in group if case.target) or specs_of(spec for spec, _ in alone)
         if sums:
-            found.append(Together(port, specs, group[0].bytes, sums, alone))
-    return found
+            groups.append(Together(port, specs, group[0].bytes, sums, alone))
+    return groups
 
 
 def link_grid(run: Run, title: str) -> Grid | None:

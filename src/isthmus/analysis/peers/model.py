@@ -61,13 +61,13 @@ def specs_of(names: Iterable[str]) -> list[str]:
 
 def paths(run: Run) -> dict[Pair, str]:
     """By what each pair is joined, as `Case.path` has it; empty where that is not known."""
-    found: dict[Pair, str] = {}
+    by_pair: dict[Pair, str] = {}
     for case in cases_of(run):
         if case.target and case.peer:
-            found[case.target, case.peer] = found.get((case.target, case.peer)) or case.path
+            by_pair[case.target, case.peer] = by_pair.get((case.target, case.peer)) or case.path
             if case.direction == "both":
-                found[case.peer, case.target] = found.get((case.peer, case.target)) or case.path
-    return found
+                by_pair[case.peer, case.target] = by_pair.get((case.peer, case.target)) or case.path
+    return by_pair
 
 
 def copies_of(run: Run) -> list[Copies]:
@@ -80,14 +80,16 @@ def copies_of(run: Run) -> list[Copies]:
             pairs[case.target, case.peer] = figure = figure_of(run, case)
             if case.direction == "both":
                 pairs[case.peer, case.target] = figure
-    found = [Copies(*key, pairs) for key, pairs in groups.items()]
-    return sorted(found, key=lambda each: (DIRECTIONS.index(each.direction), -each.bytes, METHODS.index(each.method)))
+    all_copies = [Copies(*key, pairs) for key, pairs in groups.items()]
+    return sorted(
+        all_copies, key=lambda each: (DIRECTIONS.index(each.direction), -each.bytes, METHODS.index(each.method))
+    )
 
 
 def whole(run: Run, direction: str) -> list[Copies]:
     """Of a direction the matrices of the largest size, by way."""
-    found = [each for each in copies_of(run) if each.direction == direction]
-    return [each for each in found if each.bytes == found[0].bytes]
+    of_direction = [each for each in copies_of(run) if each.direction == direction]
+    return [each for each in of_direction if each.bytes == of_direction[0].bytes]
 
 
 def one_and_all(run: Run) -> list[OneAndAll]:
@@ -107,13 +109,13 @@ def one_and_all(run: Run) -> list[OneAndAll]:
 
 def accesses(run: Run) -> dict[Pair, Figure]:
     """What one access of the first device to the other's memory takes; `latency`'s where there are no others."""
-    found: dict[Pair, Figure] = {}
+    by_pair: dict[Pair, Figure] = {}
     for case in run.cases:
         if case.method == "access" and case.target and case.peer and case.experiment in ("peers", "latency"):
             pair = case.target, case.peer
-            if case.experiment == "peers" or pair not in found:
-                found[pair] = figure_of(run, case)
-    return found
+            if case.experiment == "peers" or pair not in by_pair:
+                by_pair[pair] = figure_of(run, case)
+    return by_pair
 
 
 def figure_of(run: Run, case: Case) -> Figure:

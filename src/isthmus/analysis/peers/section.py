@@ -23,12 +23,12 @@ def section(runs: Sequence[Run]) -> Section | None:
     for index, run in enumerate(runs):
         if not any(case.series for case in run.cases if case.experiment == "peers"):
             continue
-        for name, found in _grids(run).items():
-            grids[name] += [of_runs(grid, runs, index) for grid in found if grid]
+        for name, each_grid in _grids(run).items():
+            grids[name] += [of_runs(grid, runs, index) for grid in each_grid if grid]
     parts = [
-        Part(say(f"peers_report.part_{name}"), say(f"peers_report.note_{name}"), grids=tuple(found))
-        for name, found in grids.items()
-        if found
+        Part(say(f"peers_report.part_{name}"), say(f"peers_report.note_{name}"), grids=tuple(each_grid))
+        for name, each_grid in grids.items()
+        if each_grid
     ]
     at = next((place for place, part in enumerate(parts) if part.title == say("peers_report.part_links")), len(parts))
     return section_of("peers", [*parts[:at], *size_parts(runs), *parts[at:]], ("virtual",))
@@ -51,20 +51,20 @@ def _grids(run: Run) -> dict[str, list[Grid | None]]:
 
 
 def _path_grid(run: Run) -> Grid | None:
-    found = paths(run)
-    return _matrix(say("peers_report.part_paths"), [("", found, lambda pair: path_cell(found.get(pair, "")))])
+    by_pair = paths(run)
+    return _matrix(say("peers_report.part_paths"), [("", by_pair, lambda pair: path_cell(by_pair.get(pair, "")))])
 
 
 def _access_grid(run: Run) -> Grid | None:
-    found = accesses(run)
-    return _matrix(say("peers_report.grid_access"), [("", found, lambda pair: access_cell(found.get(pair)))])
+    by_pair = accesses(run)
+    return _matrix(say("peers_report.grid_access"), [("", by_pair, lambda pair: access_cell(by_pair.get(pair)))])
 
 
-def _rate_grid(found: Sequence[Copies], name: str) -> Grid | None:
-    if not found:
+def _rate_grid(copies: Sequence[Copies], name: str) -> Grid | None:
+    if not copies:
         return None
-    title = say(f"peers_report.grid_{name}", size=format_bytes(found[0].bytes))
-    return _matrix(title, [(method_name(each.method), each.pairs, _cell_of(each)) for each in found])
+    title = say(f"peers_report.grid_{name}", size=format_bytes(copies[0].bytes))
+    return _matrix(title, [(method_name(each.method), each.pairs, _cell_of(each)) for each in copies])
 
 
 def _cell_of(copies: Copies) -> Callable[[Pair], Cell]:
@@ -84,15 +84,15 @@ def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pa
     return Grid(title, tuple(Column(to, to) for to in columns), made, say("peers_report.corner"))
 
 
-def _all_grid(found: OneAndAll) -> Grid:
-    specs = specs_of(spec for _, spec in found.figures)
-    methods = [method for method in METHODS if any((method, spec) in found.figures for spec in specs)]
+def _all_grid(figures: OneAndAll) -> Grid:
+    specs = specs_of(spec for _, spec in figures.figures)
+    methods = [method for method in METHODS if any((method, spec) in figures.figures for spec in specs)]
     rows = [
-        Row(method_name(method), tuple(figure_cell(found.figures.get((method, spec))) for spec in specs))
+        Row(method_name(method), tuple(figure_cell(figures.figures.get((method, spec))) for spec in specs))
         for method in methods
     ]
-    words = {"count": found.devices - 1, "size": format_bytes(found.bytes)}
-    title = say("peers_report.to_one" if found.to_one else "peers_report.to_all", **words)
+    words = {"count": figures.devices - 1, "size": format_bytes(figures.bytes)}
+    title = say("peers_report.to_one" if figures.to_one else "peers_report.to_all", **words)
     return Grid(title, tuple(Column(spec, spec) for spec in specs), (Group("", tuple(rows)),), say("peers_report.way"))
 
 

@@ -34,8 +34,8 @@ class Surface:
     @cached_property
     def measured(self) -> dict[Key, Cell]:
         """The cells in which methods can be compared; where there are none, all with a point."""
-        found = {key: cell for key, cell in self.cells.items() if cell.ranking}
-        return {key: cell for key, cell in found.items() if len(cell.ranking) > 1} or found
+        ranked = {key: cell for key, cell in self.cells.items() if cell.ranking}
+        return {key: cell for key, cell in ranked.items() if len(cell.ranking) > 1} or ranked
 
     @property
     def sizes(self) -> list[int]:
@@ -50,8 +50,8 @@ class Surface:
     @property
     def methods(self) -> list[str]:
         """Those with points, the plainest first."""
-        found = {method for cell in self.cells.values() for method in cell.points}
-        return [method for method in self.kind.methods if method in found]
+        names = {method for cell in self.cells.values() for method in cell.points}
+        return [method for method in self.kind.methods if method in names]
 
     @property
     def typical(self) -> Cell | None:
@@ -83,8 +83,8 @@ def piece_cells(run: Run, kind: Kind) -> Sequence[Cell]:
         if case.width_bytes and (case.pieces or case.rows):
             key = (case.direction, _memory(case), case.host_layout, case.device_layout, _shape(case))
             groups.setdefault(key, []).append(case)
-    found = [_cell(kind, cases, run.settings.target_relative_half_width) for cases in groups.values()]
-    return sorted((cell for cell in found if cell.points or cell.failed), key=_place)
+    cells = [_cell(kind, cases, run.settings.target_relative_half_width) for cases in groups.values()]
+    return sorted((cell for cell in cells if cell.points or cell.failed), key=_place)
 
 
 @once(kept=16)
@@ -101,11 +101,11 @@ def piece_surfaces(run: Run, kind: Kind) -> Sequence[Surface]:
             pitch = None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
             cells = groups.setdefault((cell.direction, cell.host_memory, cell.layouts, pitch), {})
             cells[cell.shape.width_bytes, cell.pieces] = cell
-    found = (
+    surfaces = (
         Surface(kind, *setting, dict(sorted(cells.items())), refused.get(setting[:3], {}))
         for setting, cells in groups.items()
     )
-    return [surface for surface in found if surface.measured]
+    return [surface for surface in surfaces if surface.measured]
 
 
 def main_surfaces(surfaces: Iterable[Surface]) -> list[Surface]:

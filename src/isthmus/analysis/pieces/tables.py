@@ -35,13 +35,13 @@ def _pays_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
 
 
 def _pays(runs: Sequence[Run], index: int, surface: Surface) -> Grid | None:
-    found = count_thresholds(surface, runs[index].settings.target_relative_half_width)
-    if not found:
+    thresholds = count_thresholds(surface, runs[index].settings.target_relative_half_width)
+    if not thresholds:
         return None
-    methods = list(dict.fromkeys(method for _, method in found))
+    methods = list(dict.fromkeys(method for _, method in thresholds))
     rows = tuple(
-        Row(format_bytes(size), tuple(_pays_cell(found.get((size, method))) for method in methods))
-        for size in sorted({size for size, _ in found})
+        Row(format_bytes(size), tuple(_pays_cell(thresholds.get((size, method))) for method in methods))
+        for size in sorted({size for size, _ in thresholds})
     )
     named = {"setting": surface_title(runs, index, surface), "incumbent": method_name(surface.kind.incumbent)}
     title = say("pieces_report.pays_grid", **named)

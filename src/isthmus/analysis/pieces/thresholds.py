@@ -33,7 +33,7 @@ class Cliff(NamedTuple):
 @once(kept=32)
 def count_thresholds(surface: Surface, known_within: float) -> dict[tuple[int, str], Threshold]:
     """By size and challenger, where both it and the incumbent were measured with two numbers of pieces at least."""
-    found = {}
+    thresholds = {}
     # Numbers of rows lie too far apart for a line in their number.
     is_line, incumbent = surface.kind is BATCHING, surface.kind.incumbent
     for size, method in product(surface.sizes, surface.kind.challengers):
@@ -45,8 +45,8 @@ def count_thresholds(surface: Surface, known_within: float) -> dict[tuple[int, s
             draws = resampled_medians(series, known_within=known_within)
             ours, theirs = draws[: len(counts)], draws[len(counts) :]
             threshold = uses_threshold(counts, ours - theirs) if is_line else size_threshold(counts, ours, theirs)
-            found[size, method] = threshold
-    return found
+            thresholds[size, method] = threshold
+    return thresholds
 
 
 def batch_curve(surface: Surface) -> tuple[int, dict[int, Point]]:
@@ -63,5 +63,5 @@ def batch_cliff(surface: Surface) -> Cliff | None:
         Cliff(count, below, above, ratio(slow.seconds, fast.seconds), slow, fast)
         for (below, slow), (above, fast) in pairwise(curve.items())
     ]
-    found = [jump for jump in jumps if jump.gain.low > 1 and jump.gain.median >= _CLIFF]
-    return max(found, key=lambda jump: jump.gain.median, default=None)
+    cliffs = [jump for jump in jumps if jump.gain.low > 1 and jump.gain.median >= _CLIFF]
+    return max(cliffs, key=lambda jump: jump.gain.median, default=None)

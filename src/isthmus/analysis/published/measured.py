@@ -41,11 +41,11 @@ def _quotient(point: Point, other: Point) -> Measured:
 
 def _points(run: Run, along: str, fields: Fields) -> dict[int, Point]:
     target = run.settings.target_relative_half_width
-    found: dict[int, Point] = {}
+    points: dict[int, Point] = {}
     for case in run.cases:
         if _has(case, fields) and is_resolved(case) and case.verified != "no":
-            found.setdefault(getattr(case, along) or 0 if along else 0, case_point(case, target))
-    return found
+            points.setdefault(getattr(case, along) or 0 if along else 0, case_point(case, target))
+    return points
 
 
 def _has(case: Case, fields: Fields) -> bool:

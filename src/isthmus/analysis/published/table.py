@@ -39,10 +39,10 @@ def published_part(runs: Sequence[Run], experiment: str, measure: Measure = meas
     source = next(source for source in sources() if experiment in source.experiments)
     table = source.experiments[experiment]
     columns = [
-        _Column(run, run_label(runs, index), str(fields.get("host_memory", "")), found)
+        _Column(run, run_label(runs, index), str(fields.get("host_memory", "")), by_run)
         for fields in ({"experiment": experiment, **table.case, **each} for each in table.beside)
         for index, run in enumerate(runs)
-        if any((found := _found(run, table, fields, measure)).values())
+        if any((by_run := _found(run, table, fields, measure)).values())
     ]
     if not columns:
         return None

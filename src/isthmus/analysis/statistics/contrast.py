@@ -97,13 +97,13 @@ def paired(pairs: Sequence[tuple[int, Point, Point]]) -> Contrast | None:
 
 def contrasts(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int) -> dict[Direction, Contrast]:
     """`contrast` of two kinds of memory for each one-way direction in which both were measured."""
-    found = {}
+    by_direction = {}
     for direction in ONE_WAY:
         first, second = find(curves, direction, kind), find(curves, direction, other)
         pair = contrast(first, second, minimum_bytes=minimum_bytes) if first and second else None
         if pair:
-            found[direction] = pair
-    return found
+            by_direction[direction] = pair
+    return by_direction
 
 
 def above(point: Point, other: Point) -> bool:

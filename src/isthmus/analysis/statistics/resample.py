@@ -39,10 +39,10 @@ def resampled_medians(series: Sequence[Sequence[float]], *, seed: int = 0, known
     random = np.random.default_rng(seed)
     lower, upper = _middle_ranks(counts[:, np.newaxis], random)
     middle = np.hstack([(counts[:, np.newaxis] - 1) // 2, lower]), np.hstack([counts[:, np.newaxis] // 2, upper])
-    found: Draws = (ordered[first + middle[0]] + ordered[first + middle[1]]) / 2
+    medians: Draws = (ordered[first + middle[0]] + ordered[first + middle[1]]) / 2
     if known_within > 0:
-        found[:, 1:] *= random.lognormal(0.0, known_within / _NORMAL_95, (len(counts), DRAWS))
-    return found
+        medians[:, 1:] *= random.lognormal(0.0, known_within / _NORMAL_95, (len(counts), DRAWS))
+    return medians
 
 
 def interval_of(draws: Draws) -> Interval:

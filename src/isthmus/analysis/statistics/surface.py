@@ -48,8 +48,8 @@ class CostSurface:
         """Seconds at a spot as an estimate, with the draws of what was measured; what lies off the model is not in."""
         near = np.append(-_distances(_coordinates([spot]), self._places)[0], 1.0)
         weights = (self._inverse @ near)[:-1]
-        found: Draws = np.exp(weights @ self._over_model) * float(_features([spot])[0] @ self.costs)
-        return found
+        draws: Draws = np.exp(weights @ self._over_model) * float(_features([spot])[0] @ self.costs)
+        return draws
 
     def side(self, spot: Spot) -> Literal["", "below", "above"]:
         """``below`` or ``above`` where there is less, or more, of something than in any spot measured; else empty.
@@ -74,8 +74,8 @@ class CostSurface:
     @cached_property
     def _over_model(self) -> Draws:
         modelled = _features(self.spots) @ self.costs
-        found: Draws = np.log(self.draws / modelled[:, np.newaxis])
-        return found
+        ratios: Draws = np.log(self.draws / modelled[:, np.newaxis])
+        return ratios
 
     @cached_property
     def _inverse(self) -> _Array:
@@ -104,13 +104,13 @@ def _features(spots: Sequence[Spot]) -> _Array:
 
 
 def _coordinates(spots: Sequence[Spot]) -> _Array:
-    found: _Array = np.log([[each, count, max(pitch, 1.0)] for each, count, pitch in spots])
-    return found * [1, 1, _PITCH_WEIGHT]
+    coordinates: _Array = np.log([[each, count, max(pitch, 1.0)] for each, count, pitch in spots])
+    return coordinates * [1, 1, _PITCH_WEIGHT]
 
 
 def _distances(ours: _Array, theirs: _Array) -> _Array:
-    found: _Array = np.linalg.norm(ours[:, np.newaxis] - theirs[np.newaxis], axis=2)
-    return found
+    distances: _Array = np.linalg.norm(ours[:, np.newaxis] - theirs[np.newaxis], axis=2)
+    return distances
 
 
 def _least_squares(rows: _Array) -> _Array:
@@ -125,9 +125,9 @@ def _least_squares(rows: _Array) -> _Array:
             columns = rows[:, chosen]
             # Seconds for each byte are a billionth of others.
             scale = columns.max(axis=0)
-            found = np.linalg.lstsq(columns / scale, np.ones(len(rows)), rcond=None)[0] / scale
-            error = float(np.sum((columns @ found - 1) ** 2))
-            if (found >= 0).all() and error < least * (1 - 1e-9):
+            solution = np.linalg.lstsq(columns / scale, np.ones(len(rows)), rcond=None)[0] / scale
+            error = float(np.sum((columns @ solution - 1) ** 2))
+            if (solution >= 0).all() and error < least * (1 - 1e-9):
                 best, least = np.zeros(rows.shape[1]), error
-                best[list(chosen)] = found
+                best[list(chosen)] = solution
     return best

@@ -83,11 +83,11 @@ def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
     `gain` is the incumbent's seconds less the challenger's, one row for each of the ascending numbers of uses, between
     which it is affine; the last of them is the end of the range.
     """
-    found = _threshold(np.asarray(uses, dtype=np.float64), gain, logarithmic=False)
-    if found.state not in {"from", "up_to"}:
-        return found
-    whole = _next_whole if found.state == "from" else _whole_before
-    return replace(found, value=whole(found.value), low=whole(found.low), high=whole(found.high))
+    threshold = _threshold(np.asarray(uses, dtype=np.float64), gain, logarithmic=False)
+    if threshold.state not in {"from", "up_to"}:
+        return threshold
+    whole = _next_whole if threshold.state == "from" else _whole_before
+    return replace(threshold, value=whole(threshold.value), low=whole(threshold.low), high=whole(threshold.high))
 
 
 def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: bool) -> Threshold:
@@ -149,8 +149,8 @@ def _places(place: Draws, *, inside: npt.NDArray[np.bool_]) -> Draws:
     Those of the other kind lie beyond the range where they have none, and have no place (nan) where they have one.
     """
     nowhere = place == 0.0
-    found: Draws = np.where(inside, place, np.where(nowhere, np.inf, np.nan))
-    return found
+    places: Draws = np.where(inside, place, np.where(nowhere, np.inf, np.nan))
+    return places
 
 
 def _known(places: Draws) -> int:

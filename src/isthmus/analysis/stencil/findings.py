@@ -19,8 +19,8 @@ def findings(run: Run) -> list[Finding]:
     """The fastest way on each square, and the parallel efficiency of each curve over ranks; tables have the rest."""
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
-    found = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
-    return [*found, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
+    candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
+    return [*candidates, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
 
 
 def takeaway(run: Run) -> Finding | None:

@@ -116,8 +116,8 @@ def stencils(run: Run) -> list[Stencil]:
     for case in run.cases:
         if case.experiment == "stencil":
             groups.setdefault(_key(case), []).append(case)
-    found = (_stencil(key, cases, run) for key, cases in sorted(groups.items()))
-    return [each for each in found if each.points or each.failed]
+    all_stencils = (_stencil(key, cases, run) for key, cases in sorted(groups.items()))
+    return [each for each in all_stencils if each.points or each.failed]
 
 
 def _key(case: Case) -> _Key:
@@ -142,7 +142,7 @@ def _stencil(key: _Key, cases: Iterable[Case], run: Run) -> Stencil:
         elif samples := case.samples("host_seconds"):
             seconds = median_interval(samples)
             target = run.settings.target_relative_half_width
-            phases = {phase: median_interval(found) for phase in STENCIL_PHASES if (found := case.samples(phase))}
+            phases = {phase: median_interval(taken) for phase in STENCIL_PHASES if (taken := case.samples(phase))}
             mpi, elapsed = case.samples("mpi_seconds"), case.samples("elapsed_seconds")
             points[way] = StencilPoint(
                 way=way,

@@ -51,8 +51,8 @@ class StencilCurve:
             return None
         if stencil.ranks == 1:
             return Interval(1, 1, 1)
-        found = ratio(alone.elapsed, together.elapsed)
-        return Interval(*(each / stencil.ranks for each in found)) if self.scaling == "strong" else found
+        efficiency = ratio(alone.elapsed, together.elapsed)
+        return Interval(*(each / stencil.ranks for each in efficiency)) if self.scaling == "strong" else efficiency
 
     def single(self, way: StencilWay) -> StencilPoint | None:
         """One rank alone."""
@@ -80,9 +80,9 @@ def _of(run: Run, scaling: Scaling, kind: CutKind) -> Iterator[StencilCurve]:
         side = _side(each, scaling)
         if side is not None and (each.ranks == 1 or (each.down > 1) == (kind == "grid")):
             groups.setdefault((side, each.halo), {})[each.ranks] = each
-    for (side, halo), found in sorted(groups.items()):
-        if len(found) > 1:
-            yield StencilCurve(scaling, kind, side, halo, tuple(found[ranks] for ranks in sorted(found)))
+    for (side, halo), of_square in sorted(groups.items()):
+        if len(of_square) > 1:
+            yield StencilCurve(scaling, kind, side, halo, tuple(of_square[ranks] for ranks in sorted(of_square)))
 
 
 def _side(stencil: Stencil, scaling: Scaling) -> int | None:

@@ -18,20 +18,20 @@ from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 
 def scaling_part(runs: Sequence[Run]) -> Part | None:
     """A table and a chart for each curve; None where no run was to have one."""
-    found = [
+    curves = [
         (_title(runs, index, curve), run, curve) for index, run in enumerate(runs) for curve in stencil_curves(run)
     ]
-    if not found:
+    if not curves:
         return None
-    ways = list(dict.fromkeys(way for _, _, curve in found for way in curve.ways))
+    ways = list(dict.fromkeys(way for _, _, curve in curves for way in curve.ways))
     looks = {way: _look(way) for way in ways}
-    charts = tuple(drawn for title, _, curve in found if (drawn := _chart(title, curve, looks)))
+    charts = tuple(drawn for title, _, curve in curves if (drawn := _chart(title, curve, looks)))
     return Part(
         say("stencil_report.scaling_title"),
         say("stencil_report.scaling_note"),
         charts,
         tuple(LegendEntry(way_title(way), each) for way, each in looks.items()) if charts else (),
-        tuple(_grid(*each) for each in found),
+        tuple(_grid(*each) for each in curves),
     )
 
 
@@ -89,14 +89,14 @@ def _iteration(stencil: Stencil, way: StencilWay, target: float) -> Cell:
 
 
 def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay, target: float) -> Cell:
-    found = curve.efficiency(stencil, way)
-    if found is None:
+    efficiency = curve.efficiency(stencil, way)
+    if efficiency is None:
         return missing()
     if stencil.ranks == 1:
         return Cell("100")
     # Two times went into it; no width at all is that of one sample.
-    is_wide = found.low == found.high or found.relative_half_width > 2 * target
-    return interval_cell(found, scale=100, wide=is_wide)
+    is_wide = efficiency.low == efficiency.high or efficiency.relative_half_width > 2 * target
+    return interval_cell(efficiency, scale=100, wide=is_wide)
 
 
 def _exchange(stencil: Stencil, way: StencilWay) -> Cell:

@@ -17,11 +17,11 @@ from isthmus.record import Run
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of stencils; None where that is nothing but skips."""
-    found = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
-    if not found:
+    sources = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
+    if not sources:
         return None
     known = published_part(runs, "stencil", _managed_over_explicit)
-    parts = (times_part(found), scaling_part(runs), known)
+    parts = (times_part(sources), scaling_part(runs), known)
     return section_of("stencil", parts)
 
 

@@ -16,9 +16,9 @@ Found = tuple[str, Run, Stencil]
 _MANAGED = "managed"
 
 
-def times_part(found: Sequence[Found]) -> Part:
+def times_part(sources: Sequence[Found]) -> Part:
     """One table for each square, a row for each way and kind of memory."""
-    grids = [_grid(title, run, stencil) for title, run, stencil in found]
+    grids = [_grid(title, run, stencil) for title, run, stencil in sources]
     return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
 
 

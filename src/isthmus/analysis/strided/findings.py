@@ -15,8 +15,8 @@ _KINDS = ("column", "halo", "box", "face")
 def findings(run: Run) -> list[Finding]:
     """The findings about sections that programs know."""
     cells = piece_cells(run, STRIDED)
-    found = [gain_finding(run, f"strided_{kind}", _typical(cells, kind)) for kind in _KINDS]
-    return [finding for finding in found if finding]
+    candidates = [gain_finding(run, f"strided_{kind}", _typical(cells, kind)) for kind in _KINDS]
+    return [finding for finding in candidates if finding]
 
 
 def takeaway(run: Run) -> Finding | None:

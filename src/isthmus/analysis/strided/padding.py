@@ -20,7 +20,7 @@ def paddings(cells: Iterable[Cell]) -> list[Padding]:
     """Every pair that was measured with a method in common, in the order of the cells."""
     everything = list(cells)
     tight = {_host_key(cell): cell for cell in everything if cell.layouts[1] == "contiguous"}
-    found = []
+    all_paddings = []
     for padded in filter(_is_padded, everything):
         other = tight.get(_host_key(padded))
         slowdowns = {
@@ -29,8 +29,8 @@ def paddings(cells: Iterable[Cell]) -> list[Padding]:
             if other and method in other.points
         }
         if slowdowns:
-            found.append(Padding(padded, slowdowns))
-    return found
+            all_paddings.append(Padding(padded, slowdowns))
+    return all_paddings
 
 
 def _is_padded(cell: Cell) -> bool:

@@ -62,8 +62,8 @@ def main_known(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
-    found = {method for _, cell in sources for method in (*cell.points, *cell.failed)}
-    methods = [method for method in STRIDED.methods if method in found]
+    known = {method for _, cell in sources for method in (*cell.points, *cell.failed)}
+    methods = [method for method in STRIDED.methods if method in known]
     groups: dict[str, list[Row]] = {}
     for index, cell in sorted(sources, key=_place):
         cells = (*(method_cell(cell, method) for method in methods), fastest_cell(cell))
@@ -96,12 +96,12 @@ def _title(cell: Cell) -> str:
 
 def _padding(runs: Sequence[Run]) -> Part | None:
     """How many times as long each method takes for rows that are padded on the device."""
-    found = [(index, each) for index, run in enumerate(runs) for each in paddings(piece_cells(run, STRIDED))]
-    if not found:
+    measured = [(index, each) for index, run in enumerate(runs) for each in paddings(piece_cells(run, STRIDED))]
+    if not measured:
         return None
-    methods = [method for method in STRIDED.methods if any(method in each.slowdowns for _, each in found)]
+    methods = [method for method in STRIDED.methods if any(method in each.slowdowns for _, each in measured)]
     groups: dict[str, list[Row]] = {}
-    for index, each in found:
+    for index, each in measured:
         pitch, section = each.padded.shape.device_pitch_bytes, capitalised(shape_words(each.padded))
         title = of_run(say("pieces_report.padding_group", section=section, pitch=pitch), runs, index)
         target = runs[index].settings.target_relative_half_width

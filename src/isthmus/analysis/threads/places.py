@@ -86,7 +86,7 @@ def device_groups(run: Run) -> list[Together]:
     for case in _measured(run):
         if case.devices is not None and case.node is None and case.method == "workers" and case.direction:
             groups.setdefault(_setting(case, case.direction), []).append(case)
-    found = []
+    all_together = []
     for setting, cases in groups.items():
         alone = {_device(run, case): point for case, point in _points(run, cases) if case.devices == 1}
         for devices in sorted({case.devices for case in cases if case.devices and case.devices > 1}):
@@ -96,8 +96,8 @@ def device_groups(run: Run) -> list[Together]:
                 replace(point, bytes_moved=devices * point.bytes_moved) for case, point in points if not case.target
             ]
             if together or everything:
-                found.append(Together(setting, devices, alone, together, everything[0] if everything else None))
-    return found
+                all_together.append(Together(setting, devices, alone, together, everything[0] if everything else None))
+    return all_together
 
 
 def peer_rates(run: Run) -> list[PeerRate]:
@@ -112,12 +112,12 @@ def node_rates(run: Run) -> list[NodeRates]:
     for case in _measured(run):
         if case.node is not None and case.method == "workers" and case.direction:
             groups.setdefault((_device(run, case), _setting(case, case.direction)), []).append(case)
-    found = []
+    rates = []
     for (device, setting), cases in groups.items():
         nodes = {case.node: point for case, point in _points(run, cases) if case.node is not None}
         if len(nodes) > 1:
-            found.append(NodeRates(setting, device, dict(sorted(nodes.items()))))
-    return found
+            rates.append(NodeRates(setting, device, dict(sorted(nodes.items()))))
+    return rates
 
 
 def _measured(run: Run) -> list[Case]:

@@ -30,9 +30,9 @@ def place_findings(run: Run) -> list[Finding]:
     for group in groups:
         if (group.devices, group.setting.bytes) == (most, size) and group.alone and group.together:
             chosen.setdefault(group.setting.host_memory, {}).setdefault(group.setting.direction, group)
-    found = [_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values()]
+    candidates = [_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values()]
     others = [_peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
-    return [*found, *(finding for finding in others if finding)]
+    return [*candidates, *(finding for finding in others if finding)]
 
 
 def _at_once(groups: _Groups, pinned: _Groups) -> Finding:

@@ -46,10 +46,10 @@ def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
     settings = dict.fromkeys(_undirected(group.setting) for group in groups)
     made = []
     for setting in settings:
-        found: dict[str, Together] = {
+        by_device: dict[str, Together] = {
             group.setting.direction: group for group in groups if _undirected(group.setting) == setting
         }
-        by_way = [found.get(way) for way in ways]
+        by_way = [by_device.get(way) for way in ways]
         names = sorted({name for group in by_way if group for name in (*group.alone, *group.together)})
         rows = [Row(name, tuple(cell for group in by_way for cell in _device_cells(group, name))) for name in names]
         rows.append(Row(say("threads_report.all"), tuple(cell for group in by_way for cell in _sum_cells(group))))
@@ -109,10 +109,10 @@ def _peer_grids(run: Run, of_run: str) -> list[Grid]:
     rates = peer_rates(run)
     grids = []
     for size in sorted({rate.bytes for rate in rates}):
-        found = {(rate.source, rate.destination): rate.point for rate in rates if rate.bytes == size}
-        sources = sorted({source for source, _ in found})
-        destinations = sorted({destination for _, destination in found})
-        rows = [Row(source, tuple(point_cell(found.get((source, to))) for to in destinations)) for source in sources]
+        points = {(rate.source, rate.destination): rate.point for rate in rates if rate.bytes == size}
+        sources = sorted({source for source, _ in points})
+        destinations = sorted({destination for _, destination in points})
+        rows = [Row(source, tuple(point_cell(points.get((source, to))) for to in destinations)) for source in sources]
         names = [say("threads_report.to", device=to) for to in destinations]
         columns = tuple(Column(in_lines(name), name) for name in names)
         title = say("threads_report.peers_grid", size=format_bytes(size)) + of_run
@@ -128,11 +128,11 @@ def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
     settings = dict.fromkeys(_undirected(rate.setting) for rate in rates)
     groups = []
     for setting in settings:
-        found: dict[tuple[str, str], NodeRates] = {
+        by_node: dict[tuple[str, str], NodeRates] = {
             (rate.device, rate.setting.direction): rate for rate in rates if _undirected(rate.setting) == setting
         }
-        nodes = sorted({node for rate in found.values() for node in rate.nodes})
-        ordered = [found.get(each) for each in across]
+        nodes = sorted({node for rate in by_node.values() for node in rate.nodes})
+        ordered = [by_node.get(each) for each in across]
         rows = [
             Row(str(node), tuple(point_cell(rate.nodes.get(node)) if rate else missing() for rate in ordered))
             for node in nodes

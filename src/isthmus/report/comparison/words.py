@@ -93,39 +93,39 @@ def runs(comparison: Comparison) -> list[str]:
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
     """The answer first, what it rests on after."""
-    found = []
+    parts = []
     if comparison.pairing.broken:
         cases = [pair.new for pair in comparison.pairing.broken]
-        found.append(say("compare.broken", names=first_few(cases, case_name, _MOST_NAMES)))
-    found.append(_answer(comparison))
+        parts.append(say("compare.broken", names=first_few(cases, case_name, _MOST_NAMES)))
+    parts.append(_answer(comparison))
     if comparison.other_device:
         base, new = describe_device(comparison.base), describe_device(comparison.new)
-        found.append(say("compare.other_device", name=comparison.base.run, expected=base, device=new))
+        parts.append(say("compare.other_device", name=comparison.base.run, expected=base, device=new))
     if comparison.busy_host:
-        found.append(say("compare.busy_host"))
-    return found
+        parts.append(say("compare.busy_host"))
+    return parts
 
 
 def left_out(comparison: Comparison) -> list[str]:
     """Cases that were not compared, and runs that did not end as they should."""
     pairing = comparison.pairing
-    found = []
+    parts = []
     for run in (comparison.base, comparison.new):
         status = run.end.status if run.end else "interrupted"
         if status != "complete":
-            found.append(say("compare.interrupted", run=run.run, status=status))
+            parts.append(say("compare.interrupted", run=run.run, status=status))
     if pairing.now_skipped:
         cases = [pair.new for pair in pairing.now_skipped]
         reason = cases[0].note or say("skips.no_reason")
-        found.append(say("compare.now_skipped", names=first_few(cases, case_name, _MOST_NAMES), reason=reason))
+        parts.append(say("compare.now_skipped", names=first_few(cases, case_name, _MOST_NAMES), reason=reason))
     for key, pairs in (("compare.wrong", pairing.wrong), ("compare.untimed", pairing.untimed)):
         if pairs:
-            found.append(say(key, count=len(pairs)))
+            parts.append(say(key, count=len(pairs)))
     only_new = [*pairing.only_new, *(pair.new for pair in pairing.now_measured)]
     for key, alone in (("compare.only_base", pairing.only_base), ("compare.only_new", only_new)):
         if alone:
-            found.append(say(key, names=first_few(alone, case_name, _MOST_NAMES)))
-    return found
+            parts.append(say(key, names=first_few(alone, case_name, _MOST_NAMES)))
+    return parts
 
 
 def cause_sentences(causes: Sequence[Cause]) -> list[str]:
@@ -135,26 +135,26 @@ def cause_sentences(causes: Sequence[Cause]) -> list[str]:
 
 def _cause(cause: Cause) -> str:
     """A fact that differs, how much it can explain, and what to do about it."""
-    found = cause.difference
+    difference = cause.difference
     fact = say(
         "compare.cause_explains" if cause.of else "compare.cause",
-        name=say(f"compare_causes.name_{found.topic}"),
-        base=found.base or say("compare.unknown"),
-        new=found.new or say("compare.unknown"),
+        name=say(f"compare_causes.name_{difference.topic}"),
+        base=difference.base or say("compare.unknown"),
+        new=difference.new or say("compare.unknown"),
         explains=cause.explains,
         of=cause.of,
     )
-    why = f"compare_causes.why_{found.topic}"
+    why = f"compare_causes.why_{difference.topic}"
     return sentences([fact, say(why) if can_say(why) and (cause.explains or not cause.of) else ""])
 
 
 def gate_sentences(comparison: Comparison) -> list[str]:
     """Each gate, the cases that fail it, and how many it cannot guard."""
-    found = []
+    parts = []
     total = len(comparison.judgement.cases)
     for result in comparison.gates:
         if result.holds and result.blind == total:
-            found.append(say("compare.gate_guards_nothing", gate=result.gate))
+            parts.append(say("compare.gate_guards_nothing", gate=result.gate))
             continue
         if result.holds:
             answer = say("compare.gate_holds", gate=result.gate)
@@ -162,8 +162,8 @@ def gate_sentences(comparison: Comparison) -> list[str]:
             names = first_few(result.named, change_text, _MOST_NAMES)
             answer = say("compare.gate_fails", gate=result.gate, count=len(result.named), total=total, names=names)
         unseen = say("compare.gate_blind", total=total, alone=result.blind_alone, blind=result.blind)
-        found.append(sentences([answer, unseen if result.blind_alone else ""]))
-    return found
+        parts.append(sentences([answer, unseen if result.blind_alone else ""]))
+    return parts
 
 
 def _way(direction: str) -> str:

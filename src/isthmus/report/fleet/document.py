@@ -106,7 +106,7 @@ def _causes(survey: Survey) -> Iterator[Block]:
         causes[outlier.cause].append(outlier)
     ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
     if ordered:
-        rows = [_cause_row(survey, cause, found) for cause, found in ordered]
+        rows = [_cause_row(survey, cause, outliers) for cause, outliers in ordered]
         yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
         whys = {cause_name(cause): cause_why(cause) for cause, _ in ordered}
         yield Bullets(tuple(Item(say("terminal.labelled", label=name, text=why)) for name, why in whys.items() if why))
@@ -116,13 +116,13 @@ def _causes(survey: Survey) -> Iterator[Block]:
         yield Prose(odd, "warning")
 
 
-def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> tuple[str, tuple[str, ...]]:
-    low, high = min(each.lost for each in found), max(each.lost for each in found)
-    lost = percent(high) if len(found) == 1 else say("common.range", low=percent(low), high=percent(high))
-    hosts = {survey.gathered.devices[each.device].host for each in found}
+def _cause_row(survey: Survey, cause: str, outliers: Sequence[Outlier]) -> tuple[str, tuple[str, ...]]:
+    low, high = min(each.lost for each in outliers), max(each.lost for each in outliers)
+    lost = percent(high) if len(outliers) == 1 else say("common.range", low=percent(low), high=percent(high))
+    hosts = {survey.gathered.devices[each.device].host for each in outliers}
     names = host_list(host for host in hosts if is_host_name(host))
     shown = names if len(names) <= _MOST_HOSTS else f"{names[:_MOST_HOSTS]}…"
-    return cause_name(cause), (str(len(found)), lost, shown)
+    return cause_name(cause), (str(len(outliers)), lost, shown)
 
 
 def _slow(survey: Survey) -> Iterator[Block]:
@@ -201,8 +201,8 @@ def _typical(survey: Survey, judged: Judged, cell: CellKey) -> str:
 def _spread(cells: Sequence[npt.NDArray[np.float32]]) -> str:
     """The larger median absolute deviation; nothing where too few devices have one."""
     known = [ratios[np.isfinite(ratios)] for ratios in cells]
-    found = [float(np.median(np.abs(each - np.median(each)))) for each in known if len(each) >= LEAST_ALIKE]
-    return f"±{percent(np.expm1(max(found)))}" if found else ""
+    spreads = [float(np.median(np.abs(each - np.median(each)))) for each in known if len(each) >= LEAST_ALIKE]
+    return f"±{percent(np.expm1(max(spreads)))}" if spreads else ""
 
 
 def _grid(names: Sequence[str], rows: Iterable[tuple[str, Iterable[str | Cell]]], *, words: int = 0) -> Grid:

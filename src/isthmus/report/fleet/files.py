@@ -14,38 +14,38 @@ _MOST_LAUNCHES, _MOST_NOTES = 5, 20
 def about_files(survey: Survey) -> list[str]:
     """What was read, what was not, and what is not as it is elsewhere in the fleet."""
     everything = survey.gathered
-    found = [say("fleet.files", count=everything.files)]
+    lines = [say("fleet.files", count=everything.files)]
     if everything.skipped:
         kinds = [f"{count} {kind}" for kind, count in everything.skipped.most_common()]
-        found.append(say("fleet.skipped", names=first_few(kinds)))
-    found += everything.unreadable
+        lines.append(say("fleet.skipped", names=first_few(kinds)))
+    lines += everything.unreadable
     if everything.of_ranks:
-        found.append(say("fleet.of_ranks", count=everything.of_ranks))
+        lines.append(say("fleet.of_ranks", count=everything.of_ranks))
     if everything.duplicates:
         names = first_few(everything.duplicates, lambda device: f"{device.host} {device.spec}")
-        found.append(say("fleet.duplicates", names=names))
+        lines.append(say("fleet.duplicates", names=names))
     if everything.missing:
-        found.append(say("fleet.missing", names=first_few(everything.missing, _missing)))
-    found += [
+        lines.append(say("fleet.missing", names=first_few(everything.missing, _missing)))
+    lines += [
         say("fleet.partial", fleet=fleet, count=count, ranks=ranks)
         for fleet, (count, ranks) in islice(everything.partial.items(), _MOST_LAUNCHES)
     ]
     if twins := _twins(survey):
-        found.append(say("fleet.same_names", names=first_few(twins)))
+        lines.append(say("fleet.same_names", names=first_few(twins)))
     # As the launch wrote them.
-    found += everything.notes[:_MOST_NOTES]
+    lines += everything.notes[:_MOST_NOTES]
     for key, hosts in (
         ("fleet.short_hosts", [f"{host}{in_brackets(str(count))}" for host, count in survey.short_hosts.items()]),
         ("fleet.lacking", [_lacking(survey, place) for place in survey.lacking]),
     ):
         if hosts:
-            found.append(say(key, names=first_few(hosts)))
+            lines.append(say(key, names=first_few(hosts)))
     versions = [_counted(version or say("compare.unknown"), count) for version, count in survey.versions.most_common()]
     groups = [_counted(each.group.name, len(each.group.members)) for each in survey.groups]
     for key, kinds in (("fleet.versions", versions), ("fleet.groups", groups)):
         if len(kinds) > 1:
-            found.append(say(key, names=first_few(kinds)))
-    return found
+            lines.append(say(key, names=first_few(kinds)))
+    return lines
 
 
 def _counted(name: str, devices: int) -> str:
@@ -69,8 +69,8 @@ def _twins(survey: Survey) -> list[str]:
     devices = survey.gathered.devices
     files: dict[str, dict[int, str]] = {}
     for host in dict.fromkeys(device.host for device in devices if device.twin):
-        found = {device.twin: str(device.path) for device in reversed(devices) if device.host == host}
-        files[host] = dict(sorted(found.items()))
+        twins = {device.twin: str(device.path) for device in reversed(devices) if device.host == host}
+        files[host] = dict(sorted(twins.items()))
     return [
-        f"{host}{in_brackets(enumerated(list(dict.fromkeys(found.values()))[:2]))}" for host, found in files.items()
+        f"{host}{in_brackets(enumerated(list(dict.fromkeys(twins.values()))[:2]))}" for host, twins in files.items()
     ]

@@ -64,14 +64,14 @@ def _lines(hosts: Sequence[str]) -> tuple[list[str], list[int]]:
 
 def _kinds(survey: Survey) -> dict[str, list[tuple[int, CellKey]]]:
     """The cells of each kind of memory and direction, by name, with their places."""
-    found: dict[str, list[tuple[int, CellKey]]] = {}
+    kinds: dict[str, list[tuple[int, CellKey]]] = {}
     for place, cell in enumerate(survey.cells):
         kind = cell.kind
         memory = kind_label(kind.host_memory)
         name = say("common.comma").join([memory, way_name(kind.direction)] if kind.direction else [memory])
         method = "" if kind.experiment == "bandwidth" else f"{kind.experiment} {kind.method}: "
-        found.setdefault(method + name, []).append((place, cell))
-    return found
+        kinds.setdefault(method + name, []).append((place, cell))
+    return kinds
 
 
 def _fields(
@@ -143,10 +143,10 @@ def _specs(survey: Survey, places: list[int]) -> list[str]:
 def _usual_addresses(survey: Survey) -> dict[str, int]:
     """The addresses that most hosts have, of those with most devices, each with its number."""
     devices = survey.gathered.devices
-    found = Counter(
+    counted = Counter(
         tuple(sorted({devices[place].pci_address for place in places} - {""})) for places in survey.hosts.values()
     )
-    usual = max(found, key=lambda addresses: (found[addresses] * len(addresses), addresses), default=())
+    usual = max(counted, key=lambda addresses: (counted[addresses] * len(addresses), addresses), default=())
     return {address: number for number, address in enumerate(usual)}
 
 

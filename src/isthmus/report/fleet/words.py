@@ -22,7 +22,7 @@ def device_name(survey: Survey, place: int) -> str:
     return f"{device.machine} {device.spec}{address}"
 
 
-def facts_text(found: Sequence[Difference]) -> str:
+def facts_text(differences: Sequence[Difference]) -> str:
     """What differs from most."""
     return enumerated(
         [
@@ -32,7 +32,7 @@ def facts_text(found: Sequence[Difference]) -> str:
                 value=fact.new or say("compare.unknown"),
                 usual=fact.base or say("compare.unknown"),
             )
-            for fact in found
+            for fact in differences
         ]
     )
 
@@ -69,24 +69,24 @@ def verdict(survey: Survey) -> str:
 
 def warnings(survey: Survey) -> list[str]:
     """What else must be known before anything is read."""
-    found, total = [], survey.count
+    lines, total = [], survey.count
     if survey.wrong:
-        found.append(say("fleet.wrong", names=first_few(survey.wrong, partial(device_name, survey))))
+        lines.append(say("fleet.wrong", names=first_few(survey.wrong, partial(device_name, survey))))
     if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
-        found.append(say("fleet.not_measured", count=unmeasured))
+        lines.append(say("fleet.not_measured", count=unmeasured))
     if 0 < survey.unjudged < total:
-        found.append(say("fleet.some_unjudged", count=survey.unjudged, total=total, least=LEAST_ALIKE))
+        lines.append(say("fleet.some_unjudged", count=survey.unjudged, total=total, least=LEAST_ALIKE))
     if survey.perhaps:
         names = first_few(survey.perhaps, partial(_perhaps, survey))
-        found.append(say("fleet.perhaps", names=names))
-    return found
+        lines.append(say("fleet.perhaps", names=names))
+    return lines
 
 
 def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
     """What a reference says of the typical device of each group, and whether that is a warning."""
     if not survey.reference:
         return []
-    found = []
+    lines = []
     for judged in survey.groups:
         known = survey.gathered.devices[judged.group.members[0]]
         of = survey.reference.run.fingerprint.device
@@ -94,28 +94,28 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
             device = judged.group.device
             expected = through(of.backend, of.name) if of.name == known.fact("device") else of.name
             text = say("compare.other_device", name=survey.reference.name, expected=expected, device=device)
-            found.append((text, True))
-        found.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
+            lines.append((text, True))
+        lines.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
     if below := survey.below:
         names = first_few(below, partial(_below, survey))
-        found.append((say("fleet.below", name=survey.reference.name, names=names), True))
-    return found
+        lines.append((say("fleet.below", name=survey.reference.name, names=names), True))
+    return lines
 
 
 def contention(judged: Judged, margin: float) -> str:
     """What devices lose to the others of their host; empty where none was measured together with others."""
-    found = judged.contentions
-    if not found:
+    judgements = judged.contentions
+    if not judgements:
         return ""
-    losing = [each for each in found if each.lost > margin]
+    losing = [each for each in judgements if each.lost > margin]
     lost = say(
         "fleet.contention",
         count=len(losing),
-        total=len(found),
+        total=len(judgements),
         margin=percent(margin),
-        lost=percent(max(found[0].lost, 0.0)),
+        lost=percent(max(judgements[0].lost, 0.0)),
     )
-    if not losing or not any(each.by_link for each in found):
+    if not losing or not any(each.by_link for each in judgements):
         return lost  # Nothing to explain, or nobody knows of the links.
     by_link = any(each.by_link for each in losing)
     return sentences([lost, say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")])
@@ -134,8 +134,8 @@ def cause_why(cause: str) -> str:
 
 def evidence(survey: Survey, outlier: Outlier) -> str:
     """What speaks for the likely cause of one device, and what else it has that most have not."""
-    found = [_evidence(survey, outlier), facts_text(outlier.others) if outlier.others else ""]
-    return say("common.between_clauses").join(filter(None, found))
+    parts = [_evidence(survey, outlier), facts_text(outlier.others) if outlier.others else ""]
+    return say("common.between_clauses").join(filter(None, parts))
 
 
 def odd_names(survey: Survey) -> str:

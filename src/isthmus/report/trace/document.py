@@ -186,6 +186,6 @@ def _data(trace: Trace) -> Mapping[str, Any]:
         ],
         "shares": [asdict(share) for share in shares(trace)],
     } | {
-        name: [{key: value for key, value in asdict(row).items() if value is not None} for row in found]
-        for name, found in rows.items()
+        name: [{key: value for key, value in asdict(row).items() if value is not None} for row in table]
+        for name, table in rows.items()
     }

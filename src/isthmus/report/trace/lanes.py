@@ -49,11 +49,11 @@ def lanes_of(trace: Trace) -> Lanes:
     """The lanes in their order: of each device copies, kernels and when it was idle, then calls by thread."""
     begin, end = trace.span_ns
     sources = [*_devices(trace), *_threads(trace)]
-    found = Lanes(end - begin, left_out=max(len(sources) - _MOST_LANES, 0))
+    lanes = Lanes(end - begin, left_out=max(len(sources) - _MOST_LANES, 0))
     sources = sources[:_MOST_LANES]
     for source, most in zip(sources, _shared([source.start_ns.size for source in sources]), strict=True):
-        found.lanes.append(_lane(found, source, most, begin))
-    return found
+        lanes.lanes.append(_lane(lanes, source, most, begin))
+    return lanes
 
 
 def _devices(trace: Trace) -> Iterator[_Source]:

@@ -75,13 +75,13 @@ def copy_kinds(copies: Copies) -> list[CopyKind]:
     key = copies.direction + 1
     for column, choices in ((copies.source, kinds), (copies.destination, kinds), (copies.cause, causes)):
         key = key * choices + column + 1
-    found: dict[str, CopyKind] = {}
+    by_name: dict[str, CopyKind] = {}
     for rows in grouped(key * 2 + copies.migration.clip(0)):
         kind = _kind(copies, rows)
-        same = found.get(kind.name)
+        same = by_name.get(kind.name)
         # Kinds that differ in what goes without saying have one name.
-        found[kind.name] = kind if same is None else _joined(same, rows)
-    return list(found.values())
+        by_name[kind.name] = kind if same is None else _joined(same, rows)
+    return list(by_name.values())
 
 
 def _kind(copies: Copies, rows: Integers) -> CopyKind:

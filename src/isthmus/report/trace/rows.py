@@ -47,11 +47,11 @@ def call_rows(trace: Trace) -> list[TraceRow]:
 
 
 def _copies(copies: Copies) -> list[TraceRow]:
-    found = []
+    rows = []
     for kind in copy_kinds(copies):
         row = _row("migration" if kind.migration else "copy", kind.name, copies.lasted_ns[kind.rows])
-        found.append(_with_bytes(row, copies.taken(kind.rows), copies.estimated[kind.rows] == 1))
-    return found
+        rows.append(_with_bytes(row, copies.taken(kind.rows), copies.estimated[kind.rows] == 1))
+    return rows
 
 
 def _memsets(memsets: Intervals) -> list[TraceRow]:
@@ -64,12 +64,12 @@ def _memsets(memsets: Intervals) -> list[TraceRow]:
 def _named(
     kind: str, numbers: Integers, lasted_ns: Integers, names: Sequence[str], shown: Callable[[str], str]
 ) -> list[TraceRow]:
-    found = []
+    made = []
     for rows in grouped(numbers):
         number = int(numbers[rows[0]])
         name = shown(names[number]) if 0 <= number < len(names) else ""
-        found.append(_row(kind, name or "?", lasted_ns[rows]))
-    return found
+        made.append(_row(kind, name or "?", lasted_ns[rows]))
+    return made
 
 
 def _with_bytes(row: TraceRow, records: Copies | Intervals, estimated: npt.NDArray[np.bool_]) -> TraceRow:
@@ -88,11 +88,11 @@ def _row(kind: str, name: str, lasted_ns: Integers) -> TraceRow:
 
 def _joined(rows: Sequence[TraceRow]) -> list[TraceRow]:
     """Rows of one name as one: a kernel's instances differ in what its short name leaves out."""
-    found: dict[str, TraceRow] = {}
+    by_name: dict[str, TraceRow] = {}
     for row in rows:
-        same = found.get(row.name)
-        found[row.name] = row if same is None else _sum(same, row)
-    return list(found.values())
+        same = by_name.get(row.name)
+        by_name[row.name] = row if same is None else _sum(same, row)
+    return list(by_name.values())
 
 
 def _sum(one: TraceRow, other: TraceRow) -> TraceRow:

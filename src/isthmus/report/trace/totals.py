@@ -31,28 +31,28 @@ class DeviceShare:
 
 def moved(trace: Trace) -> list[Moved]:
     """In the order of the directions, copies before migrations; those that do not occur are left out."""
-    copies, found = trace.copies, []
+    copies, totals = trace.copies, []
     for migration in (False, True):
         for direction in (*range(len(DIRECTIONS)), UNKNOWN):
             chosen = _chosen(copies, direction, migration=migration)
             if chosen.any():
                 busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).length
                 total = int(copies.bytes[chosen].clip(0).sum())
-                found.append(Moved(direction, migration, int(chosen.sum()), total, busy))
-    return found
+                totals.append(Moved(direction, migration, int(chosen.sum()), total, busy))
+    return totals
 
 
 def shares(trace: Trace) -> list[DeviceShare]:
     """One for every device that did anything, within the span of the trace."""
     begin, end = trace.span_ns
-    found = []
+    all_shares = []
     for device in devices_of(trace):
         copying = _busy_ns(device, trace.copies)
         computing = _busy_ns(device, trace.kernels, trace.memsets)
         busy = _busy_ns(device, trace.copies, trace.kernels, trace.memsets)
         both = copying + computing - busy
-        found.append(DeviceShare(device, copying, computing, both, max(end - begin - busy, 0)))
-    return found
+        all_shares.append(DeviceShare(device, copying, computing, both, max(end - begin - busy, 0)))
+    return all_shares
 
 
 def devices_of(trace: Trace) -> list[int]:
