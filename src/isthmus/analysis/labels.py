@@ -31,7 +31,7 @@ def kind_label(kind: str) -> str:
 
 
 def direction_title(direction: str) -> str:
-    """The direction as a heading; for both ways it says that rates are sums."""
+    """The direction as a heading; for both directions it says that rates are sums."""
     return _said(f"labels.direction_{direction}") or direction
 
 

@@ -17,13 +17,13 @@ def memory_label(kind: str) -> str:
 
 
 def moved_memory_name(kind: str) -> str:
-    """The kind in running text about bandwidth, with the way in which it moves where that is no plain copy."""
+    """The kind in running text about bandwidth, with the direction in which it moves where that is no plain copy."""
     key = f"memory.moved_text_{kind}"
     return say(key) if can_say(key) else memory_name(kind)
 
 
 def way_name(direction: str) -> str:
-    """``H2D``; for both ways at once it says that rates are sums."""
+    """``H2D``; for both directions at once it says that rates are sums."""
     key = f"common.way_{direction}"
     return say(key) if can_say(key) else direction
 
@@ -34,7 +34,7 @@ def way_word(direction: str) -> str:
 
 
 def link_rate(run: Run, *, both: bool = False) -> float | None:
-    """Bytes per second that the wire could carry, twice that for both ways; None where no link is known or crossed."""
+    """Bytes per second of the wire, twice that for both directions; None where no link is known or crossed."""
     device = run.fingerprint.device
     if device.link is None or device.shares_host_memory:
         return None

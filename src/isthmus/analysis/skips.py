@@ -68,10 +68,10 @@ def _what(run: Run, cases: list[Case]) -> str:
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
-    ways = [way_word(way) for way in DIRECTIONS if _has(cases, way)]
+    directions = [way_word(direction) for direction in DIRECTIONS if _has(cases, direction)]
     comma = say("common.comma")
     if experiment == "bandwidth":
-        return _colon(comma.join(kinds), _parts([comma.join(ways), _span(cases)]))
+        return _colon(comma.join(kinds), _parts([comma.join(directions), _span(cases)]))
     others = [case for case in run.cases if case.experiment == experiment]
     if places := _places(cases, others):
         return _colon(experiment, enumerated([say(f"skips.place_{place}") for place in places]))
@@ -81,7 +81,7 @@ def _what(run: Run, cases: list[Case]) -> str:
     own = run.fingerprint.device.spec
     devices = _partial(cases, others, lambda case: case.devices)
     details = [
-        comma.join([*methods, *ways]),
+        comma.join([*methods, *directions]),
         _span(cases),
         _threads(_partial(cases, others, lambda case: case.threads)),
         comma.join(say("skips.devices", count=count) for count in devices if count > 1),

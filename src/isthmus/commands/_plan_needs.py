@@ -72,20 +72,22 @@ def need_of(options: Mapping[str, Any]) -> Need:
         raise UsageError(f"nothing to plan; expected one of\n{examples}")
     _check(kind, given)
     source = {"source": given["--source"]} if "--source" in given else {}
-    way = {"direction": given["--direction"]} if "--direction" in given else {}
+    direction = {"direction": given["--direction"]} if "--direction" in given else {}
     match kind:
         case "pieces":
-            return PiecesNeed(given["--pieces"], _size(given, "--piece-bytes"), **_layouts(given), **source, **way)
+            return PiecesNeed(
+                given["--pieces"], _size(given, "--piece-bytes"), **_layouts(given), **source, **direction
+            )
         case "section":
             pitch = _size(given, "--device-pitch") if "--device-pitch" in given else None
             width, host_pitch = _size(given, "--width"), _size(given, "--pitch")
-            return SectionNeed(given["--rows"], width, host_pitch, device_pitch_bytes=pitch, **source, **way)
+            return SectionNeed(given["--rows"], width, host_pitch, device_pitch_bytes=pitch, **source, **direction)
         case "managed":
             return ManagedNeed(_size(given, "--bytes"), **_touched(given))
         case "pipeline":
             seconds = parse_seconds(given["--compute"])
             return PipelineNeed(_size(given, "--bytes"), seconds, _chunks(given.get("--chunks", "auto")), **source)
-    return BufferNeed(_size(given, "--bytes"), uses=given.get("--uses", 1), **source, **way)
+    return BufferNeed(_size(given, "--bytes"), uses=given.get("--uses", 1), **source, **direction)
 
 
 def _check(kind: str, given: Mapping[str, Any]) -> None:

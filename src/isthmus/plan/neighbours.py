@@ -41,7 +41,7 @@ def slowdowns(run: Run, directions: Iterable[str], method: str, blocks: int | No
 
 def _is_such(cost: Cost, method: str) -> bool:
     if method in _KERNELS:
-        return cost.way == "kernel"
+        return cost.method == "kernel"
     if method in _THREADS:
-        return cost.way == "isthmus"
-    return cost.way == "copy" and cost.memory == ("pageable" if method in _STAGED else "pinned")
+        return cost.method == "isthmus"
+    return cost.method == "copy" and cost.memory == ("pageable" if method in _STAGED else "pinned")

@@ -125,7 +125,7 @@ def _where(everything: bool) -> Where:
 
 
 def _spent(traces: Sequence[Trace]) -> Iterator[Block]:
-    """What part of the time copies between host and device were under way, in the program that copied most."""
+    """What part of the time copies between host and device were in progress, in the program that copied most."""
     span, copying = max(((_seconds_of(trace), _copying(trace)) for trace in traces), key=lambda each: each[1])
     if span > 0:
         share = f"{100 * copying / span:.1f} %"
@@ -137,7 +137,7 @@ def _seconds_of(trace: Trace) -> float:
 
 
 def _copying(trace: Trace) -> float:
-    """Seconds in which a copy between host and device, or pages, were under way."""
+    """Seconds in which a copy between host and device, or pages, were in progress."""
     copies = trace.copies
     between = np.isin(copies.direction, [direction_index("h2d"), direction_index("d2h")])
     return 1e-9 * float(union(copies.start_ns[between], copies.end_ns[between]).length)

@@ -55,7 +55,7 @@ def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block
     if plan.unpriced:
         yield Heading(say("plan.heading_unpriced"), 3)
         yield _reasons(plan, plan.unpriced)
-    if explain and any(way.steps for way in plan.methods):
+    if explain and any(method.steps for method in plan.methods):
         yield Heading(say("plan.heading_steps"), 3)
         yield Table((_steps(plan),))
     if plan.unknown and (explain or not plan.methods):

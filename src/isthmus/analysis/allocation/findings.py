@@ -92,7 +92,7 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
 
 
 def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
-    """The cheapest way at one size; None where fewer than two ways were measured."""
+    """The cheapest memory kind at one size; None where fewer than two memory kinds were measured."""
     choices = pinned_choices(costs)
     if not choices:
         return None

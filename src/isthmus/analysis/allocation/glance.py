@@ -1,4 +1,4 @@
-"""Allocation at a glance: what pinned memory costs by size, by each way to it; else what each kind costs to get."""
+"""Allocation at a glance: what pinned memory costs by size, by kind; else what each kind costs to get."""
 
 from isthmus.analysis.allocation.model import PHASES, allocation_costs
 from isthmus.analysis.allocation.tables import Measured, cheapest_pinned_grid, phase_grid
@@ -10,7 +10,7 @@ _MOST = 5
 
 
 def glance(run: Run) -> Glance | None:
-    """The ways to pinned memory; None where the run measured no allocation."""
+    """The kinds of pinned memory; None where the run measured no allocation."""
     costs = allocation_costs(run)
     if costs is None:
         return None

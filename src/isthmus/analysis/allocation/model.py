@@ -176,7 +176,7 @@ def _point(case: Case, target: float) -> CostPoint:
     return CostPoint(case.bytes, seconds, tuple(samples), seconds.relative_half_width <= target)
 
 
-# Ways to pinned memory that the program does not have yet.
+# Kinds of pinned memory that the program does not have yet.
 NEW_WAYS = ("pinned", "touched_registered", "touched_registered_huge")
 # Locking memory that the program has already, and unlocking it again.
 EXISTING = "registered"
@@ -184,10 +184,10 @@ EXISTING = "registered"
 
 @dataclass(frozen=True)
 class PinnedChoice:
-    """What pinned memory of one size costs from allocation to release, in seconds, by way.
+    """What pinned memory of one size costs from allocation to release, in seconds, by memory kind.
 
-    `cheapest` holds the cheapest of NEW_WAYS and all without a significant difference from it (95 % confidence). A way
-    whose pages are not there yet is no choice.
+    `cheapest` holds the cheapest of NEW_WAYS and all without a significant difference from it (95 % confidence). A
+    memory kind whose pages are not there yet is no choice.
     """
 
     bytes: int
@@ -196,24 +196,24 @@ class PinnedChoice:
 
 
 def pinned_choices(costs: AllocationCosts) -> list[PinnedChoice]:
-    """One entry for each size at which two of the new ways were measured at least."""
-    wholes = {way: whole for way in (*NEW_WAYS, EXISTING) if (whole := _complete(costs, way))}
+    """One entry for each size at which two of the new kinds were measured at least."""
+    wholes = {kind: whole for kind in (*NEW_WAYS, EXISTING) if (whole := _complete(costs, kind))}
     choices = []
     for size in sorted({size for whole in wholes.values() for size in whole.sizes}):
-        rows = {way: whole.row(size) for way, whole in wholes.items() if size in whole.sizes}
-        new = [way for way in NEW_WAYS if way in rows]
+        rows = {kind: whole.row(size) for kind, whole in wholes.items() if size in whole.sizes}
+        new = [kind for kind in NEW_WAYS if kind in rows]
         if len(new) < 2:
             continue
-        best = min(new, key=lambda way: rows[way][0])
-        tied = [way for way in new if way == best or np.quantile(rows[way][1:] / rows[best][1:], 0.025) <= 1]
-        tied.sort(key=lambda way: rows[way][0])
-        choices.append(PinnedChoice(size, {way: interval_of(row) for way, row in rows.items()}, tuple(tied)))
+        best = min(new, key=lambda kind: rows[kind][0])
+        tied = [kind for kind in new if kind == best or np.quantile(rows[kind][1:] / rows[best][1:], 0.025) <= 1]
+        tied.sort(key=lambda kind: rows[kind][0])
+        choices.append(PinnedChoice(size, {kind: interval_of(row) for kind, row in rows.items()}, tuple(tied)))
     return choices
 
 
-def _complete(costs: AllocationCosts, way: str) -> SizedCost | None:
-    """What a way costs, unless its pages are still to come; registered memory was there before."""
-    whole = costs.whole(way)
-    if whole and way != EXISTING and costs.pages_absent(way, whole.sizes[-1]):
+def _complete(costs: AllocationCosts, kind: str) -> SizedCost | None:
+    """What a memory kind costs, unless its pages are still to come; registered memory was there before."""
+    whole = costs.whole(kind)
+    if whole and kind != EXISTING and costs.pages_absent(kind, whole.sizes[-1]):
         return None
     return whole

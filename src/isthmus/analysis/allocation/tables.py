@@ -81,18 +81,18 @@ def beside_grid(measured: Sequence[Measured]) -> Grid | None:
 
 
 def cheapest_pinned_grid(measured: Measured) -> Grid | None:
-    """The ways to pinned memory and the cheapest of them by size; None where there was no choice."""
+    """The kinds of pinned memory and the cheapest of them by size; None where there was no choice."""
     choices = pinned_choices(measured.costs)
     if not choices:
         return None
-    ways = [way for way in (*NEW_WAYS, EXISTING) if any(way in choice.costs for choice in choices)]
+    kinds = [kind for kind in (*NEW_WAYS, EXISTING) if any(kind in choice.costs for choice in choices)]
     rows = []
     for choice in choices:
-        names = enumerated([kind_label(way) for way in choice.cheapest], "or")
+        names = enumerated([kind_label(kind) for kind in choice.cheapest], "or")
         best = say("allocation_report.tied", ways=names) if len(choice.cheapest) > 1 else names
-        cells = [time_cell(choice.costs[way]) if way in choice.costs else missing() for way in ways]
+        cells = [time_cell(choice.costs[kind]) if kind in choice.costs else missing() for kind in kinds]
         rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
-    columns = [Column(kind_heading(way), kind_label(way)) for way in ways]
+    columns = [Column(kind_heading(kind), kind_label(kind)) for kind in kinds]
     columns.append(Column(say("allocation_report.cheapest_new"), say("allocation_report.cheapest_new"), prose=True))
     title = measured.titled(say("allocation_report.cheapest"))
     return Grid(title, tuple(columns), (Group("", tuple(rows)),))

@@ -10,13 +10,17 @@ from isthmus.record import Run, format_bytes, format_rate
 
 
 def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
-    """The finding about pinned memory moved both ways at once; none where that was not measured."""
+    """The finding about pinned memory moved in both directions at once; none where that was not measured."""
     both = find(curves, "both", "pinned")
     if both is None:
         return []
     said = [moves(run, curves, "pinned", ["both"])]
     last = both.points[-1]
-    alone = [point for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (point := curve.at(last.bytes))]
+    alone = [
+        point
+        for direction in ONE_WAY
+        if (curve := find(curves, direction, "pinned")) and (point := curve.at(last.bytes))
+    ]
     share = None
     if len(alone) == len(ONE_WAY):
         added = sum(point.rate.median for point in alone)

@@ -15,7 +15,7 @@ from isthmus.record import Run
 
 
 def findings(run: Run) -> list[Finding]:
-    """About each kind of memory, both directions at once, and how far times between the measured sizes are off."""
+    """About each kind of memory, in both directions at once, and how far times between the measured sizes are off."""
     curves = bandwidth_curves(run)
     candidates = [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
     error = interpolation_finding(run)
@@ -28,7 +28,9 @@ def takeaway(run: Run) -> Finding | None:
     kind = _main_kind(curves)
     if kind is None:
         return None
-    if not any(curve.points[-1].bytes >= LARGE_BYTES for way in ONE_WAY if (curve := find(curves, way, kind))):
+    if not any(
+        curve.points[-1].bytes >= LARGE_BYTES for direction in ONE_WAY if (curve := find(curves, direction, kind))
+    ):
         return Finding("note", "bandwidth", say("bandwidth.nothing_large"))
     text, advice = moves(run, curves, kind), pageable_advice(curves)
     tied = "" if advice else over(curves, "pinned", "pageable")

@@ -1,4 +1,4 @@
-"""Bandwidth at a glance: what each kind of memory reaches each way, a small copy, and where latency ends."""
+"""Bandwidth at a glance: what each kind of memory reaches in each direction, a small copy, and where latency ends."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,32 +28,34 @@ def glance(run: Run) -> Glance | None:
     for curve in bandwidth_curves(run):
         if curve.metric == "host_seconds" and curve.points:
             kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
-    ways = [way for way in DIRECTIONS if any(way in curves for curves in kinds.values())]
-    if not ways:
+    directions = [direction for direction in DIRECTIONS if any(direction in curves for curves in kinds.values())]
+    if not directions:
         return None
-    main = ways[0]
+    main = directions[0]
     shown = {kind: curves for kind, curves in kinds.items() if main in curves}
     for kind in _LIKE_OTHERS:
         if len(shown) > _MOST_KINDS:
             shown.pop(kind, None)
     ranked = sorted(shown.values(), key=lambda curves: _place(curves[main]))[:_MOST_KINDS]
-    by_size = [(kind, way) for kind in _BY_SIZE for way in ("h2d", "d2h") if way in kinds.get(kind, {})]
-    sizes = _sizes([kinds[kind][way] for kind, way in by_size])
-    grids = [_overview(ranked, ways, main)]
+    by_size = [
+        (kind, direction) for kind in _BY_SIZE for direction in ("h2d", "d2h") if direction in kinds.get(kind, {})
+    ]
+    sizes = _sizes([kinds[kind][direction] for kind, direction in by_size])
+    grids = [_overview(ranked, directions, main)]
     if len(sizes) > 1:
-        grids.append(_by_size([kinds[kind][way] for kind, way in by_size], sizes))
+        grids.append(_by_size([kinds[kind][direction] for kind, direction in by_size], sizes))
     return Glance(tuple(grids))
 
 
-def _overview(ranked: Sequence[_Ways], ways: Sequence[str], main: str) -> Grid:
+def _overview(ranked: Sequence[_Ways], directions: Sequence[str], main: str) -> Grid:
     fastest = max(_rate(curves[main]) for curves in ranked)
     small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
-    names = [*map(_way, ways), f"{format_bytes(small)} {_way(main)}"]
+    names = [*map(_way, directions), f"{format_bytes(small)} {_way(main)}"]
     names += [say("bandwidth_report.glance_half")]
     rows = []
     for curves in ranked:
         point, half = curves[main].at(small), half_size(curves[main])
-        cells = [_rate_cell(curves[way]) if way in curves else missing() for way in ways]
+        cells = [_rate_cell(curves[direction]) if direction in curves else missing() for direction in directions]
         cells.append(Cell(format_seconds(point.seconds.median)) if point else missing())
         cells.append(Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}") if half else missing())
         cells.append(Cell("#" * max(round(_BAR * _rate(curves[main]) / fastest), 1), state="bar"))

@@ -27,7 +27,7 @@ class _Source:
 
 
 def grids(runs: Sequence[Run]) -> list[Grid]:
-    """One table for each direction, and one for each way timed by the device while the other runs."""
+    """One table for each direction, and one for each direction timed by the device while the other runs."""
     sources = [source for index, run in enumerate(runs) for source in _sources(run, run_label(runs, index))]
     sources.sort(key=lambda source: kind_rank(source.curve.host_memory))
     made = []

@@ -19,7 +19,7 @@ _FIXES = {
 
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
-    """One finding for every kind that the bandwidth experiment measured one way; pageable memory has its own file."""
+    """One finding for every kind measured in one direction; pageable memory has its own file."""
     candidates = [
         _pinned(run, curves),
         _beside_pinned(run, curves, "write_combined"),
@@ -37,7 +37,9 @@ def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
 
 def small_advice(curves: Sequence[Curve]) -> str:
     """What to do about copies that latency dominates; empty where pinned memory tells no size."""
-    pinned = [half for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (half := half_size(curve))]
+    pinned = [
+        half for direction in ONE_WAY if (curve := find(curves, direction, "pinned")) and (half := half_size(curve))
+    ]
     sizes = [half.bytes for half in pinned if not half.at_most]
     return say("bandwidth.pinned_fix", size=about_bytes(max(sizes))) if sizes else ""
 

@@ -38,7 +38,7 @@ def _span(gaps: Sequence[Contrast]) -> str:
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
     said = [moves(run, curves, "pageable"), *_behind(curves)]
-    spreads = [spread(curve) or 0 for way in ONE_WAY if (curve := find(curves, way, "pageable"))]
+    spreads = [spread(curve) or 0 for direction in ONE_WAY if (curve := find(curves, direction, "pageable"))]
     if not spreads:
         return None
     if max(spreads) >= _ERRATIC:
@@ -49,14 +49,14 @@ def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
 
 
 def _behind(curves: Sequence[Curve]) -> list[str]:
-    """From which size on pinned memory is faster, each way; else how pageable memory compares with it."""
+    """From which size on pinned memory is faster, in each direction; else how pageable memory compares with it."""
     said = []
-    for way in ONE_WAY:
-        curve, pinned = find(curves, way, "pageable"), find(curves, way, "pinned")
+    for direction in ONE_WAY:
+        curve, pinned = find(curves, direction, "pageable"), find(curves, direction, "pinned")
         gap = contrast(pinned, curve) if pinned and curve else None
         if gap and (size := gap.faster_from) is not None:
             factor = times(*gap.span(size))
-            said.append(say("bandwidth.pageable_behind", way=way.upper(), size=format_bytes(size), times=factor))
+            said.append(say("bandwidth.pageable_behind", way=direction.upper(), size=format_bytes(size), times=factor))
     return said or [over(curves, "pageable", "pinned")]
 
 

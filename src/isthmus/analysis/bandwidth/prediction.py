@@ -120,7 +120,7 @@ class Predictor:
 
     @cached_property
     def _luck(self) -> npt.NDArray[np.float64]:
-        """How each draw is off, in standard deviations: at all sizes in the same way, so that sums keep their order.
+        """How each draw is off, in standard deviations: at all sizes alike, so that sums keep their order.
 
         Seeded by the data: the same in every process, and independent of any other series.
         """

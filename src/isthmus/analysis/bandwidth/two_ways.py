@@ -24,7 +24,7 @@ class TwoWays:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that were measured in all four ways."""
+        """The sizes that were measured in all four directions."""
         measured = [set(series.sizes) for series in (*self.alone.values(), *self.beside.values())]
         return tuple(sorted(set.intersection(*measured)))
 
@@ -51,7 +51,7 @@ def two_ways(run: Run, *, only: str | None = None) -> list[TwoWays]:
     return [
         TwoWays(memory, _predictors(alone, memory), _predictors(beside, memory))
         for memory in kinds
-        if all((memory, way) in series for way in ONE_WAY for series in (alone, beside))
+        if all((memory, direction) in series for direction in ONE_WAY for series in (alone, beside))
     ]
 
 
@@ -61,7 +61,7 @@ def _counts(case: Case) -> bool:
 
 
 def _predictors(series: Mapping[tuple[str, str], list[Case]], memory: str) -> dict[str, Predictor]:
-    return {way: _predictor(series[memory, way]) for way in ONE_WAY}
+    return {direction: _predictor(series[memory, direction]) for direction in ONE_WAY}
 
 
 def _predictor(cases: list[Case]) -> Predictor:

@@ -18,9 +18,9 @@ from isthmus.language import capitalised, enumerated, say
 from isthmus.record import Direction, Run, format_bytes, format_rate
 
 
-def moves(run: Run, curves: Sequence[Curve], kind: str, ways: Sequence[Direction] = ONE_WAY) -> str:
+def moves(run: Run, curves: Sequence[Curve], kind: str, directions: Sequence[Direction] = ONE_WAY) -> str:
     """``Pinned memory moves 55.5 GB/s H2D and 55.3 GB/s D2H, 88 % of the link.``; empty where it was not measured."""
-    known = [curve for way in ways if (curve := find(curves, way, kind))]
+    known = [curve for direction in directions if (curve := find(curves, direction, kind))]
     if not known:
         return ""
     told = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in known])}
@@ -36,25 +36,29 @@ def moves(run: Run, curves: Sequence[Curve], kind: str, ways: Sequence[Direction
 
 def _rate(curve: Curve) -> str:
     """Where the curve levels off, else the rates of its largest sizes."""
-    way, settled = way_name(curve.direction), plateau(curve)
+    direction, settled = way_name(curve.direction), plateau(curve)
     if settled:
-        return f"{format_rate(settled.rate.median)} {way}"
+        return f"{format_rate(settled.rate.median)} {direction}"
     end = largest(curve)
     rates = [point.rate.median for point in end]
     first, last = (format_bytes(point.bytes) for point in (end[0], end[-1]))
-    return say("bandwidth.unsettled", rates=range_text(min(rates), max(rates)), way=way, sizes=spanned(first, last))
+    return say(
+        "bandwidth.unsettled", rates=range_text(min(rates), max(rates)), way=direction, sizes=spanned(first, last)
+    )
 
 
 def over(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int = LARGE_BYTES) -> str:
-    """How many times the other kind's rate, each way; empty where not both were measured."""
+    """How many times the other kind's rate, in each direction; empty where not both were measured."""
     gaps = contrasts(curves, kind, other, minimum_bytes)
     if not gaps:
         return ""
     if not any(gap.matters for gap in gaps.values()):
         return say("bandwidth.tied", other=memory_name(other))
     factors = [
-        f"{factor_digits(gap.ratio)}x {way_name(way)}" if gap.matters else say("bandwidth.tied_way", way=way_name(way))
-        for way, gap in gaps.items()
+        f"{factor_digits(gap.ratio)}x {way_name(direction)}"
+        if gap.matters
+        else say("bandwidth.tied_way", way=way_name(direction))
+        for direction, gap in gaps.items()
     ]
     size = format_bytes(minimum_bytes)
     return say("bandwidth.over", other=memory_name(other), size=size, factors=enumerated(factors))

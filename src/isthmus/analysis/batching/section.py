@@ -55,7 +55,7 @@ def _layouts(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     grids = []
     for key in _COMPARED:
         known = [(index, surface) for index, surface in sources if key in surface.measured]
-        ways = {(index, surface.host_memory, surface.direction): surface for index, surface in reversed(known)}
+        layout_pairs = {(index, surface.host_memory, surface.direction): surface for index, surface in reversed(known)}
         ordered = list(dict.fromkeys(_way(*source) for source in known))
         rows: dict[str, dict[_Way, Cell]] = {}
         for index, surface in known:
@@ -64,10 +64,10 @@ def _layouts(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
         if len(rows) < 2:
             continue
         shown = tuple(
-            Row(layouts, tuple(cells.get(way) or fastest_cell(None) for way in ordered))
+            Row(layouts, tuple(cells.get(layout_pair) or fastest_cell(None) for layout_pair in ordered))
             for layouts, cells in rows.items()
         )
-        columns = tuple(_column(runs, way[0], ways[way]) for way in ordered)
+        columns = tuple(_column(runs, layout_pair[0], layout_pairs[layout_pair]) for layout_pair in ordered)
         pieces = say("pieces.shape_pieces", count=key[1], size=format_bytes(key[0]))
         title = say("pieces_report.layouts_grid", pieces=pieces)
         grids.append(Grid(title, columns, (Group("", shown),), corner=say("pieces_report.corner_layout")))

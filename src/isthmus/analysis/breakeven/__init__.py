@@ -1,1 +1,1 @@
-"""From how many uses on a way of transferring pays for its set-up."""
+"""From how many uses on a memory kind of transferring pays for its set-up."""

@@ -1,4 +1,4 @@
-"""What the breakeven experiment of a run says of its ways."""
+"""What the breakeven experiment of a run says of its memory kinds."""
 
 from dataclasses import dataclass
 

@@ -26,11 +26,11 @@ def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -
 
 
 def ways_legend(sources: Iterable[Source]) -> tuple[LegendEntry, ...]:
-    """Every way that any of them measured, once."""
-    ways = [
-        way for _, analysis in sources for case in analysis.measured.cases() for way in analysis.measured.ways(case)
+    """Every memory kind that any of them measured, once."""
+    kinds = [
+        kind for _, analysis in sources for case in analysis.measured.cases() for kind in analysis.measured.kinds(case)
     ]
-    return tuple(LegendEntry(kind_label(way), look(way)) for way in sorted(set(ways), key=kind_rank))
+    return tuple(LegendEntry(kind_label(kind), look(kind)) for kind in sorted(set(kinds), key=kind_rank))
 
 
 def uses_legend() -> tuple[LegendEntry, ...]:
@@ -44,7 +44,7 @@ def time_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
         sources,
         lambda analysis, case: [
             _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
-            for way in analysis.measured.ways(case)
+            for way in analysis.measured.kinds(case)
         ],
         Axis(say("breakeven_report.axis_time"), labels="seconds"),
         uses=1,
@@ -52,12 +52,12 @@ def time_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
 
 
 def speed_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
-    """How many times as fast as pageable memory each way is with one use, against size."""
+    """How many times as fast as pageable memory each memory kind is with one use, against size."""
     return _charts(
         sources,
         lambda analysis, case: [
             _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, 1), _speed_row)
-            for way in analysis.measured.ways(case)
+            for way in analysis.measured.kinds(case)
             if way != "pageable"
         ],
         Axis(say("breakeven_report.axis_speed")),

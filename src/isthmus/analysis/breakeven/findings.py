@@ -42,14 +42,14 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:
-    """The fastest way for one use there and back, where that is not pageable memory."""
+    """The fastest memory kind for one use there and back, where that is not pageable memory."""
     ranked = _ranked(analysis)
     if not ranked or ranked[0][1] <= 1:
         return None
-    way, speed = ranked[0]
+    kind, speed = ranked[0]
     size, factor = format_bytes(analysis.reference_bytes), times(speed, speed)
-    text = say("breakeven.fastest", size=size, memory=memory_name(way), times=factor)
-    return Finding("note", "breakeven_choice", text, do=(say("breakeven.keep_staging") if way == "staging" else "",))
+    text = say("breakeven.fastest", size=size, memory=memory_name(kind), times=factor)
+    return Finding("note", "breakeven_choice", text, do=(say("breakeven.keep_staging") if kind == "staging" else "",))
 
 
 def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
@@ -67,11 +67,11 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
 
 
 def _ranked(analysis: BreakevenAnalysis) -> list[tuple[str, float]]:
-    """How many times as fast as pageable memory the other ways are at the reference size, the fastest first."""
+    """How many times as fast as pageable memory the other memory kinds are at the reference size, the fastest first."""
     ranked = [
-        (way, speed.median)
-        for way in analysis.measured.ways("round_trip")
-        if way != "pageable"
-        and (speed := analysis.measured.speed_up("round_trip", way, 1).get(analysis.reference_bytes))
+        (kind, speed.median)
+        for kind in analysis.measured.kinds("round_trip")
+        if kind != "pageable"
+        and (speed := analysis.measured.speed_up("round_trip", kind, 1).get(analysis.reference_bytes))
     ]
     return sorted(ranked, key=lambda pair: -pair[1])

@@ -1,4 +1,4 @@
-"""Breakeven at a glance: from which size on each way beats pageable memory, by the number of uses."""
+"""Breakeven at a glance: from which size on each memory kind beats pageable memory, by the number of uses."""
 
 from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.tables import threshold_grids, time_grids

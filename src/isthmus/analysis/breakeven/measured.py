@@ -1,4 +1,4 @@
-"""What each way of getting data to the device and back costs from allocation to release, for any number of uses."""
+"""What getting data to the device and back costs from allocation to release, by memory kind and number of uses."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -10,7 +10,7 @@ from isthmus.record import Case, Interval, Run, median_interval
 
 BREAKEVEN_CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 BREAKEVEN_USES = (1, 2, 5, 10, 100, 1000)
-# What everybody has first; of two ways, the later one is the challenger.
+# What everybody has first; of two memory kinds, the later one is the challenger.
 BREAKEVEN_WAYS = (
     "pageable",
     "pinned",
@@ -22,7 +22,7 @@ BREAKEVEN_WAYS = (
     "managed_prefetch",
 )
 
-# A case and a way.
+# A case and a memory kind.
 Key = tuple[str, str]
 
 _FURTHER = "further_"
@@ -30,7 +30,7 @@ _FURTHER = "further_"
 
 @dataclass(frozen=True)
 class Totals:
-    """Seconds of one way in one case: by size and number of uses, and by size for one use more.
+    """Seconds of one memory kind in one case: by size and number of uses, and by size for one use more.
 
     Each is an estimate with its draws. Between two numbers of uses the time is taken for affine; beyond the largest it
     grows by `further`.
@@ -82,7 +82,7 @@ def interpolated(seconds: Mapping[int, Draws], size: float) -> Draws | None:
 
 
 def measured_totals(run: Run) -> dict[Key, Totals]:
-    """The totals of the breakeven experiment; ways without a total do not appear.
+    """The totals of the breakeven experiment; memory kinds without a total do not appear.
 
     Skipped cases, those whose data did not arrive and those too short for the clock count for nothing.
     """
@@ -113,10 +113,10 @@ def measured_once(run: Run) -> dict[Key, dict[int, Interval]]:
     return intervals
 
 
-def ordered_ways(ways: Iterable[str]) -> list[str]:
-    """Each way once, in the order of BREAKEVEN_WAYS; those that this version does not know come last."""
+def ordered_ways(kinds: Iterable[str]) -> list[str]:
+    """Each memory kind once, in the order of BREAKEVEN_WAYS; those that this version does not know come last."""
     return sorted(
-        set(ways), key=lambda way: (BREAKEVEN_WAYS.index(way) if way in BREAKEVEN_WAYS else len(BREAKEVEN_WAYS), way)
+        set(kinds), key=lambda way: (BREAKEVEN_WAYS.index(way) if way in BREAKEVEN_WAYS else len(BREAKEVEN_WAYS), way)
     )
 
 

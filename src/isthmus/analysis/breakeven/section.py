@@ -41,11 +41,11 @@ def section(runs: Sequence[Run]) -> Section | None:
     if not labelled:
         return None
     drawn = sources(runs, analyses)
-    ways = ways_legend(drawn)
+    kinds = ways_legend(drawn)
     fastest = fastest_grid(labelled)
     parts = (
-        Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(labelled))),
-        Part(capitalised(say("breakeven_report.axis_speed")), charts=speed_charts(drawn), legend=ways),
+        Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=kinds, grids=tuple(time_grids(labelled))),
+        Part(capitalised(say("breakeven_report.axis_speed")), charts=speed_charts(drawn), legend=kinds),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
         Part(
             say("breakeven_report.from_size"),

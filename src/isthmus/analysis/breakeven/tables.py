@@ -1,4 +1,4 @@
-"""The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest way."""
+"""The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest memory kind."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ _CHOICES = {
     ("pinned", "managed_prefetch"),
     ("registered", "touched_registered"),
 }
-# Ways that need a buffer got for the purpose; a staging buffer is there already.
+# Memory kinds that need a buffer got for the purpose; a staging buffer is there already.
 _ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
 _USES_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB)
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
@@ -35,13 +35,13 @@ _WIDE = 1.5
 
 
 def time_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
-    """Seconds from allocation to release of one use, sizes down and ways across, a table for each case."""
+    """Seconds from allocation to release of one use, sizes down and memory kinds across, a table for each case."""
     for case in PLAIN_CASES:
         curves = [
-            (label, way, analysis.once[case, way])
-            for way in _ways(labelled, case)
+            (label, kind, analysis.once[case, kind])
+            for kind in _ways(labelled, case)
             for label, analysis in labelled
-            if (case, way) in analysis.once
+            if (case, kind) in analysis.once
         ]
         sizes = sorted({size for _, _, intervals in curves for size in intervals})
         groups = []
@@ -60,28 +60,28 @@ def time_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
                 for size in chosen
             )
             groups += [Group(unit, rows)] if rows else []
-        columns = tuple(Column(kind_heading(way), kind_label(way), label) for label, way, _ in curves)
+        columns = tuple(Column(kind_heading(kind), kind_label(kind), label) for label, kind, _ in curves)
         if groups:
             yield Grid(say("breakeven_report.one_use", case=case_words(case)), columns, tuple(groups))
 
 
 def threshold_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
-    """The size from which ways beat pageable memory, and from which one of the alternatives beats another."""
+    """The size from which memory kinds beat pageable memory, and from which one of the alternatives beats another."""
     for case in PLAIN_CASES:
-        ways = _ways(labelled, case)
+        challengers = _ways(labelled, case)
         groups = []
-        for index, incumbent in enumerate(ways):
+        for index, incumbent in enumerate(challengers):
             rows = tuple(
                 Row(
-                    kind_label(way),
+                    kind_label(challenger),
                     tuple(
-                        size_cell(analysis.measured.thresholds.get(Contest(case, uses, incumbent, way)))
+                        size_cell(analysis.measured.thresholds.get(Contest(case, uses, incumbent, challenger)))
                         for uses in BREAKEVEN_USES
                         for _, analysis in labelled
                     ),
                 )
-                for way in ways[index + 1 :]
-                if incumbent == "pageable" or (incumbent, way) in _CHOICES
+                for challenger in challengers[index + 1 :]
+                if incumbent == "pageable" or (incumbent, challenger) in _CHOICES
             )
             groups += [Group(say("breakeven_report.against", memory=memory_name(incumbent)), rows)] if rows else []
         if groups:
@@ -90,20 +90,20 @@ def threshold_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
 
 
 def uses_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
-    """The number of uses from which each way beats pageable memory, at a few sizes."""
+    """The number of uses from which each memory kind beats pageable memory, at a few sizes."""
     sizes = _sizes(labelled)
     for case in PLAIN_CASES:
         rows = tuple(
             Row(
-                kind_label(way),
+                kind_label(kind),
                 tuple(
-                    uses_cell(analysis.measured.least_uses(case, size, "pageable", way))
+                    uses_cell(analysis.measured.least_uses(case, size, "pageable", kind))
                     for size in sizes
                     for _, analysis in labelled
                 ),
             )
-            for way in _ways(labelled, case)
-            if way != "pageable"
+            for kind in _ways(labelled, case)
+            if kind != "pageable"
         )
         columns = tuple(
             Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in labelled
@@ -114,7 +114,7 @@ def uses_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
 
 
 def fastest_grid(labelled: Sequence[Labelled]) -> Grid | None:
-    """The fastest ways by number of uses and size: with a buffer that is kept, and among those that get one for it."""
+    """The fastest memory kinds by uses and size: with a buffer that is kept, and among those that allocate one."""
     sizes = _sizes(labelled)
     groups = tuple(
         Group(
@@ -123,10 +123,10 @@ def fastest_grid(labelled: Sequence[Labelled]) -> Grid | None:
                 Row(
                     uses_count(uses),
                     tuple(
-                        Cell(say("common.between_clauses").join(map(kind_label, ways)) or "-")
+                        Cell(say("common.between_clauses").join(map(kind_label, kinds)) or "-")
                         for size in sizes
                         for _, analysis in labelled
-                        for ways in [analysis.measured.fastest(case, uses, size, among=among)]
+                        for kinds in [analysis.measured.fastest(case, uses, size, among=among)]
                     ),
                 )
                 for uses in BREAKEVEN_USES
@@ -143,12 +143,12 @@ def fastest_grid(labelled: Sequence[Labelled]) -> Grid | None:
 
 
 def size_cell(threshold: Threshold | None) -> Cell:
-    """From which size on a way wins, with half of its interval."""
+    """From which size on a memory kind wins, with half of its interval."""
     return _cell(threshold, about_bytes, _size) if threshold else missing()
 
 
 def uses_cell(threshold: Threshold | None) -> Cell:
-    """From how many uses on a way wins, with half of its interval."""
+    """From how many uses on a memory kind wins, with half of its interval."""
     if threshold and threshold.state == "always" and threshold.certain:
         return Cell("1")
     return _cell(threshold, _count, _uses) if threshold else missing()
@@ -213,5 +213,5 @@ def _sizes(labelled: Sequence[Labelled]) -> list[int]:
 
 
 def _ways(labelled: Sequence[Labelled], case: str) -> list[str]:
-    """The ways that any of the runs measured in this case, pageable first."""
-    return ordered_ways(way for _, analysis in labelled for way in analysis.measured.ways(case))
+    """The memory kinds that any of the runs measured in this case, pageable first."""
+    return ordered_ways(kind for _, analysis in labelled for kind in analysis.measured.kinds(case))

@@ -36,8 +36,8 @@ def cost_part(runs: Sequence[Run]) -> Part:
 
 
 def _curves(shown: Sequence[Cost]) -> Iterator[Drawn]:
-    for place, (way, memory) in enumerate(WAYS):
-        name = _name(way, memory)
+    for place, (method, memory) in enumerate(WAYS):
+        name = _name(method, memory)
         rows = tuple(
             chart.row(
                 name,
@@ -48,13 +48,13 @@ def _curves(shown: Sequence[Cost]) -> Iterator[Drawn]:
                 slowdown=f"{percent_words(cost.slowdown.median)} %",
             )
             for cost in shown
-            if (cost.way, cost.memory) == (way, memory)
+            if (cost.method, cost.memory) == (method, memory)
         )
         if rows:
             yield Drawn(name, numbered_look(place), rows)
 
 
-def _name(way: str, memory: str) -> str:
-    if way == "copy":
+def _name(method: str, memory: str) -> str:
+    if method == "copy":
         return capitalised(say("interference.copy", memory=memory_name(memory)))
-    return say(f"interference_report.curve_{way}")
+    return say(f"interference_report.curve_{method}")

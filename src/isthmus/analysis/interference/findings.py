@@ -1,4 +1,4 @@
-"""What the interference experiment says: what each way of copying costs each neighbour."""
+"""What the interference experiment says: what each method of copying costs each neighbour."""
 
 from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, costs, largest, telling
 from isthmus.analysis.interference.words import cost_words
@@ -8,7 +8,7 @@ from isthmus.record import Run
 
 
 def findings(run: Run) -> list[Finding]:
-    """One for each neighbour: both directions, the ways that tell most, of the largest copies."""
+    """One for each neighbour: both directions, the methods that tell most, of the largest copies."""
     pairs = ((neighbour, _sentence(run, neighbour)) for neighbour in NEIGHBOURS)
     return [Finding("note", f"interference_{neighbour}", text) for neighbour, text in pairs if text]
 
@@ -23,6 +23,6 @@ def _sentence(run: Run, neighbour: str) -> str:
     texts = []
     for direction in DIRECTIONS:
         of_both = [cost for cost in largest(costs(run)) if (cost.neighbour, cost.direction) == (neighbour, direction)]
-        if ways := say("common.comma").join(map(cost_words, telling(of_both))):
-            texts.append(say(f"interference.beside_{neighbour}", direction=direction.upper(), ways=ways))
+        if methods := say("common.comma").join(map(cost_words, telling(of_both))):
+            texts.append(say(f"interference.beside_{neighbour}", direction=direction.upper(), ways=methods))
     return sentences(texts)

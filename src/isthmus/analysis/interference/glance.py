@@ -1,4 +1,4 @@
-"""Interference at a glance: the ways that tell most, with what they cost each neighbour."""
+"""Interference at a glance: the methods that tell most, with what they cost each neighbour."""
 
 from isthmus.analysis.interference.section import cost_grid
 from isthmus.document.grid import excerpt

@@ -1,4 +1,4 @@
-"""What each way of copying cost each neighbour in a run, and the rate at which it copied meanwhile."""
+"""What each method of copying cost each neighbour in a run, and the rate at which it copied meanwhile."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,17 +8,17 @@ from isthmus.record import Case, Interval, Run, median_interval
 
 NEIGHBOURS = ("compute", "memory", "thread")
 DIRECTIONS = ("h2d", "d2h")
-# Each way with the memory that it copies, as tables and charts show them.
+# Each method with the memory that it copies, as tables and charts show them.
 WAYS = (("copy", "pinned"), ("kernel", "pinned"), ("copy", "pageable"), ("isthmus", "pageable"))
 # The rate of a kernel that fills the link as well as any.
 _AS_GOOD = 0.97
 
 
 class Cost(NamedTuple):
-    """Of one way beside one neighbour: `slowdown` is the share by which its work took longer, the rate bytes/s."""
+    """Of one method beside one neighbour: `slowdown` is the share by which its work took longer, the rate bytes/s."""
 
     neighbour: str
-    way: str
+    method: str
     memory: str
     direction: str
     bytes: int
@@ -30,8 +30,8 @@ class Cost(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """The way, whatever the neighbour, direction and size; kernels by blocks, all of the device last."""
-        return self.way, self.memory, self.blocks or (0 if self.blocks is None else 1 << 30), self.threads or 0
+        """The method, whatever the neighbour, direction and size; kernels by blocks, all of the device last."""
+        return self.method, self.memory, self.blocks or (0 if self.blocks is None else 1 << 30), self.threads or 0
 
 
 @once()
@@ -42,8 +42,8 @@ def costs(run: Run) -> Sequence[Cost]:
 
 
 def _order(cost: Cost) -> tuple[object, ...]:
-    way, memory, blocks, threads = cost.key
-    place = WAYS.index((way, memory)), blocks, threads
+    method, memory, blocks, threads = cost.key
+    place = WAYS.index((method, memory)), blocks, threads
     return cost.bytes, DIRECTIONS.index(cost.direction), place, NEIGHBOURS.index(cost.neighbour)
 
 
@@ -59,7 +59,7 @@ def _cost(run: Run, case: Case) -> Cost | None:
     seconds = median_interval(copies)
     return Cost(
         neighbour=case.neighbour,
-        way=case.method,
+        method=case.method,
         memory=case.host_memory,
         direction=str(case.direction),
         bytes=case.bytes,
@@ -78,14 +78,14 @@ def largest(all_costs: Sequence[Cost]) -> Sequence[Cost]:
 
 
 def telling(all_costs: Sequence[Cost]) -> Sequence[Cost]:
-    """Of one neighbour, direction and size the ways that tell most.
+    """Of one neighbour, direction and size the methods that tell most.
 
     The driver's copies, the kernel with the fewest blocks that is as fast as any and that with all, and the library
     with the most threads.
     """
-    kernels = [cost for cost in all_costs if cost.way == "kernel"]
+    kernels = [cost for cost in all_costs if cost.method == "kernel"]
     best = max((cost.rate.median for cost in kernels), default=0.0)
     enough = [cost for cost in kernels if cost.rate.median >= _AS_GOOD * best][:1]
-    packed = [cost for cost in all_costs if cost.way == "isthmus"][-1:]
+    packed = [cost for cost in all_costs if cost.method == "isthmus"][-1:]
     chosen = {id(cost) for cost in [*enough, *kernels[-1:], *packed]}
-    return [cost for cost in all_costs if cost.way == "copy" or id(cost) in chosen]
+    return [cost for cost in all_costs if cost.method == "copy" or id(cost) in chosen]

@@ -1,4 +1,4 @@
-"""The section on interference: what each way costs each neighbour at which rate, as a table and a chart."""
+"""The section on interference: what each method costs each neighbour at which rate, as a table and a chart."""
 
 from collections.abc import Sequence
 
@@ -22,17 +22,17 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 
 def cost_grid(runs: Sequence[Run]) -> Grid | None:
-    """A row for each way, a pair of columns for each neighbour, a group for each run, size and direction."""
+    """A row for each method, a pair of columns for each neighbour, a group for each run, size and direction."""
     groups = []
     for index, run in enumerate(runs):
         by_row: dict[tuple[int, str], dict[tuple[str, str, int, int], dict[str, Cost]]] = {}
         for cost in costs(run):
-            ways = by_row.setdefault((cost.bytes, cost.direction), {})
-            ways.setdefault(cost.key, {})[cost.neighbour] = cost
-        for (size, direction), ways in by_row.items():
+            methods = by_row.setdefault((cost.bytes, cost.direction), {})
+            methods.setdefault(cost.key, {})[cost.neighbour] = cost
+        for (size, direction), methods in by_row.items():
             words = [run_title(runs, index)] if len(runs) > 1 else []
             title = say("common.comma").join([*words, direction.upper(), format_bytes(size)])
-            groups.append(Group(title, tuple(map(_row, ways.values()))))
+            groups.append(Group(title, tuple(map(_row, methods.values()))))
     if not groups:
         return None
     columns = [

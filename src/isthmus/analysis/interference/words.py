@@ -1,4 +1,4 @@
-"""How ways of copying and what they cost are named."""
+"""How methods of copying and what they cost are named."""
 
 from isthmus.analysis.interference.model import Cost
 from isthmus.analysis.phrases import memory_name
@@ -8,9 +8,9 @@ from isthmus.record import format_rate
 
 def way_words(cost: Cost) -> str:
     """``a kernel of 2 blocks``, ``the driver's copy of pinned memory``, ``isthmus.copy with 12 threads``."""
-    if cost.way == "kernel":
+    if cost.method == "kernel":
         return say("interference.kernel", count=cost.blocks) if cost.blocks else say("interference.kernel_all")
-    if cost.way == "isthmus":
+    if cost.method == "isthmus":
         return say("interference.isthmus", count=cost.threads or 1)
     return say("interference.copy", memory=memory_name(cost.memory))
 

@@ -16,7 +16,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 
 _PREFETCHED = ManagedWay("prefetch_whole", "managed")
 _ADVISED = tuple(ManagedWay(method, "managed") for method in ("read_mostly", "prefer_device", "accessed_by"))
-# Fewer ways at one place are no choice.
+# Fewer methods at one place are no choice.
 _LEAST_WAYS = 4
 
 
@@ -116,27 +116,28 @@ def _advice(movement: Movement) -> Finding | None:
     What costs little where little is touched may cost much where all is.
     """
     managed = movement.curves.get(ON_DEMAND, {})
-    shared = {way: max(movement.curves.get(way, {}).keys() & managed.keys(), default=0) for way in _ADVISED}
+    shared = {method: max(movement.curves.get(method, {}).keys() & managed.keys(), default=0) for method in _ADVISED}
     place = max(shared.values())
     if not place:
         return None
     costs = {
-        way: ratio(movement.curves[way][place].seconds, managed[place].seconds)
-        for way in _ADVISED
-        if shared[way] == place
+        method: ratio(movement.curves[method][place].seconds, managed[place].seconds)
+        for method in _ADVISED
+        if shared[method] == place
     }
-    best = min(costs, key=lambda way: costs[way].median)
+    best = min(costs, key=lambda method: costs[method].median)
     touched = touched_words(movement.pattern, place)
     text = say("managed.advice", touched=touched, way=way_label(best), ratio=factor_words(costs[best]))
     return Finding("note", "managed_advice", text)
 
 
 def _fastest(main: Mapping[Pattern, Movement]) -> Finding | None:
-    """At the ends of what was measured by most ways: elsewhere the fastest may be one that was left out."""
+    """At the ends of what was measured by most methods: elsewhere the fastest may be one that was left out."""
     parts = []
     for movement in main.values():
         counts = {
-            place: sum(movement.at(way, place) is not None for way in movement.curves) for place in movement.places
+            place: sum(movement.at(method, place) is not None for method in movement.curves)
+            for place in movement.places
         }
         places = [place for place, count in counts.items() if count == max(counts.values())]
         parts += [_fastest_words(movement, place) for place in dict.fromkeys([*places[:1], *places[-1:]])]
@@ -145,15 +146,15 @@ def _fastest(main: Mapping[Pattern, Movement]) -> Finding | None:
 
 
 def _fastest_words(movement: Movement, place: int) -> str:
-    """The fastest way at one place and those without a significant difference; empty where there is no choice."""
-    points = {way: point for way in movement.curves if (point := movement.at(way, place))}
+    """The fastest method at one place and those without a significant difference; empty where there is no choice."""
+    points = {method: point for method in movement.curves if (point := movement.at(method, place))}
     if len(points) < _LEAST_WAYS:
         return ""
     best = min(points.values(), key=lambda point: point.seconds.median)
-    tied = [way for way in points if points[way].seconds.low <= best.seconds.high]
-    tied.sort(key=lambda way: points[way].seconds.median)
-    ways = enumerated([way_label(way) for way in tied], "or")
-    return say("managed.fastest", touched=touched_words(movement.pattern, place), ways=ways)
+    tied = [method for method in points if points[method].seconds.low <= best.seconds.high]
+    tied.sort(key=lambda method: points[method].seconds.median)
+    methods = enumerated([way_label(method) for method in tied], "or")
+    return say("managed.fastest", touched=touched_words(movement.pattern, place), ways=methods)
 
 
 def _stays(why: str) -> Finding | None:

@@ -1,4 +1,4 @@
-"""Managed memory at a glance: each way beside copying, with all of an array touched; else how much moves at a time."""
+"""Managed memory at a glance: each method against copying, all of an array touched; else how much moves at a time."""
 
 from isthmus.analysis.managed.granularity_tables import granularity_parts
 from isthmus.analysis.managed.model import movements

@@ -12,7 +12,7 @@ from isthmus.record import Interval, Run, format_bytes
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One way for pages to move; `counted` and `timed` are None where that was not tried."""
+    """One method for pages to move; `counted` and `timed` are None where that was not tried."""
 
     key: str
     counted: Unit | None

@@ -96,8 +96,8 @@ def _sizes_part(runs: Sequence[Run]) -> Part:
 def _size_rows(each: Counted) -> Iterator[Row]:
     total = sum(one.bytes * one.count for one in each.case.migrations)
     for one in each.case.migrations:
-        way = "" if one.direction == each.case.direction else one.direction.upper()
-        name = say("common.comma").join(filter(None, (format_bytes(one.bytes), one.cause, way)))
+        direction = "" if one.direction == each.case.direction else one.direction.upper()
+        name = say("common.comma").join(filter(None, (format_bytes(one.bytes), one.cause, direction)))
         share = f"{100 * one.bytes * one.count / total:.1f}" if total else "0"
         yield Row(name, (Cell(str(one.count)), Cell(share), Cell(format_bytes(one.alignment_bytes))))
     for fault in each.case.faults:

@@ -1,4 +1,4 @@
-"""What each way to move an array took, by how much of it the device touched: over the share and over the stride."""
+"""What each method to move an array took, by how much of it the device touched: over the share and over the stride."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ MANAGED_WAYS = (
 
 @dataclass(frozen=True)
 class ManagedPoint:
-    """One way with one part touched: medians with 95 % intervals, in seconds.
+    """One method with one part touched: medians with 95 % intervals, in seconds.
 
     `into` is the copy in and the device's computing, `out` the copy out and the CPU's adding up, `seconds` both.
     """
@@ -51,7 +51,7 @@ class ManagedPoint:
 
 @dataclass(frozen=True)
 class Movement:
-    """One pattern over an array of so many bytes: by way the points, ascending by percent or by stride in bytes.
+    """One pattern over an array of so many bytes: by method the points, ascending by percent or by stride in bytes.
 
     `failed` are those whose sum was wrong, on which no conclusion may rest; `skipped` has the reasons of others.
     """
@@ -67,13 +67,13 @@ class Movement:
         """Every percent or stride at which something was measured."""
         return sorted({place for points in self.curves.values() for place in points})
 
-    def at(self, way: ManagedWay, place: int) -> ManagedPoint | None:
-        """The point of one way at one place.
+    def at(self, method: ManagedWay, place: int) -> ManagedPoint | None:
+        """The point of one method at one place.
 
         A copy of the whole array takes the same time whatever is touched of it: its nearest point stands for all.
         """
-        points = self.curves.get(way, {})
-        if way.method == "explicit_whole" and points:
+        points = self.curves.get(method, {})
+        if method.method == "explicit_whole" and points:
             return points[min(points, key=lambda each: abs(each - place))]
         return points.get(place)
 
@@ -111,14 +111,14 @@ def _movement(size: int, pattern: Pattern, cases: list[Case], target: float) -> 
     failed: dict[ManagedWay, tuple[int, ...]] = {}
     skipped: dict[ManagedWay, dict[int, str]] = {}
     for case in sorted(cases, key=_place):
-        way, place = ManagedWay(case.method, case.host_memory), _place(case)
+        method, place = ManagedWay(case.method, case.host_memory), _place(case)
         if case.verified == "no":
-            failed[way] = (*failed.get(way, ()), place)
+            failed[method] = (*failed.get(method, ()), place)
         elif case.skipped:
-            skipped.setdefault(way, {})[place] = case.note
+            skipped.setdefault(method, {})[place] = case.note
         elif is_resolved(case) and case.samples("in_seconds") and case.samples("out_seconds"):
-            curves.setdefault(way, {})[place] = _point(case, target)
-    ordered = {way: curves[way] for way in MANAGED_WAYS if way in curves}
+            curves.setdefault(method, {})[place] = _point(case, target)
+    ordered = {method: curves[method] for method in MANAGED_WAYS if method in curves}
     return Movement(size, pattern, ordered, failed, skipped)
 
 

@@ -35,9 +35,11 @@ def section(runs: Sequence[Run]) -> Section | None:
 def _with_curves(part: Part, runs: Sequence[Run], sources: Sequence[Source]) -> Part:
     """The part with a chart for each size and pattern that has a curve of two points at least."""
     chosen = [source for source in sources if any(_curves(source[1]))]
-    ways = dict.fromkeys(way for _, movement in chosen for way, _ in _curves(movement))
+    methods = dict.fromkeys(method for _, movement in chosen for method, _ in _curves(movement))
     charts = tuple(_chart(part.title, runs, source) for source in chosen)
-    return replace(part, charts=charts, legend=tuple(LegendEntry(way_label(way), way_look(way)) for way in ways))
+    return replace(
+        part, charts=charts, legend=tuple(LegendEntry(way_label(method), way_look(method)) for method in methods)
+    )
 
 
 def _chart(heading: str, runs: Sequence[Run], source: Source) -> Chart:
@@ -51,9 +53,9 @@ def _chart(heading: str, runs: Sequence[Run], source: Source) -> Chart:
         Axis(say("labels.told_time"), labels="seconds"),
         # A copy of the whole array that was measured once is a line.
         rules=[
-            (point.seconds.median, way_label(way))
-            for way, points in movement.curves.items()
-            if way.method == "explicit_whole" and len(points) == 1
+            (point.seconds.median, way_label(method))
+            for method, points in movement.curves.items()
+            if method.method == "explicit_whole" and len(points) == 1
             for point in points.values()
         ],
     )
@@ -61,15 +63,15 @@ def _chart(heading: str, runs: Sequence[Run], source: Source) -> Chart:
 
 
 def _curves(movement: Movement) -> Iterator[tuple[ManagedWay, Drawn]]:
-    for way, points in movement.curves.items():
+    for method, points in movement.curves.items():
         if len(points) > 1:
-            name = way_label(way)
+            name = way_label(method)
             rows = tuple(
                 chart.row(name, place, median, low, high, **_told(movement, place, name, point))
                 for place, point in points.items()
                 for median, low, high in [point.seconds]
             )
-            yield way, Drawn(name, way_look(way), rows)
+            yield method, Drawn(name, way_look(method), rows)
 
 
 def _told(movement: Movement, place: int, name: str, point: ManagedPoint) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The tables of managed memory: thresholds, all of the array, and times of every way at every share and stride."""
+"""The tables of managed memory: thresholds, all of the array, and times of every method at every share and stride."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,14 +34,14 @@ def movement_title(runs: Sequence[Run], source: Source, *words: str) -> str:
 
 
 def thresholds_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
-    """A table for each run and size: ways down, share and stride against both kinds of memory across."""
+    """A table for each run and size: methods down, share and stride against both kinds of memory across."""
     heading = say("managed_report.thresholds_title")
     grids = []
     for index, size in dict.fromkeys((index, movement.bytes) for index, movement in sources):
         chosen = [(each, movement) for each, movement in sources if (each, movement.bytes) == (index, size)]
         known_within = runs[index].settings.target_relative_half_width
         answers = {
-            (movement.pattern, each.incumbent, each.way): each
+            (movement.pattern, each.incumbent, each.method): each
             for _, movement in chosen
             for each in overtakings(movement, known_within)
         }
@@ -58,10 +58,10 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
     )
     rows = tuple(
         Row(
-            way_label(way),
-            tuple(_threshold_cell(pattern, answers.get((pattern, other, way))) for pattern, other in keys),
+            way_label(method),
+            tuple(_threshold_cell(pattern, answers.get((pattern, other, method))) for pattern, other in keys),
         )
-        for way in dict.fromkeys(way for _, _, way in answers)
+        for method in dict.fromkeys(method for _, _, method in answers)
     )
     return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
 
@@ -77,7 +77,7 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
 
 
 def whole_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
-    """All of the array touched: both phases of every way, and the ratio to copying it from pageable memory."""
+    """All of the array touched: both phases of every method, and the ratio to copying it from pageable memory."""
     keys = ("managed_report.total", "managed_report.in", "managed_report.out", "managed_report.ratio")
     columns = tuple(Column(name, name.replace("\n", " ")) for name in map(say, keys))
     heading = say("managed_report.whole_title")
@@ -93,19 +93,19 @@ def whole_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
 def _whole_rows(movement: Movement) -> tuple[Row, ...]:
     plain = movement.at(WHOLE_COPIES[0], 100)
     rows = []
-    for way, points in movement.curves.items():
+    for method, points in movement.curves.items():
         point = points.get(100)
         if point:
             against = missing()
             if plain:
                 against = Cell("1.00") if point is plain else interval_cell(ratio(point.seconds, plain.seconds))
             cells = time_cell(point.seconds, wide=not point.converged), time_cell(point.into), time_cell(point.out)
-            rows.append(Row(way_label(way), (*cells, against)))
+            rows.append(Row(way_label(method), (*cells, against)))
     return tuple(rows)
 
 
 def times_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
-    """Both phases together: ways down, shares or strides across."""
+    """Both phases together: methods down, shares or strides across."""
     grids = tuple(_times_grid(runs, source) for source in sources)
     return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
@@ -117,20 +117,20 @@ def _times_grid(runs: Sequence[Run], source: Source) -> Grid:
     places = sorted({*movement.places, *unmeasured})
     names = [place_label(movement.pattern, place) for place in places]
     rows = tuple(
-        Row(way_label(way), tuple(_time_cell(movement, way, place) for place in places))
-        for way in MANAGED_WAYS
-        if way in known
+        Row(way_label(method), tuple(_time_cell(movement, method, place) for place in places))
+        for method in MANAGED_WAYS
+        if method in known
     )
     title = movement_title(runs, source, say("managed_report.times_title"), pattern_name(movement.pattern))
     columns = tuple(Column(name.replace(" ", "\n"), name) for name in names)
     return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
 
 
-def _time_cell(movement: Movement, way: ManagedWay, place: int) -> Cell:
-    if place in movement.failed.get(way, ()):
+def _time_cell(movement: Movement, method: ManagedWay, place: int) -> Cell:
+    if place in movement.failed.get(method, ()):
         return failed(say("labels.wrong_data"))
-    point = movement.curves.get(way, {}).get(place)
+    point = movement.curves.get(method, {}).get(place)
     if point is None:
-        why = movement.skipped.get(way, {}).get(place)
+        why = movement.skipped.get(method, {}).get(place)
         return skipped(why) if why else missing()
     return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(phases_told(point)))

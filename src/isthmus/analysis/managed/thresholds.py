@@ -1,4 +1,4 @@
-"""Up to which share, and from which stride on, one way to move an array beats copying all of it."""
+"""Up to which share, and from which stride on, one method to move an array beats copying all of it."""
 
 from typing import NamedTuple
 
@@ -14,25 +14,25 @@ ON_DEMAND = ManagedWay("managed", "managed")
 class Overtaking(NamedTuple):
     """Where `way` beats copying the whole array, as `incumbent` does: in percent, or in bytes of the stride."""
 
-    way: ManagedWay
+    method: ManagedWay
     incumbent: ManagedWay
     threshold: Threshold
 
 
 def overtakings(movement: Movement, known_within: float) -> list[Overtaking]:
-    """Every way with two points at least against both incumbents, where they were measured."""
-    ways = [way for way in movement.curves if way not in WHOLE_COPIES]
+    """Every method with two points at least against both incumbents, where they were measured."""
+    methods = [method for method in movement.curves if method not in WHOLE_COPIES]
     return [
         answer
-        for way in ways
+        for method in methods
         for incumbent in WHOLE_COPIES
-        if (answer := overtaking(movement, way, incumbent, known_within))
+        if (answer := overtaking(movement, method, incumbent, known_within))
     ]
 
 
-def overtaking(movement: Movement, way: ManagedWay, incumbent: ManagedWay, known_within: float) -> Overtaking | None:
-    """Where one way beats an incumbent; None where one was not measured, or with one part touched alone."""
-    points = movement.curves.get(way, {})
+def overtaking(movement: Movement, method: ManagedWay, incumbent: ManagedWay, known_within: float) -> Overtaking | None:
+    """Where one method beats an incumbent; None where one was not measured, or with one part touched alone."""
+    points = movement.curves.get(method, {})
     others = [other for place in points if (other := movement.at(incumbent, place))]
     if len(points) < 2 or not others:
         return None
@@ -44,5 +44,5 @@ def overtaking(movement: Movement, way: ManagedWay, incumbent: ManagedWay, known
     incumbents, challengers = draws[[rows[id(other)] for other in others]], draws[: len(points)]
     if movement.pattern == "percent":
         # Times grow in proportion to the share that moves, so that they are straight lines over it, in whole percents.
-        return Overtaking(way, incumbent, uses_threshold(list(points), incumbents - challengers))
-    return Overtaking(way, incumbent, size_threshold(list(points), incumbents, challengers))
+        return Overtaking(method, incumbent, uses_threshold(list(points), incumbents - challengers))
+    return Overtaking(method, incumbent, size_threshold(list(points), incumbents, challengers))

@@ -1,4 +1,4 @@
-"""Names and looks of the ways to move an array, and words about where one of them beats another."""
+"""Names and looks of the methods to move an array, and words about where one of them beats another."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from isthmus.document.palette import Look, look, numbered_look
 from isthmus.language import in_brackets, say
 from isthmus.record import format_bytes, format_seconds
 
-# Kinds of memory keep their look where one way stands for them.
+# Kinds of memory keep their look where one method stands for them.
 _LOOKS: Mapping[ManagedWay, Look] = {
     ManagedWay("explicit_whole", "pageable"): look("pageable"),
     ManagedWay("explicit_whole", "pinned"): look("pinned"),
@@ -28,14 +28,14 @@ _LOOKS: Mapping[ManagedWay, Look] = {
 }
 
 
-def way_label(way: ManagedWay) -> str:
-    """``copy all, pinned``; without the memory where the way says it: ``on demand``."""
-    return say(f"managed_report.label_{way.method}", memory=kind_label(way.memory))
+def way_label(method: ManagedWay) -> str:
+    """``copy all, pinned``; without the memory where the method says it: ``on demand``."""
+    return say(f"managed_report.label_{method.method}", memory=kind_label(method.memory))
 
 
-def way_look(way: ManagedWay) -> Look:
-    """The way's curve."""
-    return _LOOKS[way]
+def way_look(method: ManagedWay) -> Look:
+    """The method's curve."""
+    return _LOOKS[method]
 
 
 def pattern_name(pattern: Pattern) -> str:
@@ -54,7 +54,7 @@ def touched_words(pattern: Pattern, place: int) -> str:
 
 
 def threshold_words(pattern: Pattern, threshold: Threshold) -> str:
-    """``≤ 38 %``, ``≥ 190 KiB``, ``always``, ``never?``, ``?``: where one way beats another."""
+    """``≤ 38 %``, ``≥ 190 KiB``, ``always``, ``never?``, ``?``: where one method beats another."""
     match threshold.state:
         case "from" | "up_to":
             return f"{'≥' if threshold.state == 'from' else '≤'} {_number(pattern, threshold.value)}"

@@ -21,7 +21,7 @@ def findings(run: Run) -> list[Finding]:
 
 
 def takeaway(run: Run) -> Finding | None:
-    """How managed memory compares, and where to use which; None where no program was measured both ways."""
+    """How managed memory compares, and where to use which; None where no program was measured in both modes."""
     ratios = {part_words(work): ratio for work in openacc_works(run) if (ratio := work.ratio("automatic"))}
     if not ratios:
         return None

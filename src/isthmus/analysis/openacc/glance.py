@@ -1,4 +1,4 @@
-"""OpenACC at a glance: all of an array by each way, else parts of it, else a stencil."""
+"""OpenACC at a glance: all of an array by each mode, else parts of it, else a stencil."""
 
 from isthmus.analysis.openacc.section import section
 from isthmus.document.grid import excerpt

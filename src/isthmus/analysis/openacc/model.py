@@ -1,4 +1,4 @@
-"""OpenACC programs of a run: for each piece of work the time of every way to move its data, and how they compare."""
+"""OpenACC programs of a run: for each piece of work the time of every mode to move its data, and how they compare."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ OPENACC_WAYS = ("explicit", "automatic", "both", "native")
 
 @dataclass(frozen=True)
 class OpenaccTime:
-    """Seconds of one way, in all and by the metric of each phase, as medians with their intervals."""
+    """Seconds of one mode, in all and by the metric of each phase, as medians with their intervals."""
 
     seconds: Interval
     phases: Mapping[str, Interval]
@@ -24,7 +24,7 @@ class OpenaccTime:
 
 @dataclass(frozen=True)
 class OpenaccWork:
-    """One program with what it works on; `ways` are those that were measured and whose results were right.
+    """One program with what it works on; `modes` are those that were measured and whose results were right.
 
     `pack` is ``cpu`` or ``gpu`` of a stencil; `fraction` is of the contiguous program, `stride_bytes` of the other.
     """
@@ -36,17 +36,17 @@ class OpenaccWork:
     stride_bytes: int | None
     side: int | None
     halo: int | None
-    ways: Mapping[str, OpenaccTime]
+    modes: Mapping[str, OpenaccTime]
 
-    def ratio(self, way: str, base: str = "explicit") -> Interval | None:
-        """The time of one way over that of another; None where one of them was not measured."""
-        over, under = self.ways.get(way), self.ways.get(base)
+    def ratio(self, mode: str, base: str = "explicit") -> Interval | None:
+        """The time of one mode over that of another; None where one of them was not measured."""
+        over, under = self.modes.get(mode), self.modes.get(base)
         return ratio(over.seconds, under.seconds) if over and under else None
 
     @property
     def compiler(self) -> str:
         """What built the program; empty where only the native way was measured."""
-        return next((time.compiler for time in self.ways.values() if time.compiler), "")
+        return next((time.compiler for time in self.modes.values() if time.compiler), "")
 
 
 def openacc_works(run: Run) -> list[OpenaccWork]:
@@ -54,9 +54,9 @@ def openacc_works(run: Run) -> list[OpenaccWork]:
     by_work: dict[tuple[object, ...], dict[str, Case]] = {}
     for case in run.cases:
         if case.experiment == "openacc" and is_resolved(case) and case.verified != "no":
-            program, pack, way = _parts(case)
+            program, pack, mode = _parts(case)
             key = (program, pack, case.bytes, case.fraction, case.stride_bytes, case.rows, case.halo)
-            by_work.setdefault(key, {})[way] = case
+            by_work.setdefault(key, {})[mode] = case
     works = [_work(run, cases) for cases in by_work.values()]
     return sorted(
         works,
@@ -79,9 +79,9 @@ def whole_arrays(works: list[OpenaccWork]) -> list[OpenaccWork]:
 
 def _parts(case: Case) -> tuple[str, str, str]:
     """Program, pack and way; the native way does what the contiguous program does."""
-    before, _, way = case.method.rpartition("_")
+    before, _, mode = case.method.rpartition("_")
     program, _, pack = before.partition("_")
-    return ("contiguous", "", "native") if program == "native" else (program, pack, way)
+    return ("contiguous", "", "native") if program == "native" else (program, pack, mode)
 
 
 def _work(run: Run, cases: Mapping[str, Case]) -> OpenaccWork:
@@ -95,7 +95,7 @@ def _work(run: Run, cases: Mapping[str, Case]) -> OpenaccWork:
         stride_bytes=first.stride_bytes,
         side=first.rows,
         halo=first.halo,
-        ways={way: _time(run, cases[way]) for way in OPENACC_WAYS if way in cases},
+        modes={mode: _time(run, cases[mode]) for mode in OPENACC_WAYS if mode in cases},
     )
 
 

@@ -1,4 +1,4 @@
-"""The section on OpenACC programs: the paper's table of ways, parts of arrays, stencils, each beside the paper's."""
+"""The section on OpenACC programs: the paper's table of modes, parts of arrays, stencils, each beside the paper's."""
 
 from collections.abc import Callable, Sequence
 
@@ -36,11 +36,11 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 
 def _phases_part(runs: Sequence[Run], key: str, works: _Works) -> Part | None:
-    """Every way that was measured, phase by phase."""
+    """Every mode that was measured, phase by phase."""
     if not works:
         return None
     phases = _STENCIL_PHASES if key == "stencil" else _ARRAY_PHASES
-    groups = _groups(runs, works, lambda work: [_row(work, way, phases) for way in work.ways], part_words)
+    groups = _groups(runs, works, lambda work: [_row(work, way, phases) for way in work.modes], part_words)
     columns = tuple(map(_column, (*phases, "total", "over")))
     title = say(f"openacc_report.title_{key}")
     return Part(
@@ -48,28 +48,28 @@ def _phases_part(runs: Sequence[Run], key: str, works: _Works) -> Part | None:
     )
 
 
-def _row(work: OpenaccWork, way: str, phases: Sequence[Metric]) -> Row:
-    time = work.ways[way]
+def _row(work: OpenaccWork, mode: str, phases: Sequence[Metric]) -> Row:
+    time = work.modes[mode]
     shown = (time_cell(time.phases[name]) if name in time.phases else missing() for name in phases)
-    return Row(_way_label(way), (*shown, _time(time), _ratio(work.ratio(way))))
+    return Row(_way_label(mode), (*shown, _time(time), _ratio(work.ratio(mode))))
 
 
-def _way_label(way: str) -> str:
-    return say(f"openacc_report.way_{way}")
+def _way_label(mode: str) -> str:
+    return say(f"openacc_report.way_{mode}")
 
 
 def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
     """How much of an array has to be touched for directives to pay."""
 
     def rows(work: OpenaccWork) -> list[Row]:
-        explicit, automatic, both = (_time(work.ways.get(way)) for way in _PART_WAYS)
+        explicit, automatic, both = (_time(work.modes.get(mode)) for mode in _PART_WAYS)
         return [Row(part_words(work), (explicit, automatic, _ratio(work.ratio("automatic")), both))]
 
-    shown = [(index, work) for index, work in works if any(way in work.ways for way in _PART_WAYS)]
+    shown = [(index, work) for index, work in works if any(mode in work.modes for mode in _PART_WAYS)]
     groups = _groups(runs, shown, rows)
     if not groups:
         return None
-    explicit, automatic, both = (Column(_way_label(way), _way_label(way)) for way in _PART_WAYS)
+    explicit, automatic, both = (Column(_way_label(mode), _way_label(mode)) for mode in _PART_WAYS)
     title = say("openacc_report.title_parts")
     columns = (explicit, automatic, _column("over"), both)
     return Part(title, grids=(Grid(title, columns, groups, say("openacc_report.touched")),))

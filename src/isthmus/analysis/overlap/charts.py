@@ -1,4 +1,4 @@
-"""Speed-up against chunks with the bound, and timelines: when each stage of each chunk was under way."""
+"""Speed-up against chunks with the bound, and timelines: when each stage of each chunk was in progress."""
 
 from collections.abc import Iterator, Sequence
 
@@ -58,7 +58,7 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
 
 
 def timeline_part(runs: Sequence[Run]) -> Part | None:
-    """When each stage of each chunk was under way; None where no run has a timeline."""
+    """When each stage of each chunk was in progress; None where no run has a timeline."""
     cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
     cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
     charts = tuple(_timeline(runs, index, case) for index, case in cases)
@@ -70,8 +70,8 @@ def _title(runs: Sequence[Run], index: int, host_memory: str, size: int, rest: s
 
 
 def _timeline(runs: Sequence[Run], index: int, case: Case) -> Chart:
-    way = way_words(case.host_memory, case.pieces or 1, case.streams or 1)
-    title = _title(runs, index, case.host_memory, case.bytes, way)
+    method = way_words(case.host_memory, case.pieces or 1, case.streams or 1)
+    title = _title(runs, index, case.host_memory, case.bytes, method)
     lanes = tuple(
         Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
         for place, stage in enumerate(STAGES)

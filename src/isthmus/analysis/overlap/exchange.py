@@ -15,7 +15,7 @@ _HARDLY = 0.2
 class Exchange:
     """Data of one kind of memory that goes in and comes out in chunks, without work.
 
-    `seconds` is the fastest of the ways measured, on `chunks` and `streams`; `serial` is one copy after the other,
+    `seconds` is the fastest of the methods measured, on `chunks` and `streams`; `serial` is one copy after the other,
     `bound` what it would take if neither slowed the other. `hidden` is how much of what a perfect exchange saves over
     `serial` is saved: 1 where both run at once at full speed, 0 where neither overlaps.
     """
@@ -44,7 +44,7 @@ def exchanges(run: Run) -> list[Exchange]:
 
 
 def _exchange(timed: Sequence[Timed], memory: str, size: int) -> Exchange | None:
-    into, out, both = (fastest_alone(timed, way, memory, size) for way in ("in_alone", "out_alone", "both_ways"))
+    into, out, both = (fastest_alone(timed, method, memory, size) for method in ("in_alone", "out_alone", "both_ways"))
     chunks = both.case.pieces if both else None
     # A single chunk has nothing to exchange with.
     if into is None or out is None or both is None or not chunks or chunks < 2:

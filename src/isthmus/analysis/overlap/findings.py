@@ -1,4 +1,4 @@
-"""What the overlap experiment says: what chunks and streams gain, and both ways at once."""
+"""What the overlap experiment says: what chunks and streams gain, and both directions at once."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 
 
 def findings(run: Run) -> list[Finding]:
-    """What each kind of memory gains; then both ways at once."""
+    """What each kind of memory gains; then both directions at once."""
     mains = main_overlaps(overlaps(run))
     candidates = []
     for each in mains:

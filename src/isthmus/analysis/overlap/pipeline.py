@@ -70,7 +70,7 @@ class PipelineModel:
 def pipeline_model(run: Run, host_memory: str) -> PipelineModel | None:
     """The model of one kind of memory; None where the run has no copies of it in both directions."""
     curves = bandwidth_curves(run)
-    known = [find(curves, way, host_memory) for way in ONE_WAY]
+    known = [find(curves, direction, host_memory) for direction in ONE_WAY]
     into, out = (curve_predictor(curve) if curve else None for curve in known)
     if into is None or out is None:
         return None

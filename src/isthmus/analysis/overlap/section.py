@@ -1,4 +1,4 @@
-"""The section on overlap: the best pipelines, how near all come to their bound, both ways at once, timelines."""
+"""The section on overlap: the best pipelines, how near all come to their bound, copies both ways, timelines."""
 
 from collections.abc import Iterable, Sequence
 
@@ -87,16 +87,19 @@ def _shares_grids(runs: Sequence[Run], chosen: Sequence[_Source]) -> tuple[Grid,
             if overlap.bytes == size:
                 by_share.setdefault((overlap.host_memory, overlap.ratio), {})[index] = overlap
         every = [(index, overlap) for of_run in by_share.values() for index, overlap in of_run.items()]
-        ways = sorted({(streams, index) for index, overlap in every for _, streams in _all_ways(overlap)})
+        directions = sorted({(streams, index) for index, overlap in every for _, streams in _all_ways(overlap)})
         columns = tuple(
             Column(name.replace(" ", "\n"), name, run_label(runs, index))
-            for streams, index in ways
+            for streams, index in directions
             for name in [say("overlap.streams", count=streams)]
         )
         groups = []
         for (kind, ratio), of_run in by_share.items():
             rows = tuple(
-                Row(str(count), tuple(_share_cell(runs[at], of_run.get(at), (count, streams)) for streams, at in ways))
+                Row(
+                    str(count),
+                    tuple(_share_cell(runs[at], of_run.get(at), (count, streams)) for streams, at in directions),
+                )
                 for count in sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each)})
             )
             title = say("common.comma").join([kind_label(kind), say("overlap.work", x=f"≈{ratio:g}")])
@@ -122,7 +125,7 @@ def _share_cell(run: Run, overlap: Overlap | None, way: tuple[int, int]) -> Cell
 
 
 def _exchange_grids(runs: Sequence[Run]) -> tuple[Grid, ...]:
-    """Copies both ways at once, a group for each size, a row for each memory; none where the runs have none."""
+    """Copies in both directions at once, a group for each size, a row for each memory; none without cases."""
     measured = [(index, each) for index, run in enumerate(runs) for each in exchanges(run)]
     measured.sort(key=lambda pair: kind_rank(pair[1].host_memory))
     groups = tuple(

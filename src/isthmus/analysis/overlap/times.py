@@ -52,7 +52,7 @@ def work_multiple(timed: Sequence[Timed], size: int, ratio: float) -> float | No
     """Measured time of the work alone over the slower copy's; None where one of the three was not measured."""
     work = fastest_alone(timed, "work_alone", "device", size, ratio)
     for base in _BASES:
-        into, out = (fastest_alone(timed, way, base, size) for way in ("in_alone", "out_alone"))
+        into, out = (fastest_alone(timed, method, base, size) for method in ("in_alone", "out_alone"))
         if work and into and out:
             return work.seconds.median / max(into.seconds.median, out.seconds.median)
     return None

@@ -26,7 +26,7 @@ _MUCH = 0.1
 
 
 def findings(run: Run) -> list[Finding]:
-    """One for each device, then one on what it costs; nothing where no two ways were measured."""
+    """One for each device, then one on what it costs; nothing where no two links were measured."""
     candidates = [finding for target in targets(run) if (finding := _gains(run, target))]
     cost = _costs(run)
     return [*candidates, cost] if cost else candidates
@@ -98,7 +98,7 @@ def _kept(run: Run, copies: Sequence[Cost]) -> str:
     alone = {
         (each.target, each.direction, each.bytes): figure.rate.median
         for each in comparisons(run)
-        if each.memory == "pinned" and (figure := each.ways.get(OWN)) and figure.rate
+        if each.memory == "pinned" and (figure := each.links.get(OWN)) and figure.rate
     }
     kept = [
         cost.rate.median / own

@@ -10,7 +10,7 @@ from isthmus.record import Run, format_bytes
 
 
 def glance(run: Run) -> Glance | None:
-    """None where no two ways were measured."""
+    """None where no two links were measured."""
     rows, sizes = [], set()
     for target in targets(run):
         for memory in MEMORIES:
@@ -22,7 +22,7 @@ def glance(run: Run) -> Glance | None:
                 cell
                 for each in compared
                 for cell in (
-                    (figure_cell(each.ways[OWN]), figure_cell(each.ways[each.best or OWN]), times_cell(each))
+                    (figure_cell(each.links[OWN]), figure_cell(each.links[each.best or OWN]), times_cell(each))
                     if each
                     else (missing(), missing(), missing())
                 )

@@ -9,12 +9,12 @@ from isthmus.record import Case, Interval, Run, median_interval
 
 MEMORIES, DIRECTIONS = ("pinned", "pageable"), ("h2d", "d2h")
 WORKS = ("copies_h2d", "copies_d2h", "compute")
-# The ways of one comparison: the own link alone, all; between them neighbours by their names.
+# The links of one comparison: the own link alone, all; between them neighbours by their names.
 OWN, ALL = "own", "all"
 
 
 class Figure(NamedTuple):
-    """One way: its rate in bytes/s, None where nothing was measured or arrived right, and each link's share of it."""
+    """One link: its rate in bytes/s, None where nothing was measured or arrived right, and each link's share of it."""
 
     rate: Interval | None
     shares: Mapping[str, float]
@@ -24,37 +24,37 @@ class Figure(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The ways of copies of one size between one kind of memory and a device."""
+    """The links of copies of one size between one kind of memory and a device."""
 
     target: str
     memory: str
     direction: str
     bytes: int
-    ways: Mapping[str, Figure]
+    links: Mapping[str, Figure]
 
     @property
     def peers(self) -> list[str]:
         """The neighbours, in the order of their numbers."""
-        return sorted((way for way in self.ways if way not in (OWN, ALL)), key=lambda spec: (len(spec), spec))
+        return sorted((link for link in self.links if link not in (OWN, ALL)), key=lambda spec: (len(spec), spec))
 
     @property
     def best(self) -> str | None:
         """By all links, where that was measured, else by the neighbour that adds most; None where nothing was."""
-        rated = {way: figure.rate.median for way, figure in self.ways.items() if way != OWN and figure.rate}
+        rated = {link: figure.rate.median for link, figure in self.links.items() if link != OWN and figure.rate}
         if ALL in rated:
             return ALL
         return max(rated, key=rated.__getitem__, default=None)
 
-    def gain(self, way: str | None) -> Interval | None:
-        """How many times as fast this way is as the own link alone; None where one of them is not known."""
-        own, other = self.ways.get(OWN), self.ways.get(way or "")
+    def gain(self, link: str | None) -> Interval | None:
+        """How many times as fast this link is as the own link alone; None where one of them is not known."""
+        own, other = self.links.get(OWN), self.links.get(link or "")
         if own is None or other is None or own.rate is None or other.rate is None:
             return None
         return ratio(other.rate, own.rate)
 
 
 class Cost(NamedTuple):
-    """The work of a neighbour beside copies of one way: by what part it got slower, and the rates of either.
+    """The work of a neighbour during copies over one link: by what part it got slower, and the rates of either.
 
     `loss` is of its rate: 0.1 for a tenth; `work_rate` that of its own copies alone, in bytes/s.
     """
@@ -88,7 +88,7 @@ def comparisons(run: Run) -> Sequence[Compared]:
         if not case.neighbour and case.host_memory in MEMORIES and case.target:
             key = (case.target, case.host_memory, str(case.direction), case.bytes)
             groups.setdefault(key, {})[case.peer or case.method] = _figure(run, case)
-    all_compared = [Compared(*key, ways) for key, ways in groups.items()]
+    all_compared = [Compared(*key, links) for key, links in groups.items()]
     places = {target: at for at, target in enumerate(dict.fromkeys(each.target for each in all_compared))}
     return sorted(
         all_compared,
@@ -102,7 +102,7 @@ def comparisons(run: Run) -> Sequence[Compared]:
 
 
 def largest(run: Run, target: str, memory: str, direction: str) -> Compared | None:
-    """The comparison of the largest copies of which two ways were measured."""
+    """The comparison of the largest copies of which two links were measured."""
     candidates = [
         each for each in comparisons(run) if (each.target, each.memory, each.direction) == (target, memory, direction)
     ]
@@ -110,7 +110,7 @@ def largest(run: Run, target: str, memory: str, direction: str) -> Compared | No
 
 
 def targets(run: Run) -> list[str]:
-    """The devices of which two ways were measured, the run's own first."""
+    """The devices of which two links were measured, the run's own first."""
     return list(dict.fromkeys(each.target for each in comparisons(run) if each.gain(each.best)))
 
 

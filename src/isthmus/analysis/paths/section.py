@@ -34,29 +34,29 @@ def rate_grids(run: Run) -> list[Grid]:
     by_target: dict[str, list[Compared]] = {}
     for each in comparisons(run):
         by_target.setdefault(each.target, []).append(each)
-    measured = (each for each in by_target.items() if any(way.rate for one in each[1] for way in one.ways.values()))
+    measured = (each for each in by_target.items() if any(link.rate for one in each[1] for link in one.links.values()))
     return [_rate_grid(target, of_target) for target, of_target in measured]
 
 
 def _rate_grid(target: str, compared: Sequence[Compared]) -> Grid:
     peers = max((each.peers for each in compared), key=len)
-    ways = [OWN, *peers, *([ALL] if any(ALL in each.ways for each in compared) else [])]
-    headings = [way_heading(way, len(peers)) for way in ways]
+    links = [OWN, *peers, *([ALL] if any(ALL in each.links for each in compared) else [])]
+    headings = [way_heading(link, len(peers)) for link in links]
     columns = [Column(in_lines(heading), heading) for heading in headings]
     columns += [Column(in_lines(each), each) for each in (say("paths_report.times"),)]
     columns.append(Column(in_lines(say("paths_report.split")), say("paths_report.split"), prose=True))
     groups = []
     for memory in MEMORIES:
         for direction in DIRECTIONS:
-            rows = [_row(each, ways) for each in compared if (each.memory, each.direction) == (memory, direction)]
+            rows = [_row(each, links) for each in compared if (each.memory, each.direction) == (memory, direction)]
             if rows:
                 title = say("common.comma").join([memory_label(memory), way_word(direction)])
                 groups.append(Group(title, tuple(rows)))
     return Grid(say("paths_report.grid_rates", target=target), tuple(columns), tuple(groups))
 
 
-def _row(compared: Compared, ways: Sequence[str]) -> Row:
-    cells = [figure_cell(compared.ways.get(way)) for way in ways]
+def _row(compared: Compared, links: Sequence[str]) -> Row:
+    cells = [figure_cell(compared.links.get(link)) for link in links]
     split = split_words(compared)
     cells += [times_cell(compared), Cell(split) if split else missing(say("paths_report.undivided"))]
     return Row(format_bytes(compared.bytes), tuple(cells))

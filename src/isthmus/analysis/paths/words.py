@@ -1,4 +1,4 @@
-"""How ways of copies over several links, and what they cost, are named."""
+"""How links of copies over several links, and what they cost, are named."""
 
 from isthmus.analysis.paths.model import ALL, OWN, Compared
 from isthmus.analysis.phrases import way_word
@@ -6,22 +6,22 @@ from isthmus.language import say
 from isthmus.record import format_rate
 
 
-def links_words(compared: Compared, way: str) -> str:
+def links_words(compared: Compared, link: str) -> str:
     """``cuda:1's link``, ``the links of its 7 neighbours``."""
-    return say("paths.links_all", count=len(compared.peers)) if way == ALL else say("paths.links_one", peer=way)
+    return say("paths.links_all", count=len(compared.peers)) if link == ALL else say("paths.links_one", peer=link)
 
 
-def way_heading(way: str, peers: int) -> str:
+def way_heading(link: str, peers: int) -> str:
     """``own link``, ``with cuda:1``, ``with all 7``: a column of a table."""
-    if way == OWN:
+    if link == OWN:
         return say("paths_report.own")
-    return say("paths_report.with_all", count=peers) if way == ALL else say("paths_report.with", peer=way)
+    return say("paths_report.with_all", count=peers) if link == ALL else say("paths_report.with", peer=link)
 
 
 def gain_words(compared: Compared) -> str:
     """``H2D 105 GB/s, 1.92 times its own link's 54.8 GB/s (split 51/49)``; empty where unknown."""
-    best, gain, own = compared.best, compared.gain(compared.best), compared.ways.get(OWN)
-    rate = compared.ways[best].rate if best else None
+    best, gain, own = compared.best, compared.gain(compared.best), compared.links.get(OWN)
+    rate = compared.links[best].rate if best else None
     if gain is None or own is None or own.rate is None or rate is None:
         return ""
     # Of many links the table has them.
@@ -38,7 +38,7 @@ def gain_words(compared: Compared) -> str:
 
 def split_words(compared: Compared) -> str:
     """``51/49``: per cent of the own link and of the neighbours', in their order; empty where nothing was divided."""
-    figure = compared.ways.get(compared.best or "")
+    figure = compared.links.get(compared.best or "")
     shares = figure.shares if figure else {}
     order = [compared.target, *compared.peers]
     return "/".join(f"{100 * shares[spec]:.0f}" for spec in order if spec in shares)

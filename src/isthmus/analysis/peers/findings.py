@@ -66,7 +66,7 @@ def _by_host(run: Run) -> Finding | None:
 
 
 def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
-    """Pairs slower than the median of those joined in the same way, by the way of copying that shows it most."""
+    """Pairs slower than the median of those joined alike, by the method that shows it most."""
     known = paths(run)
     worst: tuple[float, Copies, str, dict[Pair, Interval], Interval] | None = None
     for each in one_way:
@@ -97,13 +97,13 @@ def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
 
 def _shared(group: Together) -> Finding | None:
     """Links that give less at once than alone; a root port's or those of the whole host."""
-    shares = {way: share for way in group.sums if (share := group.share(way)) is not None}
+    shares = {direction: share for direction in group.sums if (share := group.share(direction)) is not None}
     if not shares:
         return None
     each = say("common.comma").join(
-        say("peers.sum", way=way_word(way), rate=format_rate(rate.median), percent=round(100 * share))
-        for way, share in shares.items()
-        if (rate := group.sums[way].rate)
+        say("peers.sum", way=way_word(direction), rate=format_rate(rate.median), percent=round(100 * share))
+        for direction, share in shares.items()
+        if (rate := group.sums[direction].rate)
     )
     topic = f"peers_links_{group.port or 'all'}"
     text = say("peers.links", who=group_name(group), each=each)

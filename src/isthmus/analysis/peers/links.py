@@ -22,10 +22,10 @@ class Together(NamedTuple):
     sums: Mapping[str, Figure]
     alone: Mapping[tuple[str, str], Figure]  # by device and direction
 
-    def share(self, way: str) -> float | None:
+    def share(self, direction: str) -> float | None:
         """The sum over what the devices have alone, added up; None where one of them is not known."""
-        total = self.sums[way].rate if way in self.sums else None
-        each = [figure.rate for spec in self.specs if (figure := self.alone.get((spec, way)))]
+        total = self.sums[direction].rate if direction in self.sums else None
+        each = [figure.rate for spec in self.specs if (figure := self.alone.get((spec, direction)))]
         if total is None or len(each) != len(self.specs) or not all(each):
             return None
         return total.median / sum(rate.median for rate in each if rate)
@@ -39,7 +39,7 @@ def together(run: Run) -> list[Together]:
     for port in sorted({case.neighbour for case in links}, key=lambda port: (not port, port)):
         group = [case for case in links if case.neighbour == port and (case.devices or 0) > 1]
         by_way = {str(case.direction): figure_of(run, case) for case in group if not case.target}
-        sums = {way: by_way[way] for way in _WAYS if way in by_way}
+        sums = {direction: by_way[direction] for direction in _WAYS if direction in by_way}
         specs = specs_of(case.target for case in group if case.target) or specs_of(spec for spec, _ in alone)
         if sums:
             groups.append(Together(port, specs, group[0].bytes, sums, alone))
@@ -51,18 +51,25 @@ def link_grid(run: Run, title: str) -> Grid | None:
     groups = together(run)
     if not groups:
         return None
-    ways = [way for way in _WAYS if any(way in group.sums for group in groups)]
+    directions = [direction for direction in _WAYS if any(direction in group.sums for group in groups)]
     alone = groups[0].alone
     rows = [
-        Row(spec, tuple(cell for way in ways for cell in (figure_cell(alone.get((spec, way))), Cell(""))))
+        Row(
+            spec,
+            tuple(cell for direction in directions for cell in (figure_cell(alone.get((spec, direction))), Cell(""))),
+        )
         for spec in specs_of(spec for spec, _ in alone)
     ]
     for group in groups:
-        cells = [cell for way in ways for cell in (figure_cell(group.sums.get(way)), _share_cell(group, way))]
+        cells = [
+            cell
+            for direction in directions
+            for cell in (figure_cell(group.sums.get(direction)), _share_cell(group, direction))
+        ]
         rows.append(Row(group_name(group), tuple(cells)))
     columns = [
-        Column(f"{way_word(way)}\n{heading}", f"{way_word(way)} {heading}")
-        for way in ways
+        Column(f"{way_word(direction)}\n{heading}", f"{way_word(direction)} {heading}")
+        for direction in directions
         for heading in ("GB/s", say("peers_report.share"))
     ]
     named = f"{say('peers_report.grid_links', size=format_bytes(groups[0].bytes))}{title}"
@@ -76,6 +83,6 @@ def group_name(group: Together) -> str:
     return say("peers_report.all", count=len(group.specs))
 
 
-def _share_cell(group: Together, way: str) -> Cell:
-    share = group.share(way)
+def _share_cell(group: Together, direction: str) -> Cell:
+    share = group.share(direction)
     return missing() if share is None else Cell(f"{100 * share:.0f} %")

@@ -26,7 +26,7 @@ class Figure(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """Copies of one size, way and direction between every two devices; those both ways stand for either order."""
+    """Copies of one size, method and direction between devices; those in both directions count for either order."""
 
     method: str
     direction: str
@@ -71,10 +71,10 @@ def paths(run: Run) -> dict[Pair, str]:
 
 
 def copies_of(run: Run) -> list[Copies]:
-    """A matrix for each way, direction and size; the largest size of a direction first."""
+    """A matrix for each method, direction and size; the largest size of a direction first."""
     groups: dict[tuple[str, str, int], dict[Pair, Figure]] = {}
     for case in cases_of(run):
-        # Those of two devices at work are each one way of both.
+        # Those of two devices at work are one direction of both each.
         if case.method in METHODS and case.direction and case.target and case.peer and case.devices is None:
             pairs = groups.setdefault((case.method, case.direction, case.bytes), {})
             pairs[case.target, case.peer] = figure = figure_of(run, case)
@@ -87,7 +87,7 @@ def copies_of(run: Run) -> list[Copies]:
 
 
 def whole(run: Run, direction: str) -> list[Copies]:
-    """Of a direction the matrices of the largest size, by way."""
+    """The matrices of the largest size of a direction, by method."""
     of_direction = [each for each in copies_of(run) if each.direction == direction]
     return [each for each in of_direction if each.bytes == of_direction[0].bytes]
 

@@ -72,7 +72,7 @@ def _cell_of(copies: Copies) -> Callable[[Pair], Cell]:
 
 
 def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pair], Cell]]]) -> Grid | None:
-    """Rows are where copies come from, columns where they go; a group for each way."""
+    """Rows are where copies come from, columns where they go; a group for each direction."""
     pairs = {pair for _, of_group, _ in groups for pair in of_group}
     if not pairs:
         return None

@@ -1,1 +1,1 @@
-"""What batching and strided share: ways to move pieces, and which is best where."""
+"""What batching and strided share: methods to move pieces, and which is best where."""

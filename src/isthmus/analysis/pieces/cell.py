@@ -1,4 +1,4 @@
-"""Pieces of one shape: what each method takes to move them, one way, from or to one kind of host memory."""
+"""Pieces of one shape: what each method takes to move them, in one direction, from or to one kind of host memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """What each method takes for one shape, one way, from or to one kind of host memory.
+    """What each method takes for one shape, in one direction, from or to one kind of host memory.
 
     `failed` are methods whose data did not arrive, on which no conclusion may rest; `skipped` has the reasons of those
     that were not measured. `moved` are the bytes that cross the link; rates are of the bytes asked for. `threads` are

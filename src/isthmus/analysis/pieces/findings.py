@@ -12,7 +12,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 
 
 def gain_finding(run: Run, topic: str, cells: Sequence[Cell]) -> Finding | None:
-    """What beats the incumbent for pieces of one shape, each way and with each memory, or that nothing does."""
+    """What beats the incumbent for pieces of one shape, by direction and memory, or that nothing does."""
     compared = [cell for cell in cells if cell.gain]
     if not compared:
         return None
@@ -37,7 +37,7 @@ def times_of(cell: Cell) -> float:
 
 
 def _about(cells: Sequence[Cell]) -> str:
-    """The ways with a gain, which is what to act on; where there is none, what the incumbent takes each way."""
+    """The methods with a gain, which is what to act on; without one, what the incumbent takes by direction."""
     kind, gaining = cells[0].kind, [cell for cell in cells if cell.gains]
     ways = map(_gain, gaining) if gaining else (_told(cell, kind.incumbent) for cell in cells)
     return say(
@@ -80,7 +80,7 @@ def _cause(run: Run, cell: Cell) -> str:
 
 
 def _advice(cells: Sequence[Cell]) -> str:
-    """What to do each way, as the ways differ in it."""
+    """What to do in each direction, as the methods differ in it."""
     ways: dict[str, list[str]] = {}
     for cell in cells:
         key = f"pieces.advice_{cell.fastest if cell.gains else cell.kind.incumbent}"

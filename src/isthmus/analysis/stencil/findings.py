@@ -1,4 +1,4 @@
-"""What the stencil experiment says: the fastest way on each square, whether managed memory may stay, how it scales."""
+"""What the stencil experiment says: the fastest method on each square, managed memory, how it scales."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from isthmus.document.finding import Finding
 from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds
 
-# So many ways that are as fast are named; of the others, their number is.
+# So many methods that are as fast are named; of the others, their number is.
 _FEW = 3
 
 
 def findings(run: Run) -> list[Finding]:
-    """The fastest way on each square, and the parallel efficiency of each curve over ranks; tables have the rest."""
+    """The fastest method on each square, and the parallel efficiency of each curve over ranks; tables have the rest."""
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
     candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
@@ -52,13 +52,13 @@ def _advice(stencil: Stencil) -> str:
     ratios = [value for method in STENCIL_METHODS if (value := stencil.managed_over_explicit(method))]
     if not ratios:
         return ""
-    if stencil.ranking[0].way[1] == MANAGED:
+    if stencil.ranking[0].method[1] == MANAGED:
         return say("stencil.advice_stay")
     return say("stencil.advice_by_hand") if all(value.low > MATTERS for value in ratios) else ""
 
 
 def _fastest(stencil: Stencil) -> Finding:
-    tied = [way_title(point.way) for point in stencil.as_fast]
+    tied = [way_title(point.method) for point in stencil.as_fast]
     topic = f"stencil_fastest_{stencil.side}"
     if not stencil.is_square:
         topic += f"x{stencil.columns}"
@@ -73,15 +73,15 @@ def _fastest_sentence(stencil: Stencil) -> str:
     return say(
         "stencil.fastest",
         stencil=stencil_words(stencil),
-        way=way_title(best.way),
+        way=way_title(best.method),
         time=format_seconds(best.seconds.median),
     )
 
 
 def _scales(curve: StencilCurve) -> Finding | None:
-    """The parallel efficiency of the fastest way that one rank alone was measured with."""
+    """The parallel efficiency of the fastest method that one rank alone was measured with."""
     for point in curve.ranking:
-        efficiency, alone = curve.efficiency(curve.last, point.way), curve.single(point.way)
+        efficiency, alone = curve.efficiency(curve.last, point.method), curve.single(point.method)
         if efficiency and alone and alone.iteration and point.iteration and curve.last.ranks > 1:
             break
     else:
@@ -90,7 +90,7 @@ def _scales(curve: StencilCurve) -> Finding | None:
         "stencil.efficiency",
         curve=curve_title(curve),
         setting=setting_words(curve.last),
-        way=way_title(point.way),
+        way=way_title(point.method),
         time=format_seconds(point.iteration.median),
         alone=format_seconds(alone.iteration.median),
         efficiency=spanned(f"{100 * efficiency.low:.0f}", f"{100 * efficiency.high:.0f}"),

@@ -1,4 +1,4 @@
-"""Stencils at a glance: the fastest ways of exchanging halos on the largest square, and the slowest."""
+"""Stencils at a glance: the fastest methods of exchanging halos on the largest square, and the slowest."""
 
 from isthmus.analysis.stencil.model import stencils
 from isthmus.analysis.stencil.times import cells_of, columns_of
@@ -17,10 +17,10 @@ def glance(run: Run) -> Glance | None:
     if not measured:
         return None
     main = max(measured, key=lambda each: (each.ranks, each.side * each.columns, -each.halo))
-    ways = [point.way for point in main.ranking]
+    methods = [point.method for point in main.ranking]
     rows = [
-        Row(way_title(way), tuple(map(brief, cells_of(run, main, way))))
-        for way in dict.fromkeys((*ways[:_FASTEST], ways[-1]))
+        Row(way_title(method), tuple(map(brief, cells_of(run, main, method))))
+        for method in dict.fromkeys((*methods[:_FASTEST], methods[-1]))
     ]
     grid = Grid(stencil_words(main), tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))
     return Glance((grid,))

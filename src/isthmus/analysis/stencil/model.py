@@ -1,4 +1,4 @@
-"""Stencils between ranks: what each way to exchange halos takes, phase by phase; managed against explicit memory."""
+"""Stencils between ranks: what each method to exchange halos takes, phase by phase; managed against explicit memory."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,12 +28,12 @@ StencilWay = tuple[str, str]
 
 @dataclass(frozen=True)
 class StencilPoint:
-    """What one way takes for all iterations, in seconds, without MPI; `phases` has what was measured of each.
+    """What one method takes for all iterations, in seconds, without MPI; `phases` has what was measured of each.
 
     `elapsed` is the time with MPI, which older runs have not.
     """
 
-    way: StencilWay
+    method: StencilWay
     seconds: Interval
     phases: Mapping[Metric, Interval]
     mpi: Interval | None
@@ -57,10 +57,10 @@ class StencilPoint:
 
 @dataclass(frozen=True)
 class Stencil:
-    """All ways for one field, halo and number of ranks on so many devices.
+    """All methods for one field, halo and number of ranks on so many devices.
 
     `side` is the field's in rows; `down` of the ranks share each column of it, and with 1 no row is cut. `failed` are
-    ways whose result was wrong, `skipped` has the reasons of those that were not measured.
+    methods whose result was wrong, `skipped` has the reasons of those that were not measured.
     """
 
     side: int
@@ -84,30 +84,30 @@ class Stencil:
         return self.side == self.columns
 
     @property
-    def ways(self) -> list[StencilWay]:
+    def methods(self) -> list[StencilWay]:
         """All that were measured, failed or skipped, the plainest first."""
         return sorted({*self.points, *self.failed, *self.skipped}, key=_place)
 
     @cached_property
     def ranking(self) -> tuple[StencilPoint, ...]:
-        """The ways by their medians, the fastest first."""
+        """The methods by their medians, the fastest first."""
         return tuple(sorted(self.points.values(), key=lambda point: point.seconds.median))
 
     @property
     def as_fast(self) -> tuple[StencilPoint, ...]:
-        """Ways that are not significantly slower than the fastest."""
+        """Methods that are not significantly slower than the fastest."""
         return tuple(point for point in self.ranking[1:] if point.seconds.low <= self.ranking[0].seconds.high)
 
     def ratio(self, over: StencilWay, under: StencilWay) -> Interval | None:
-        """How many times as long the first way takes; None where one of them was not measured."""
+        """How many times as long the first method takes; None where one of them was not measured."""
         if over not in self.points or under not in self.points:
             return None
         return ratio(self.points[over].seconds, self.points[under].seconds)
 
     def managed_over_explicit(self, method: str) -> Interval | None:
         """Managed memory against the fastest explicit kind, of one method."""
-        explicit = [point for point in self.ranking if point.way[0] == method and point.way[1] != MANAGED]
-        return self.ratio((method, MANAGED), explicit[0].way) if explicit else None
+        explicit = [point for point in self.ranking if point.method[0] == method and point.method[1] != MANAGED]
+        return self.ratio((method, MANAGED), explicit[0].method) if explicit else None
 
 
 def stencils(run: Run) -> list[Stencil]:
@@ -134,18 +134,18 @@ def _stencil(key: _Key, cases: Iterable[Case], run: Run) -> Stencil:
     failed: set[StencilWay] = set()
     skipped: dict[StencilWay, str] = {}
     for case in cases:
-        way = case.method, case.host_memory
+        method = case.method, case.host_memory
         if case.skipped:
-            skipped[way] = case.note
+            skipped[method] = case.note
         elif case.verified == "no":
-            failed.add(way)
+            failed.add(method)
         elif samples := case.samples("host_seconds"):
             seconds = median_interval(samples)
             target = run.settings.target_relative_half_width
             phases = {phase: median_interval(taken) for phase in STENCIL_PHASES if (taken := case.samples(phase))}
             mpi, elapsed = case.samples("mpi_seconds"), case.samples("elapsed_seconds")
-            points[way] = StencilPoint(
-                way=way,
+            points[method] = StencilPoint(
+                method=method,
                 seconds=seconds,
                 phases=phases,
                 mpi=median_interval(mpi) if mpi else None,

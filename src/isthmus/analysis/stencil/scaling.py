@@ -34,19 +34,19 @@ class StencilCurve:
 
     @cached_property
     def ranking(self) -> tuple[StencilPoint, ...]:
-        """The ways by what elapses on the most ranks, the fastest first."""
+        """The methods by what elapses on the most ranks, the fastest first."""
         timed = [(point.elapsed.median, point) for point in self.last.points.values() if point.elapsed]
         return tuple(point for _, point in sorted(timed, key=lambda pair: pair[0]))
 
     @property
-    def ways(self) -> list[StencilWay]:
+    def methods(self) -> list[StencilWay]:
         """All of them, those first that were measured on the most ranks."""
-        others = (way for each in self.stencils for way in each.ways)
-        return list(dict.fromkeys((*(point.way for point in self.ranking), *others)))
+        others = (method for each in self.stencils for method in each.methods)
+        return list(dict.fromkeys((*(point.method for point in self.ranking), *others)))
 
-    def efficiency(self, stencil: Stencil, way: StencilWay) -> Interval | None:
+    def efficiency(self, stencil: Stencil, method: StencilWay) -> Interval | None:
         """What a rank gets done in a time, over what one rank alone does; None where one of them was not measured."""
-        alone, together = self.single(way), stencil.points.get(way)
+        alone, together = self.single(method), stencil.points.get(method)
         if alone is None or together is None or not alone.elapsed or not together.elapsed or not together.elapsed.low:
             return None
         if stencil.ranks == 1:
@@ -54,10 +54,10 @@ class StencilCurve:
         efficiency = ratio(alone.elapsed, together.elapsed)
         return Interval(*(each / stencil.ranks for each in efficiency)) if self.scaling == "strong" else efficiency
 
-    def single(self, way: StencilWay) -> StencilPoint | None:
+    def single(self, method: StencilWay) -> StencilPoint | None:
         """One rank alone."""
         first = self.stencils[0]
-        return first.points.get(way) if first.ranks == 1 else None
+        return first.points.get(method) if first.ranks == 1 else None
 
 
 def curve_title(curve: StencilCurve) -> str:

@@ -1,4 +1,4 @@
-"""How a stencil scales: time of an iteration, parallel efficiency and exchange, way by way over the number of ranks."""
+"""How a stencil scales: time of an iteration, parallel efficiency and exchange, by method and number of ranks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -23,14 +23,14 @@ def scaling_part(runs: Sequence[Run]) -> Part | None:
     ]
     if not curves:
         return None
-    ways = list(dict.fromkeys(way for _, _, curve in curves for way in curve.ways))
-    looks = {way: _look(way) for way in ways}
+    methods = list(dict.fromkeys(method for _, _, curve in curves for method in curve.methods))
+    looks = {method: _look(method) for method in methods}
     charts = tuple(drawn for title, _, curve in curves if (drawn := _chart(title, curve, looks)))
     return Part(
         say("stencil_report.scaling_title"),
         say("stencil_report.scaling_note"),
         charts,
-        tuple(LegendEntry(way_title(way), each) for way, each in looks.items()) if charts else (),
+        tuple(LegendEntry(way_title(method), each) for method, each in looks.items()) if charts else (),
         tuple(_grid(*each) for each in curves),
     )
 
@@ -48,23 +48,25 @@ def _title(runs: Sequence[Run], index: int, curve: StencilCurve) -> str:
 
 
 def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
-    """Ranks across, ways down, a group for each quantity."""
+    """Ranks across, methods down, a group for each quantity."""
     columns = []
     for each in curve.stencils:
         cut = f"{each.down} x {each.across}"
         columns.append(Column(f"{each.ranks}\n{cut}", f"{each.ranks} ({cut})"))
     target = run.settings.target_relative_half_width
     quantities: dict[str, Callable[[Stencil, StencilWay], Cell]] = {
-        "iteration": lambda each, way: _iteration(each, way, target),
-        "efficiency": lambda each, way: _efficiency(curve, each, way, target),
+        "iteration": lambda each, method: _iteration(each, method, target),
+        "efficiency": lambda each, method: _efficiency(curve, each, method, target),
         "exchange": _exchange,
     }
     groups = tuple(
         Group(
             say(f"stencil_report.quantity_{name}"),
             tuple(
-                Row(way_title(way), tuple(_unmeasured(each, way) or cell(each, way) for each in curve.stencils))
-                for way in curve.ways
+                Row(
+                    way_title(method), tuple(_unmeasured(each, method) or cell(each, method) for each in curve.stencils)
+                )
+                for method in curve.methods
             ),
         )
         for name, cell in quantities.items()
@@ -72,24 +74,24 @@ def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
     return Grid(title, tuple(columns), groups, corner=say("stencil_report.ranks_axis"))
 
 
-def _unmeasured(stencil: Stencil, way: StencilWay) -> Cell | None:
-    if way in stencil.failed:
+def _unmeasured(stencil: Stencil, method: StencilWay) -> Cell | None:
+    if method in stencil.failed:
         return failed(say("stencil_report.wrong"))
-    if way in stencil.skipped:
-        return skipped(stencil.skipped[way])
-    return None if way in stencil.points else missing()
+    if method in stencil.skipped:
+        return skipped(stencil.skipped[method])
+    return None if method in stencil.points else missing()
 
 
-def _iteration(stencil: Stencil, way: StencilWay, target: float) -> Cell:
-    point = stencil.points[way]
+def _iteration(stencil: Stencil, method: StencilWay, target: float) -> Cell:
+    point = stencil.points[method]
     if point.iteration is None:
         return missing()
     is_wide = point.samples < LEAST_SAMPLES or point.iteration.relative_half_width > target
     return time_cell(point.iteration, wide=is_wide, detail=say("stencil_report.samples", count=point.samples))
 
 
-def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay, target: float) -> Cell:
-    efficiency = curve.efficiency(stencil, way)
+def _efficiency(curve: StencilCurve, stencil: Stencil, method: StencilWay, target: float) -> Cell:
+    efficiency = curve.efficiency(stencil, method)
     if efficiency is None:
         return missing()
     if stencil.ranks == 1:
@@ -99,13 +101,17 @@ def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay, target: 
     return interval_cell(efficiency, scale=100, wide=is_wide)
 
 
-def _exchange(stencil: Stencil, way: StencilWay) -> Cell:
-    share = stencil.points[way].exchange_share
+def _exchange(stencil: Stencil, method: StencilWay) -> Cell:
+    share = stencil.points[method].exchange_share
     return missing() if share is None else Cell(f"{100 * share:.0f}")
 
 
 def _chart(title: str, curve: StencilCurve, looks: dict[StencilWay, Look]) -> Chart | None:
-    drawn = [Drawn(way_title(way), looks[way], rows) for way in curve.ways if (rows := tuple(_rows(curve, way)))]
+    drawn = [
+        Drawn(way_title(method), looks[method], rows)
+        for method in curve.methods
+        if (rows := tuple(_rows(curve, method)))
+    ]
     if not drawn:
         return None
     counts = [each.ranks for each in curve.stencils]
@@ -118,16 +124,16 @@ def _chart(title: str, curve: StencilCurve, looks: dict[StencilWay, Look]) -> Ch
     return Chart(title, say("stencil_report.scaling_label", title=title), spec)
 
 
-def _rows(curve: StencilCurve, way: StencilWay) -> Iterator[chart.Row]:
+def _rows(curve: StencilCurve, method: StencilWay) -> Iterator[chart.Row]:
     for each in curve.stencils:
-        efficiency = curve.efficiency(each, way)
+        efficiency = curve.efficiency(each, method)
         if efficiency is None:
             continue
-        point = each.points[way]
+        point = each.points[method]
         told = {say("stencil_report.ranks_axis"): setting_words(each)}
         if point.iteration is not None:
             told[say("stencil_report.quantity_iteration")] = format_seconds(point.iteration.median)
         if point.exchange_share is not None:
             told[say("stencil_report.quantity_exchange")] = f"{100 * point.exchange_share:.0f}"
         median, low, high = (100 * value for value in efficiency)
-        yield chart.row(way_title(way), each.ranks, median, low, high, **told)
+        yield chart.row(way_title(method), each.ranks, median, low, high, **told)

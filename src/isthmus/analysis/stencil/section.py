@@ -1,4 +1,4 @@
-"""The section on stencils: every way with its phases."""
+"""The section on stencils: every method with its phases."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,8 +26,8 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
-    """The quotient of two ways by side, for squares in strips with halos of one column, as the paper has them."""
-    over, under = ((str(way["method"]), str(way["host_memory"])) for way in (series.case, series.over))
+    """The quotient of two methods by side, for squares in strips with halos of one column, as the paper has them."""
+    over, under = ((str(method["method"]), str(method["host_memory"])) for method in (series.case, series.over))
     alike = [each for each in _on_most_ranks(run) if each.halo == 1 and each.down == 1 and each.is_square]
     target = 2 * run.settings.target_relative_half_width
     quotients = ((each.side, each.ratio(over, under)) for each in alike)

@@ -1,4 +1,4 @@
-"""The table of a stencil's ways: the total, its phases, MPI beside it, and managed over explicit memory."""
+"""The table of a stencil's methods: the total, its phases, MPI beside it, and managed over explicit memory."""
 
 from collections.abc import Sequence
 
@@ -17,13 +17,13 @@ _MANAGED = "managed"
 
 
 def times_part(sources: Sequence[Found]) -> Part:
-    """One table for each square, a row for each way and kind of memory."""
+    """One table for each square, a row for each method and kind of memory."""
     grids = [_grid(title, run, stencil) for title, run, stencil in sources]
     return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
 
 
 def columns_of() -> tuple[Column, ...]:
-    """What the cells of a way are."""
+    """What the cells of a method are."""
     return (
         Column(say("stencil_report.total"), say("stencil_report.total")),
         *(Column(name, name) for name in map(phase_words, STENCIL_PHASES)),
@@ -34,22 +34,22 @@ def columns_of() -> tuple[Column, ...]:
 
 def _grid(title: str, run: Run, stencil: Stencil) -> Grid:
     rows: dict[str, list[Row]] = {}
-    for way in stencil.ways:
-        rows.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), cells_of(run, stencil, way)))
+    for method in stencil.methods:
+        rows.setdefault(way_label(method[0]), []).append(Row(kind_label(method[1]), cells_of(run, stencil, method)))
     groups = tuple(Group(name, tuple(of_group)) for name, of_group in rows.items())
     return Grid(title, columns_of(), groups, say("stencil_report.memory"))
 
 
-def cells_of(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
-    """The total of a way, its phases, and managed over explicit memory; or why there are none."""
+def cells_of(run: Run, stencil: Stencil, method: StencilWay) -> tuple[Cell, ...]:
+    """The total of a method, its phases, and managed over explicit memory; or why there are none."""
     others = (missing(),) * (len(STENCIL_PHASES) + 2)
-    if way in stencil.failed:
+    if method in stencil.failed:
         return (failed(say("stencil_report.wrong")), *others)
-    if way in stencil.skipped:
-        return (skipped(stencil.skipped[way]), *others)
-    point = stencil.points[way]
+    if method in stencil.skipped:
+        return (skipped(stencil.skipped[method]), *others)
+    point = stencil.points[method]
     phases = [_phase(point.phases.get(phase)) for phase in STENCIL_PHASES]
-    quotient = stencil.managed_over_explicit(way[0]) if way[1] == _MANAGED else None
+    quotient = stencil.managed_over_explicit(method[0]) if method[1] == _MANAGED else None
     samples = say("stencil_report.samples", count=point.samples)
     total = time_cell(point.seconds, wide=not point.converged, detail=samples)
     return (total, *phases, _phase(point.mpi), ratio_cell(run, quotient))

@@ -12,9 +12,9 @@ def way_label(method: str) -> str:
     return say(key) if can_say(key) else method.replace("_", " ")
 
 
-def way_title(way: StencilWay) -> str:
-    """A way as one bar or in a sentence: ``GPU packs, pinned``."""
-    return say("common.comma").join([way_label(way[0]), kind_label(way[1])])
+def way_title(method: StencilWay) -> str:
+    """A method as one bar or in a sentence: ``GPU packs, pinned``."""
+    return say("common.comma").join([way_label(method[0]), kind_label(method[1])])
 
 
 def phase_words(phase: Metric) -> str:

@@ -23,7 +23,7 @@ def takeaway(run: Run) -> Finding | None:
     """What to take away; None where no sections were measured."""
     cells = piece_cells(run, STRIDED)
     for kind in _KINDS:
-        # One way and memory are enough for a verdict: those that the driver's copy is slowest at.
+        # One direction and memory are enough for a verdict: those that the driver's copy is slowest at.
         chosen = [cell for cell in _typical(cells, kind) if STRIDED.incumbent in cell.points]
         if chosen:
             return takeaway_of([max(chosen, key=lambda each: (each.host_memory == "pinned", times_of(each)))])

@@ -10,7 +10,7 @@ from isthmus.record import Interval
 
 @dataclass(frozen=True)
 class Padding:
-    """The same rows, one way and of one memory; `slowdowns` says how many times as long each method takes if padded."""
+    """The same rows, direction and memory; `slowdowns` says how many times as long each method takes if padded."""
 
     padded: Cell
     slowdowns: Mapping[str, Interval]

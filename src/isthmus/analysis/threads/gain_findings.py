@@ -21,7 +21,7 @@ def gain_findings(run: Run, gains: Sequence[Gain]) -> list[Finding]:
 
 
 def gain_takeaways(gains: Sequence[Gain]) -> list[str]:
-    """A sentence or two for each kind of memory at the size to conclude about, one way; both ways where that is all."""
+    """A sentence or two for each kind of memory at the size to conclude about, in one direction, else in both."""
     size = reference_bytes([gain.curve for gain in gains])
     texts = []
     for kind in dict.fromkeys(gain.curve.host_memory for gain in gains):

@@ -13,7 +13,7 @@ _MOST = 6
 
 
 def glance(run: Run) -> Glance | None:
-    """One way at a time, of one size; None where no threads were measured."""
+    """One direction at a time, of one size; None where no threads were measured."""
     curves = [curve for curve in thread_curves(run) if curve.points and curve.direction in ONE_WAY]
     size = reference_bytes(curves)
     if size is None:

@@ -1,4 +1,4 @@
-"""Names and looks of the ways to divide a transfer among threads, in tables, charts and sentences."""
+"""Names and looks of the methods to divide a transfer among threads, in tables, charts and sentences."""
 
 from dataclasses import replace
 
@@ -34,5 +34,5 @@ def threads_label(direction: str, count: int) -> str:
 
 
 def threads_of(direction: str, count: int) -> str:
-    """``one thread``, ``16 threads``; for both ways ``16 + 16 threads``."""
+    """``one thread``, ``16 threads``; for both directions ``16 + 16 threads``."""
     return say("threads.of_both" if direction == "both" else "threads.of", count=count)

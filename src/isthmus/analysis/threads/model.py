@@ -17,7 +17,7 @@ REFERENCE_BYTES = 64 * MIB
 
 @dataclass(frozen=True)
 class ThreadCurve:
-    """One way to divide a transfer among threads: number of threads, of one direction, to point, ascending.
+    """One method to divide a transfer among threads: number of threads, of one direction, to point, ascending.
 
     `streams` says whether the threads of a direction share a stream or have one each, `slicing` whether each copies
     one slice or they take chunks, of `chunk_bytes`, from a common counter. With one thread there is no difference
@@ -38,7 +38,7 @@ class ThreadCurve:
 
     @property
     def subject(self) -> tuple[str, Direction, int]:
-        """What is transferred, however it is divided: memory kind, direction, bytes each way."""
+        """What is transferred, however it is divided: memory kind, direction, bytes in each direction."""
         return self.host_memory, self.direction, self.bytes
 
 

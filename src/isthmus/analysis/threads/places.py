@@ -10,7 +10,7 @@ from isthmus.record import Case, Direction, Interval, Run
 
 @dataclass(frozen=True)
 class TransferSetting:
-    """How the transfers that are compared were made; `bytes` are those of one device, each way."""
+    """How the transfers that are compared were made; `bytes` are those of one device, in each direction."""
 
     direction: Direction
     host_memory: str

@@ -39,13 +39,13 @@ def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
     """All devices at once against each alone, of one kind of memory."""
     first = next(iter(groups.values()))
     memory = first.setting.host_memory
-    slowed = {way: factors for way, group in groups.items() if (factors := _slowed(group))}
+    slowed = {direction: factors for direction, group in groups.items() if (factors := _slowed(group))}
     text = say(
         "threads.devices_slower" if slowed else "threads.devices_alike",
         count=first.devices,
         memory=memory_name(memory),
         size=format_bytes(first.setting.bytes),
-        each=enumerated([f"{way_word(way)} {times(min(each), max(each))}" for way, each in slowed.items()]),
+        each=enumerated([f"{way_word(direction)} {times(min(each), max(each))}" for direction, each in slowed.items()]),
     )
     cause, fix = _shared(groups, pinned, list(slowed)) if slowed else ("", "")
     return Finding("ATTENTION" if slowed else "note", f"threads_devices_{memory}", text, cause, (fix,))
@@ -54,10 +54,10 @@ def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
 def _shared(groups: _Groups, pinned: _Groups, slowed: Sequence[Direction]) -> tuple[str, str]:
     """Cause and advice: what devices share that slow each other, as far as the directions and pinned memory tell."""
     if groups is not pinned:
-        unslowed = any(way in pinned and not _slowed(pinned[way]) for way in slowed)
+        unslowed = any(direction in pinned and not _slowed(pinned[direction]) for direction in slowed)
         return (say("threads.host_shared"), say("threads.host_shared_fix")) if unslowed else ("", "")
     both = groups.get("both")
-    if both and both.all and list(slowed) == ["both"] and all(way in groups for way in ONE_WAY):
+    if both and both.all and list(slowed) == ["both"] and all(direction in groups for direction in ONE_WAY):
         rate = format_rate(both.all.rate.median)
         return say("threads.both_limited"), say("threads.both_limited_fix", rate=rate)
     return "", say("threads.way_shared_fix")

@@ -36,11 +36,13 @@ def place_parts(runs: Sequence[Run]) -> list[Part]:
 
 
 def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
-    """Devices down, each direction's rates alone and together across; a group for each kind of memory and size."""
-    ways = [way for way in DIRECTIONS if any(group.setting.direction == way for group in groups)]
+    """Devices down, in each direction's rates alone and together across; a group for each kind of memory and size."""
+    directions = [
+        direction for direction in DIRECTIONS if any(group.setting.direction == direction for group in groups)
+    ]
     columns = [
-        Column(f"{way_word(way)}\n{heading}", f"{way_word(way)} {heading}")
-        for way in ways
+        Column(f"{way_word(direction)}\n{heading}", f"{way_word(direction)} {heading}")
+        for direction in directions
         for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
     ]
     settings = dict.fromkeys(_undirected(group.setting) for group in groups)
@@ -49,7 +51,7 @@ def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
         by_device: dict[str, Together] = {
             group.setting.direction: group for group in groups if _undirected(group.setting) == setting
         }
-        by_way = [by_device.get(way) for way in ways]
+        by_way = [by_device.get(direction) for direction in directions]
         names = sorted({name for group in by_way if group for name in (*group.alone, *group.together)})
         rows = [Row(name, tuple(cell for group in by_way for cell in _device_cells(group, name))) for name in names]
         rows.append(Row(say("threads_report.all"), tuple(cell for group in by_way for cell in _sum_cells(group))))
@@ -123,8 +125,8 @@ def _peer_grids(run: Run, of_run: str) -> list[Grid]:
 def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
     """Nodes down, devices and directions across; a group for each kind of memory and size."""
     devices = sorted({rate.device for rate in rates})
-    ways = [way for way in DIRECTIONS if any(rate.setting.direction == way for rate in rates)]
-    across = [(device, way) for device in devices for way in ways]
+    directions = [direction for direction in DIRECTIONS if any(rate.setting.direction == direction for rate in rates)]
+    across = [(device, direction) for device in devices for direction in directions]
     settings = dict.fromkeys(_undirected(rate.setting) for rate in rates)
     groups = []
     for setting in settings:
@@ -139,7 +141,9 @@ def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
         ]
         rows.append(Row(say("threads_report.slower"), tuple(_worst(rate) for rate in ordered)))
         groups.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
-    columns = tuple(Column(f"{device}\n{way_word(way)}", f"{device} {way_word(way)}") for device, way in across)
+    columns = tuple(
+        Column(f"{device}\n{way_word(direction)}", f"{device} {way_word(direction)}") for device, direction in across
+    )
     title, corner = say("threads_report.nodes_grid") + of_run, say("threads_report.corner_node")
     return Grid(title, columns, tuple(groups), corner=corner)
 

@@ -44,7 +44,9 @@ def rate_parts(runs: Sequence[Run]) -> list[Part]:
 
 
 def _part(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Part:
-    along = {way: [source for source in sources if source.curve.direction == way] for way in DIRECTIONS}
+    along = {
+        direction: [source for source in sources if source.curve.direction == direction] for direction in DIRECTIONS
+    }
     looks = {mode_name(source.curve): mode_look(source.curve) for source in sorted(sources, key=_way)}
     return Part(
         title=say("threads_report.rates", size=format_bytes(size)),
@@ -115,19 +117,19 @@ def _drawn(source: _Source) -> Drawn:
 
 
 def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
-    """Threads down, ways to divide the transfer across, a group for each kind of memory."""
+    """Threads down, methods to divide the transfer across, a group for each kind of memory."""
     direction = sources[0].curve.direction
-    ways = sorted({_way(source) for source in sources})
+    settings = sorted({_way(source) for source in sources})
     kinds = sorted({source.curve.host_memory for source in sources}, key=kind_rank)
     shown = sorted({source.index for source in sources if link_rate(source.run)})
-    first = {way: next(source.curve for source in sources if _way(source) == way) for way in ways}
-    named = [(mode_name(first[way]), way[-1]) for way in ways]
+    first = {setting: next(source.curve for source in sources if _way(source) == setting) for setting in settings}
+    named = [(mode_name(first[setting]), setting[-1]) for setting in settings]
     named += [(say("threads_report.best"), index) for index in shown]
     columns = [Column(in_lines(name), name, run_label(runs, index)) for name, index in named]
     groups = []
     for kind in kinds:
         chosen = {_way(source): source for source in sources if source.curve.host_memory == kind}
-        ordered = [chosen.get(way) for way in ways]
+        ordered = [chosen.get(setting) for setting in settings]
         counts = sorted({count for source in chosen.values() for count in _counts(source.curve)})
         rows = [
             Row(

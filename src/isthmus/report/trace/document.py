@@ -73,7 +73,7 @@ def _blocks(trace: Trace) -> Iterator[Block]:
 
 
 def _answer(trace: Trace) -> str:
-    """What moved each way, in one sentence."""
+    """What moved in each direction, in one sentence."""
     parts = []
     for each in moved(trace):
         name = say("trace_report.migration" if each.migration else "trace_report.copy", way=way_name(each.direction))
@@ -98,15 +98,15 @@ def _processes(trace: Trace) -> Grid:
         copies = trace.copies.taken(trace.copies.process == number)
         rank = say("trace_report.rank", rank=process.rank) if process.rank is not None else ""
         computed = int(trace.kernels.lasted_ns[trace.kernels.process == number].clip(0).sum())
-        sizes = (decimal_bytes(_bytes(copies, way)) for way in ("h2d", "d2h"))
+        sizes = (decimal_bytes(_bytes(copies, direction)) for direction in ("h2d", "d2h"))
         cells = (str(len(copies)), *sizes, _time(int(copies.lasted_ns.clip(0).sum())), _time(computed))
         rows.append((" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
     copied, *times = _columns("number", "copying", "computing")
     return text_grid("", say("trace_report.processes"), [copied, "H2D", "D2H", *times], rows)
 
 
-def _bytes(copies: Copies, way: str) -> int:
-    return int(copies.bytes[copies.direction == direction_index(way)].clip(0).sum())
+def _bytes(copies: Copies, direction: str) -> int:
+    return int(copies.bytes[copies.direction == direction_index(direction)].clip(0).sum())
 
 
 def _table(title: str, rows: Sequence[TraceRow], *, with_bytes: bool) -> Iterator[Block]:

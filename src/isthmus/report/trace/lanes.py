@@ -1,7 +1,7 @@
 """What the picture of a trace consists of: lanes over a common time, of bounded size however long the trace is.
 
 A lane holds its longest records one by one; where they are many, also of every equal part of the time the share in
-which any record was under way.
+which any record was in progress.
 """
 
 from collections.abc import Callable, Iterator, Sequence

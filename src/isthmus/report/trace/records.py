@@ -38,13 +38,13 @@ def copy_records(trace: Trace) -> Iterator[tuple[Any, ...]]:
         ]
         own = (copies.start_ns - first, copies.lasted_ns, *(getattr(copies, name) for name in _OWN))
         rows = zip(*(column.tolist() for column in own), has_call.tolist(), *of_calls, strict=True)
-        for start, lasted, way, source, destination, size, process, device, stream, *more in rows:
+        for start, lasted, direction, source, destination, size, process, device, stream, *more in rows:
             migration, cause, begin, end, lines, content, estimated, called, name, thread, begun, took, site = more
             known = 0 <= process < len(trace.processes)
             yield (
                 start,
                 lasted,
-                named(DIRECTIONS, way),
+                named(DIRECTIONS, direction),
                 named(MEMORY_KINDS, source),
                 named(MEMORY_KINDS, destination),
                 known_number(size),

@@ -24,7 +24,7 @@ class TraceRow:
     least_ns: int
     most_ns: int
     bytes: int | None = None
-    # While they were under way, of those that the device timed; None where it timed none.
+    # While they were in progress, of those that the device timed; None where it timed none.
     bytes_per_second: float | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""How much a trace moved each way, and how busy each device was."""
+"""How much a trace moved in each direction, and how busy each device was."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Integers, Intervals, Trac
 
 @dataclass(frozen=True)
 class Moved:
-    """Copies of one direction, or migrations of it; `busy_ns` counts time once in which several were under way."""
+    """Copies of one direction, or migrations of it; `busy_ns` counts time once in which several were in progress."""
 
     direction: int
     migration: bool
@@ -67,7 +67,7 @@ def _chosen(copies: Copies, direction: int, *, migration: bool) -> Integers:
 
 
 def _busy_ns(device: int, *tables: Copies | Intervals) -> int:
-    """Time in which at least one record of these tables was under way on the device."""
+    """Time in which at least one record of these tables was in progress on the device."""
     chosen = [table.taken(table.device == device) for table in tables]
     starts, ends = (np.concatenate([getattr(table, name) for table in chosen]) for name in ("start_ns", "end_ns"))
     return int(union(starts, ends).length)

@@ -99,7 +99,7 @@ def test_every_way_but_the_incumbents_is_compared(full: Run) -> None:
     percents, _ = patterns(full)
     found = overtakings(percents, WITHIN)
     assert {each.incumbent for each in found} == set(WHOLE_COPIES)
-    assert {each.way.method for each in found} == {
+    assert {each.method.method for each in found} == {
         "explicit_touched",
         "managed",
         "prefetch_whole",
@@ -107,7 +107,7 @@ def test_every_way_but_the_incumbents_is_compared(full: Run) -> None:
         "read_mostly",
         "mapped",
     }
-    [mapped] = [each for each in found if each.way.method == "mapped" and each.incumbent == PAGEABLE]
+    [mapped] = [each for each in found if each.method.method == "mapped" and each.incumbent == PAGEABLE]
     assert mapped.threshold.state == "always"
 
 

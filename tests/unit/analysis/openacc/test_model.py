@@ -31,10 +31,10 @@ def test_ways_of_the_same_work_belong_together(run: Run) -> None:
         ("stencil", "gpu", None, None),
         ("stride", "", None, 4 * KIB),
     ]
-    assert list(works[1].ways) == ["explicit", "automatic", "native"]
-    assert list(works[4].ways) == ["explicit", "automatic"]
+    assert list(works[1].modes) == ["explicit", "automatic", "native"]
+    assert list(works[4].modes) == ["explicit", "automatic"]
     assert works[0].compiler == "g++ 12.2.0"
-    assert set(works[2].ways["explicit"].phases) == {
+    assert set(works[2].modes["explicit"].phases) == {
         "compute_seconds",
         "pack_seconds",
         "copy_seconds",
@@ -57,7 +57,7 @@ def test_wrong_and_skipped_cases_are_left_out(synthetic: ModuleType, synthetic_o
     right = synthetic_openacc.array("contiguous", {"explicit": truths["explicit"]}, fraction=1.0)
     skipped = synthetic_openacc.skip("contiguous_both", "a reason", fraction=1.0)
     (work,) = openacc_works(synthetic.run([*wrong, *right, skipped]))
-    assert list(work.ways) == ["explicit"]
+    assert list(work.modes) == ["explicit"]
 
 
 def test_a_name_of_a_later_version_breaks_nothing(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:

@@ -77,7 +77,7 @@ def test_without_one_rank_alone_there_is_no_efficiency(synthetic: ModuleType, sy
     found = curve(run, "strong", "grid")
     assert found.efficiency(found.last, GPU) is None
     assert found.efficiency(found.last, CPU)
-    assert found.ways[0] == GPU, "it is the fastest all the same"
+    assert found.methods[0] == GPU, "it is the fastest all the same"
     [told] = [each for each in stencil_findings(run) if each.topic == "stencil_strong_grid_64_1"]
     assert "CPU packs, whole array, pinned" in told.text
 
