@@ -247,8 +247,12 @@ class Scene(Records):
             trace = self.trace
             others = (trace.copies.process == self.process) & (trace.copies.migration != 1)
             others[rows] = False
-            beside = np.flatnonzero(others)
-            busy = [self.kernels, self.working(trace.memsets), (self.device_begin(beside), self.device_end(beside))]
+            concurrent = np.flatnonzero(others)
+            busy = [
+                self.kernels,
+                self.working(trace.memsets),
+                (self.device_begin(concurrent), self.device_end(concurrent)),
+            ]
             begin, end = (np.concatenate(each) for each in zip(*busy, strict=True))
             self._last = (rows, self._demanded.without(union(begin, end)))
         return self._last[1]

@@ -11,7 +11,7 @@ from isthmus.record import Run, format_rate, format_seconds
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
-# How the bandwidth experiment moves these kinds, where nothing else is said.
+# How the bandwidth experiment moves these kinds, unless stated otherwise.
 _USUAL_METHODS = {
     "mapped": "kernel",
     "managed": "prefetch",
@@ -36,7 +36,7 @@ def direction_title(direction: str) -> str:
 
 
 def heading(curve: Curve) -> str:
-    """The curve as a column heading of short lines; the method is said where the kind does not imply it."""
+    """The curve as a column heading of short lines; the method is stated where the kind does not imply it."""
     return "\n".join(map(in_lines, _name_parts(curve)))
 
 
@@ -51,7 +51,7 @@ def in_lines(label: str) -> str:
 
 
 def moved_label(kind: str) -> str:
-    """A memory kind with how the bandwidth experiment moves it where nothing else is said."""
+    """A memory kind with how the bandwidth experiment moves it unless stated otherwise."""
     return _said(f"memory.moved_label_{kind}") or kind_label(kind)
 
 
@@ -79,7 +79,7 @@ def run_label(runs: Sequence[Run], index: int) -> str:
 
 
 def run_title(runs: Sequence[Run], index: int) -> str:
-    """Run and device in words, where there are several with the letter that stands for them and all that differs.
+    """Run and device in words, where there are several with their letter and all that differs.
 
     That is the host, where not all are of one, and of ranks of a fleet which one measured alone or with the others.
     """
@@ -102,8 +102,8 @@ def _said(key: str) -> str:
     return say(key) if can_say(key) else ""
 
 
-def told(point: Point) -> dict[str, str]:
-    """Rate, interval and time of a point, and what stands behind them, by the names that a reader sees."""
+def details(point: Point) -> dict[str, str]:
+    """Rate, interval and time of a point, and their samples, by the names that a reader sees."""
     low, high = format_rate(point.rate.low), format_rate(point.rate.high)
     return {
         say("labels.told_rate"): format_rate(point.rate.median),
@@ -123,4 +123,4 @@ def samples_of(point: Point) -> dict[str, str]:
 
 def in_one_text(named: Mapping[str, str]) -> str:
     """``rate 1.57 GB/s, samples 30``."""
-    return say("common.comma").join(say("labels.told", name=name, value=value) for name, value in named.items())
+    return say("common.comma").join(say("labels.named_value", name=name, value=value) for name, value in named.items())

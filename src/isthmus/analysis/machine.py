@@ -84,7 +84,7 @@ def host_line(run: Run) -> str:
         "confidential": device.conditions.get("confidential_computing"),
     }
     facts += [
-        say("labels.told", name=_within(say(f"compare_causes.name_{topic}")), value=value)
+        say("labels.named_value", name=_within(say(f"compare_causes.name_{topic}")), value=value)
         for topic, value in named.items()
         if value
     ]

@@ -29,7 +29,7 @@ def way_name(direction: str) -> str:
 
 
 def way_word(direction: str) -> str:
-    """``H2D``, ``both``: beside the name of a device or an experiment."""
+    """``H2D``, ``both``: next to the name of a device or an experiment."""
     return say("skips.way_both") if direction == "both" else way_name(direction)
 
 

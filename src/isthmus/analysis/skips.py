@@ -64,7 +64,7 @@ def skip_item(group: SkipGroup) -> Item:
 def _what(run: Run, cases: list[Case]) -> str:
     """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``; of other experiments than bandwidth with their names.
 
-    Of those, what else tells the cases apart is said where it is not all that the run holds of that experiment.
+    Of those, what else tells the cases apart is shown where it is not all that the run holds of that experiment.
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
@@ -91,8 +91,8 @@ def _what(run: Run, cases: list[Case]) -> str:
     return _colon(comma.join([experiment, *kinds]), _parts(details))
 
 
-def _colon(subject: str, told: str) -> str:
-    return say("skips.told", subject=subject, told=told) if told else subject
+def _colon(subject: str, text: str) -> str:
+    return say("skips.with_detail", subject=subject, detail=text) if text else subject
 
 
 def _parts(details: Iterable[str]) -> str:

@@ -31,8 +31,8 @@ def _trained_down(run: Run) -> Finding | None:
     if link.read_under_load or not (link.is_slower or link.is_narrower):
         return None
     best = Link(generation=link.max_generation, width=link.max_width)
-    told = {"now": link_name(*link.in_use), "best": link_name(*best.in_use)}
-    return Finding("note", "link_trained_down", say("surroundings.trained_down_idle", **told))
+    values = {"now": link_name(*link.in_use), "best": link_name(*best.in_use)}
+    return Finding("note", "link_trained_down", say("surroundings.trained_down_idle", **values))
 
 
 def _no_link(run: Run) -> Finding | None:

@@ -22,7 +22,7 @@ def _without_types(params: list[Any]) -> list[Any]:
 
 
 def _no_type(*_: object, **__: object) -> None:
-    """What stands beside a word whose name says what it is."""
+    """What is shown next to a word whose name says what it is."""
 
 
 class Group(TyperGroup):
@@ -85,7 +85,7 @@ class MeasureCommand(Command):
     def _refuse_alien(self, ctx: "Context", of_one: set[str]) -> None:
         named = ctx.params["experiments"] or [each.name for each in EXPERIMENTS if each.is_default]
         if not {*named} <= {"all", *(each.name for each in EXPERIMENTS)}:
-            return  # Which they may have been meant to be is said elsewhere.
+            return  # Which they may have been meant to be is stated elsewhere.
         for param in self.get_params(ctx):
             name = max(param.opts, key=len)
             takers = [each.name for each in EXPERIMENTS if name in each.options]

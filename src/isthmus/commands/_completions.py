@@ -40,7 +40,7 @@ def snippets(incomplete: str) -> list[str]:
 
 
 def references(incomplete: str) -> list[str]:
-    """The names of references, without what stands before them where a run is taken, too."""
+    """The names of references, without what precedes them where a run is taken, too."""
     from isthmus.compare import known_references
 
     return [name for name in known_references() if name.startswith(incomplete)]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def format_option(kind: "Kind", about: str = "") -> Any:
-    """``--format`` of a command that writes such documents; `about` is said of the formats behind their names."""
+    """``--format`` of a command that writes such documents; `about` describes the formats behind their names."""
     names = f"{format_names(kind)}{about}"
-    said = f"{names}; by default what the suffix of the output says, else terminal."
-    return typer.Option("--format", metavar="NAME", help=said, show_default=False)
+    shown = f"{names}; by default what the suffix of the output says, else terminal."
+    return typer.Option("--format", metavar="NAME", help=shown, show_default=False)
 
 
 def format_of(
@@ -32,23 +32,23 @@ def format_of(
 
     Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
     installed, or needs a file and has none; for ``--json`` with another format; and for ``-``, which programs take for
-    standard output: a file of that name is nobody's wish; and for a file that is there and that only `force` replaces.
+    standard output: a file of that name is no one's wish; and for a file that is there and that only `force` replaces.
     """
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
     name = "json" if as_json else name
     if output == Path("-"):
         raise UsageError("-o -: a report goes to standard output without -o; leave it out, or name a file")
-    told = format_of_suffix(output.suffix if output else "")
+    by_suffix = format_of_suffix(output.suffix if output else "")
     fitting = formats_for(kind)
     if name is not None:
         chosen = format_named(kind, name)
-        if told not in (None, fitting[0], chosen):
+        if by_suffix not in (None, fitting[0], chosen):
             raise UsageError(
-                f"{output}: its suffix says {told.name}, and the format asked for is {name}; change one of them"
+                f"{output}: its suffix says {by_suffix.name}, and the format asked for is {name}; change one of them"
             )
-    elif told in fitting:
-        chosen = told
+    elif by_suffix in fitting:
+        chosen = by_suffix
     else:
         suffixes = sorted(suffix for each in fitting[1:] for suffix in each.suffixes)
         raise UsageError(

@@ -44,7 +44,7 @@ def marked(content: bytes, form: str, about: str = "") -> bytes:
 
 
 def check_replaceable(path: Path, *, force: bool) -> None:
-    """Raise UsageError where something lies at this path that Isthmus did not write, unless told to replace it.
+    """Raise UsageError where something is at this path that Isthmus did not write, unless asked to replace it.
 
     What has nothing in it, or cannot be replaced but written to, is no loss.
     """
@@ -67,7 +67,7 @@ def check_replaceable(path: Path, *, force: bool) -> None:
 def free_path(path: Path, same: str = "") -> Path:
     """The path where nothing is there, else the first with a number in its name that is free.
 
-    Where a report lies that Isthmus wrote and that has these words in it, it is of the same, and is written anew.
+    Where a report is that Isthmus wrote and that has these words in it, it is of the same, and is written anew.
     """
     for tried in numbered(path):
         if not os.path.lexists(tried) or (same and not tried.is_symlink() and _is_ours(tried, same)):

@@ -23,7 +23,7 @@ _PRICED = {"allocation", "bandwidth", "breakeven"}
 
 
 class Rates(NamedTuple):
-    """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does.
+    """The run to price with; `reference` names the reference that replaces a run of this machine, if one does.
 
     `unmeasured` are then the devices with memory of their own here, of which none has a run that is kept.
     """

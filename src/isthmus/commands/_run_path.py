@@ -56,7 +56,7 @@ def file_in(output: str, name: str, otherwise: str) -> Path:
 
 
 def kept_place(kind: str, name: str) -> Path:
-    """Where a file goes that no -o puts elsewhere: the user's state folder, else a temporary one, which is then said.
+    """Where a file goes that no -o puts elsewhere: the user's state folder, else a temporary one, which is then named.
 
     Raises UsageError where neither can be written.
     """

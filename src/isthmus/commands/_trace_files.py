@@ -52,7 +52,7 @@ def outputs_of(paths: Iterable[Path], rank: int | None = None, *, force: bool) -
 
 
 def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
-    """An empty file for the trace: the one that was named, else a new one beside the exports or in the state folder.
+    """An empty file for the trace: the one that was named, else a new one next to the exports or in the state folder.
 
     Raises UsageError where it cannot be written.
     """
@@ -75,7 +75,7 @@ def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
 
 @contextmanager
 def parts_folder(trace: Path) -> Iterator[Path]:
-    """A folder beside the trace, by its whole path, for the parts of its processes.
+    """A folder next to the trace, by its whole path, for the parts of its processes.
 
     It stays where they cannot be joined.
     """

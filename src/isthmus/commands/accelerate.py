@@ -116,7 +116,7 @@ def _run(
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
     if output is not None:
         check_folder(output)
-    # What becomes of the program matters more than what can be said of it.
+    # What becomes of the program matters more than what can be reported of it.
     with suppress(OSError):
         if why := switched_off(os.environ, "ACCELERATE") or why_not_preloaded(command[0]):
             to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
@@ -142,7 +142,7 @@ def _run(
 
 
 def _folder() -> Path | None:
-    """Where processes put their counts; None where none can be made, which is said and no reason not to run."""
+    """Where processes put their counts; None where none can be made, which is reported and no reason not to run."""
     try:
         return Path(tempfile.mkdtemp(prefix="isthmus-"))
     except OSError as error:
@@ -161,7 +161,7 @@ def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, repor
         document = acceleration_document(counts, Path(program).name)
         if output is not None:
             save_report(document, chosen, output)
-        # What was copied wrong is said in any case.
+        # What was copied wrong is reported in any case.
         if report or counts.wrong:
             to_stderr("")
             write(document, "json" if chosen == "json" and output is None else "terminal", sys.stderr)

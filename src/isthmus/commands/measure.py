@@ -244,7 +244,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     finally:
         if path.exists() and not path.stat().st_size:
             path.unlink()
-    # Now, since whoever reads what is shown may take their time. Launchers give the highest of all exit codes.
+    # Now, since readers of what is shown may take their time. Launchers give the highest of all exit codes.
     end(ranks, 0)
     run = read_run(path)
     keep(run, wanted.device)
@@ -307,7 +307,7 @@ def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool)
     from isthmus import report
 
     page, document = _page_of(path, replaces, force), report.runs_document([run])
-    # Written before the table, whose reader may leave early, and told after it, since the table counts more.
+    # Written before the table, whose reader may leave early, and reported after it, since the table counts more.
     trouble = _write_page(document, page)
     if as_json:
         import msgspec
@@ -347,7 +347,7 @@ def _reserved(path: Path) -> Path:
 
 
 def _page_of(path: Path, replaces: bool, force: bool) -> Path:
-    """Beside the run; what somebody else wrote there is left alone, and so is any page that goes with no named file."""
+    """Next to the run; what others wrote there is left alone, and so is any page that goes with no named file."""
     from isthmus import report
 
     page = report.page_path(path)

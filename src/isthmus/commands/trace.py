@@ -166,7 +166,7 @@ def _record(
         with suppress(OSError):
             to_stderr(f"isthmus: {error}")
     except OSError:
-        # Nobody reads what is said of it.
+        # No one reads a message then.
         if code is None:
             raise
     finally:
@@ -211,8 +211,8 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
     if speaks:
         to_stderr("")
         write(trace_document(opened, advice), "terminal", sys.stderr)
-        said = say("trace_report.saved", files=", ".join([str(path), *written]), command=f"isthmus advise {path}")
-        to_stderr(f"\n{said}")
+        saved = say("trace_report.saved", files=", ".join([str(path), *written]), command=f"isthmus advise {path}")
+        to_stderr(f"\n{saved}")
 
 
 def _advice(opened: "Trace", formats: Collection[str]) -> "Advice | None":

@@ -115,7 +115,7 @@ class Comparison:
 
     @property
     def failed(self) -> bool:
-        """Whether the new run gave wrong data where the base did not, or a gate does not hold."""
+        """Whether the new run had wrong data where the base did not, or a gate does not hold."""
         return bool(self.pairing.broken) or any(not gate.holds for gate in self.gates)
 
 

@@ -71,9 +71,9 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
     as_bad = sum(each.level == health.level for each in verdicts)
     if as_bad < len(runs) and health.level in TROUBLES:
         seconds = sum(run.end.seconds for run in runs if run.end)
-        told = {"count": as_bad, "all": len(runs), "time": format_seconds(seconds)}
+        values = {"count": as_bad, "all": len(runs), "time": format_seconds(seconds)}
         first = health.points[0]
-        points = (replace(first, text=say("health.flapped", text=first.text, **told)), *health.points[1:])
+        points = (replace(first, text=say("health.flapped", text=first.text, **values)), *health.points[1:])
         health = replace(health, points=points)
     return runs[worst], health
 
@@ -136,13 +136,13 @@ def _link_findings(run: Run, pinned: list[Rate]) -> Iterator[Finding]:
 
 
 def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
-    told = {"now": now, "best": link_name(best.generation, best.width)}
+    values = {"now": now, "best": link_name(best.generation, best.width)}
     normal = max((rate.normal.typical for rate in pinned if rate.normal), default=None)
     possible = normal or best.theoretical_bytes_per_second
     if not fastest or not possible:
-        return say("health.link_degraded", **told)
+        return say("health.link_degraded", **values)
     percent, full = 100 * fastest / possible, format_rate(possible)
-    return say("health.link_degraded_rate", rate=format_rate(fastest), percent=percent, full=full, **told)
+    return say("health.link_degraded_rate", rate=format_rate(fastest), percent=percent, full=full, **values)
 
 
 def _replays(run: Run) -> Iterator[Finding]:
@@ -228,16 +228,16 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
 def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Finding:
     """What is right, or that nothing is known that could tell."""
     best = max((rate for rate in rates if rate.memory == "pinned"), key=lambda rate: rate.rate)
-    told = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
+    values = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
     if best.normal and reference:
         if not carries:
             return Finding("OK", "rate", _beside(best, best.normal))
         low, high = format_rate(best.normal.low), format_rate(best.normal.high)
         name = reference.run.fingerprint.device.name
-        return Finding("OK", "rate", say("health.ok", device=name, low=low, high=high, **told))
+        return Finding("OK", "rate", say("health.ok", device=name, low=low, high=high, **values))
     if carries:
-        return Finding("OK", "rate", say("health.ok_theory", device=run.fingerprint.device.name, **told))
-    return Finding("none", "rate", say("health.link_unread", **told), do=(say("health.link_unread_do"),))
+        return Finding("OK", "rate", say("health.ok_theory", device=run.fingerprint.device.name, **values))
+    return Finding("none", "rate", say("health.link_unread", **values), do=(say("health.link_unread_do"),))
 
 
 def _busy(run: Run) -> float:

@@ -34,7 +34,7 @@ class CasePair:
 class Pairing:
     """Every case of two runs in exactly one place.
 
-    `timed` can be compared. `broken` gave wrong data in the new run only, `wrong` in the base or in both. `now_skipped`
+    `timed` can be compared. `broken` had wrong data in the new run only, `wrong` in the base or in both. `now_skipped`
     and `now_measured` changed between the runs; `untimed` were skipped by both or lack a time greater than zero.
     """
 

@@ -52,7 +52,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> GroupKey:
-        """The group that the figure stands for."""
+        """The group that the figure is of."""
         return GroupKey(self.experiment, self.method, self.direction, self.host_memory, self.size)
 
     def scaled(self, ratio: float) -> "Expected":

@@ -29,9 +29,9 @@ class Drawn:
     failed: tuple[Row, ...] = ()
 
 
-def row(name: str, x: float, y: float, low: float, high: float, **told: str) -> Row:
-    """One point of the curve `name` with the ends of its interval; `told` is what pointing at it shows, in order."""
-    return {"kind": name, "x": x, "y": _rounded(y), "low": _rounded(low), "high": _rounded(high), **told}
+def row(name: str, x: float, y: float, low: float, high: float, **shown: str) -> Row:
+    """One point of the curve `name` with the ends of its interval; `shown` is what pointing at it shows, in order."""
+    return {"kind": name, "x": x, "y": _rounded(y), "low": _rounded(low), "high": _rounded(high), **shown}
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Timeline:
     x: Axis
 
 
-def bar(lane: str, begin: float, end: float, **told: str) -> Row:
-    """What occupies the lane of this name from `begin` to `end`; `told` is what pointing at it shows, in order."""
-    return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **told}
+def bar(lane: str, begin: float, end: float, **shown: str) -> Row:
+    """What occupies the lane of this name from `begin` to `end`; `shown` is what pointing at it shows, in order."""
+    return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **shown}
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Tiles:
     y_title: str
 
 
-def tile(kind: str, across: str, down: str, text: str, **told: str) -> Row:
-    """A tile in the colour of its kind with a short text; `told` is what pointing at it shows, in order."""
-    return {"kind": kind, "x": across, "y": down, "text": text, **told}
+def tile(kind: str, across: str, down: str, text: str, **shown: str) -> Row:
+    """A tile in the colour of its kind with a short text; `shown` is what pointing at it shows, in order."""
+    return {"kind": kind, "x": across, "y": down, "text": text, **shown}
 
 
 def curves_chart(curves: Sequence[Drawn], x: Axis, y: Axis, *, rules: Sequence[tuple[float, str]] = ()) -> Spec:

@@ -133,11 +133,11 @@ def brief(cell: Cell) -> Cell:
 def excerpt(grid: Grid, most: int, *, columns: Sequence[int] | None = None, title: str | None = None) -> Grid:
     """At most so many rows, evenly chosen, the first and the last among them, of these columns; without intervals.
 
-    Rows of several groups are told apart by the title of theirs.
+    Rows of several groups are distinguished by the title of theirs.
     """
     several = len(grid.groups) > 1
     rows = [
-        replace(row, heading=say("labels.told", name=group.title, value=row.heading)) if several else row
+        replace(row, heading=say("labels.named_value", name=group.title, value=row.heading)) if several else row
         for group in grid.groups
         for row in group.rows
     ]
@@ -158,7 +158,7 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def missing(reason: str = "") -> Cell:
-    """A dash; pointing at it shows the reason, which is that nobody measured it unless another is given."""
+    """A dash; pointing at it shows the reason, which is that no one measured it unless another is given."""
     return Cell("-", state="missing", detail=reason or say("labels.not_measured"))
 
 

@@ -34,7 +34,7 @@ def chart_name(*parts: str) -> str:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A curve's name beside the line and the point that it is drawn with."""
+    """A curve's name next to the line and the point that it is drawn with."""
 
     name: str
     look: Look

@@ -148,7 +148,7 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
     outliers: list[Outlier] = []
     perhaps: list[Outlier] = []
     shared = sharing(everything.devices)
-    beside = with_company(everything, cells) - shared
+    accompanied = with_company(everything, cells) - shared
     for group in groups_of(everything.devices):
         members = np.array(group.members, np.intp)
         typical = typical_times(everything.medians, members)
@@ -165,7 +165,7 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
             perhaps += perhaps_slow(ratios, list(cells), group.members, all_outliers)
             all_outliers = with_neighbours(all_outliers, everything.devices, shared)
             outliers += with_causes(all_outliers, group, everything.devices, shared)
-        lost = contentions(everything, cells, [place for place in group.members if place in beside])
+        lost = contentions(everything, cells, [place for place in group.members if place in accompanied])
         judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, lost))
     outliers.sort(key=lambda outlier: -outlier.lost)
     perhaps.sort(key=lambda outlier: -outlier.lost)

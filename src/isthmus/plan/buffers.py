@@ -62,8 +62,8 @@ def holding(prices: PriceList, held: tuple[str, ...], size: int) -> list[Part]:
 
 def around(held: list[Part], uses: list[Part]) -> list[Part]:
     """The uses of memory between getting memory and giving it back, as they come."""
-    got = [part for part in held if part.name not in {"free", "unregister"}]
-    return [*got, *uses, *held[len(got) :]]
+    setup = [part for part in held if part.name not in {"free", "unregister"}]
+    return [*setup, *uses, *held[len(setup) :]]
 
 
 def _moves(prices: PriceList, need: BufferNeed, candidate: BufferWay) -> list[Part]:

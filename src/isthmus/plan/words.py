@@ -131,16 +131,16 @@ def answer_words(plan: Plan) -> str:
         took = say("plan.uses", each=each, time=format_seconds(best.seconds.median))
     if plan.fastest is None:
         return say("plan.unnamed", way=_named(plan, best), time=took)
-    said = [say("plan.fastest", way=_named(plan, best), time=took)]
+    parts = [say("plan.fastest", way=_named(plan, best), time=took)]
     level = [other for other in others if _level(best, other)]
     slower = [other for other in others if other not in level]
     if slower and (slower[0] is others[0] or any(other.name in _OBVIOUS for other in slower)):
         other = next((each for each in slower if each.name in _OBVIOUS), slower[0])
         factor = factor_words(other.seconds.median / best.seconds.median)
-        said.append(say("plan.gain", factor=factor, way=_named(plan, other)))
+        parts.append(say("plan.gain", factor=factor, way=_named(plan, other)))
     if level:
-        said.append(say("plan.level", ways=enumerated([_named(plan, other) for other in level])))
-    return sentences(said)
+        parts.append(say("plan.level", ways=enumerated([_named(plan, other) for other in level])))
+    return sentences(parts)
 
 
 def basis_words(plan: Plan) -> str:
@@ -158,18 +158,18 @@ def beside_words(plan: Plan) -> str:
     """What the first method costs concurrent work; empty where that is not known."""
     if not plan.beside:
         return ""
-    told = [say(f"plan.beside_{name}", percent=percent_words(share)) for name, share in plan.beside.items()]
-    return say("plan.beside", costs=say("common.comma").join(told))
+    costs = [say(f"plan.beside_{name}", percent=percent_words(share)) for name, share in plan.beside.items()]
+    return say("plan.beside", costs=say("common.comma").join(costs))
 
 
 def warning_words(plan: Plan) -> list[str]:
     """What to beware of, a sentence each."""
-    said = []
+    parts = []
     if plan.exceeded_bytes:
-        said.append(say("plan.exceeds_memory", memory=near_bytes(plan.exceeded_bytes)))
+        parts.append(say("plan.exceeds_memory", memory=near_bytes(plan.exceeded_bytes)))
     if plan.wrong:
-        said.append(say("plan.excluded", count=plan.wrong))
-    return said
+        parts.append(say("plan.excluded", count=plan.wrong))
+    return parts
 
 
 def ruled_out_words(plan: Plan) -> str:
@@ -178,8 +178,8 @@ def ruled_out_words(plan: Plan) -> str:
     if not ruled_out:
         return ""
     slower = sorted(ruled_out.items(), key=lambda pair: pair[1])
-    told = [way_words(plan.need, name) + in_brackets(f"{factor_words(times)}x") for name, times in slower]
-    return say("plan.ruled_out", ways=say("common.comma").join(told))
+    names = [way_words(plan.need, name) + in_brackets(f"{factor_words(times)}x") for name, times in slower]
+    return say("plan.ruled_out", ways=say("common.comma").join(names))
 
 
 def factor_words(times: float) -> str:

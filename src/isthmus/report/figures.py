@@ -22,7 +22,7 @@ _SHARPNESS = 2.0
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, the heading that it stands under, and the name by which the command line knows it in every language."""
+    """A chart, the heading above it, and the name by which the command line knows it in every language."""
 
     name: str
     heading: str

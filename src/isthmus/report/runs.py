@@ -48,7 +48,7 @@ class _Concluded(NamedTuple):
 
 
 def runs_document(runs: Sequence[Run]) -> Document:
-    """What several runs hold of an experiment stands side by side on the same scale."""
+    """What several runs hold of an experiment is shown side by side on the same scale."""
     every = [
         _Concluded(run, run_label(runs, index), run_title(runs, index), f"finding-{index}", conclude(run))
         for index, run in enumerate(runs)

@@ -50,7 +50,7 @@ def _without_empty_columns(grid: Grid) -> Grid:
 
 def _thing(entry: Entry, *, several: bool) -> str:
     title = say(f"{entry.experiment}_report.title")
-    return say("skips.told", subject=title, told=entry.text) if several else entry.text
+    return say("skips.with_detail", subject=title, detail=entry.text) if several else entry.text
 
 
 def _has_wide(grid: Grid) -> bool:
@@ -63,7 +63,7 @@ def _skipped(run: Run) -> str:
     if not counts:
         return ""
     (reason, most), *others = counts
-    told = {"count": most, "reason": reason or say("skips.no_reason")}
+    values = {"count": most, "reason": reason or say("skips.no_reason")}
     if not others:
-        return say("screen.skipped", **told)
-    return say("screen.skipped_more", **told, rest=sum(count for _, count in others), reasons=len(others))
+        return say("screen.skipped", **values)
+    return say("screen.skipped_more", **values, rest=sum(count for _, count in others), reasons=len(others))

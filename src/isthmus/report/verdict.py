@@ -1,4 +1,4 @@
-"""What stands above everything else that is said of a run: its machine, and whether that is as it should be."""
+"""What comes first of all that is shown of a run: its machine, and whether that is as it should be."""
 
 from collections.abc import Iterator
 

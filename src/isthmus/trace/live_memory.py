@@ -13,10 +13,10 @@ _KINDS = (memory_index("pinned"), memory_index("managed"))
 def kinds_at(process: Integers, address: Integers, moment: Integers, allocations: Allocations) -> Integers:
     """The kind of each address, which is of one of these processes, at its moment: pinned or managed, else UNKNOWN."""
     kinds = np.full(address.size, UNKNOWN, np.int64)
-    got = np.isin(allocations.kind, _KINDS)
-    for each in np.intersect1d(process, allocations.process[got]).tolist():
+    wanted = np.isin(allocations.kind, _KINDS)
+    for each in np.intersect1d(process, allocations.process[wanted]).tolist():
         mine = np.flatnonzero(process == each)
-        events = allocations.taken(np.flatnonzero(got & (allocations.process == each)))
+        events = allocations.taken(np.flatnonzero(wanted & (allocations.process == each)))
         # How many of the events, which are in order, came before.
         before = np.searchsorted(events.start_ns, moment[mine])
         order = np.argsort(before, kind="stable")

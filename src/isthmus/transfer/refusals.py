@@ -33,7 +33,7 @@ def advice(array: object, is_destination: bool, why: str) -> str:
     """
     if callable(is_deleted := getattr(array, "is_deleted", None)) and is_deleted():
         return "; its memory was deleted, or donated to a function of JAX: pass the array that took its place"
-    hint = _of_torch(array) or next((said for text, said in _SAID.items() if text in why), "")
+    hint = _of_torch(array) or next((answer for text, answer in _SAID.items() if text in why), "")
     if not hint and hasattr(array, "__array__"):
         hint = "np.asarray(x) may make an array that is"
     return f"; {hint}" if hint and (not is_destination or "detach" in hint) else ""

@@ -73,9 +73,9 @@ def _pinned_next(scene: Scene, calls: Integers) -> Integers:
 def _pins(scene: Scene) -> Integers:
     """Calls that get pinned memory; to pin what is there is none."""
     trace, allocations = scene.trace, scene.trace.allocations
-    got = allocations.call[(allocations.kind == memory_index("pinned")) & (allocations.release != 1)]
+    allocating_calls = allocations.call[(allocations.kind == memory_index("pinned")) & (allocations.release != 1)]
     names = [place for place, name in enumerate(trace.names) if vendors.pins(name)]
-    pins = np.union1d(np.flatnonzero(np.isin(trace.calls.name, names)), got)
+    pins = np.union1d(np.flatnonzero(np.isin(trace.calls.name, names)), allocating_calls)
     pins = pins[(pins >= 0) & (pins < len(trace.calls))]
     registers = [place for place, name in enumerate(trace.names) if "Register" in name]
     allocating: Integers = pins[~np.isin(trace.calls.name[pins], registers)]

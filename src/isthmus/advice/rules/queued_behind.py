@@ -96,8 +96,8 @@ def _alone(scene: Scene, rows: Integers, at_large: Integers) -> Union:
     """When an engine was at its large copies, and nothing else went on."""
     others = scene.copies[~np.isin(scene.copies, rows)]
     busy = [scene.kernels, scene.working(scene.trace.memsets), (scene.device_begin(others), scene.device_end(others))]
-    beside = union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
-    return union(scene.device_begin(rows[at_large]), scene.device_end(rows[at_large])).without(beside)
+    concurrent = union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
+    return union(scene.device_begin(rows[at_large]), scene.device_end(rows[at_large])).without(concurrent)
 
 
 def _ready(scene: Scene, rows: Integers) -> Seconds:

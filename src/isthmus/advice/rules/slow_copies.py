@@ -40,17 +40,17 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
             gains.append(saved(lasted[slow], price[slow], scene.exposed(wanted[slow])))
             expected += float(price[slow, 0].sum())
     every = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    beside = float(scene.beside_others(every, elsewhere=True).mean()) if every.size else 0.0
+    concurrent = float(scene.beside_others(every, elsewhere=True).mean()) if every.size else 0.0
     all_gains = np.concatenate(gains) if gains else np.zeros((0, 3))
     if not names_devices(scene.trace):
         # Beside another device a copy is slow by what that takes, whatever the device is.
-        if beside <= _MOST:
+        if concurrent <= _MOST:
             raise Unpriced(say("advice.slow_nameless"))
         all_gains[:, 1] = 0.0
     if not every.size:
         return None
     alone = float(scene.trace.copies.bytes[every].sum()) / expected
-    facts = {"seen": _rate(scene, every), "expected": alone, "beside": beside}
+    facts = {"seen": _rate(scene, every), "expected": alone, "beside": concurrent}
     facts |= _beside_facts(scene, every)
     return Draft("copies", every, all_gains, facts=facts)
 
@@ -80,12 +80,12 @@ def _beside_facts(scene: Scene, slow: Integers) -> dict[str, float]:
     most = int(np.bincount(copies.direction[slow]).argmax())
     of_direction = np.flatnonzero((copies.direction == most) & (copies.migration != 1))
     alike = _large(scene, of_direction)
-    beside = scene.beside_others(alike, elsewhere=True)
+    concurrent = scene.beside_others(alike, elsewhere=True)
     mine = np.isin(copies.device[alike], copies.device[slow]) & np.isin(scene.host_kind(alike), scene.host_kind(slow))
-    alone = alike[mine & ~beside]
+    alone = alike[mine & ~concurrent]
     together = [
-        _rate(scene, alike[beside & (copies.device[alike] == device)])
-        for device in np.unique(copies.device[alike[beside]])
+        _rate(scene, alike[concurrent & (copies.device[alike] == device)])
+        for device in np.unique(copies.device[alike[concurrent]])
     ]
     return {"alone": _rate(scene, alone) if alone.size else 0.0, "together": sum(together)}
 

@@ -89,8 +89,8 @@ def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
     of_driver = np.array([name.startswith("cuMemcpy") for name in scene.trace.names], np.bool_)
     rows = rows[of_driver[calls.name[scene.call(rows)]]] if rows.size else rows
     arrived = scene.device_end(rows)
-    told = union(begin, end + LONGEST_HANDOVER_SECONDS)
-    fetched: Integers = rows[told.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
+    covered = union(begin, end + LONGEST_HANDOVER_SECONDS)
+    fetched: Integers = rows[covered.covered(arrived, arrived + LONGEST_HANDOVER_SECONDS) == 0]
     return fetched
 
 

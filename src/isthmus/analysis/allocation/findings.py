@@ -14,7 +14,7 @@ _SHOWN_BYTES = 64 * MIB
 _HUGE_FROM = 4 * MIB
 # A difference below this factor is no reason to change a program.
 _MATTERS = 1.05
-# Blocks that come so much faster beside another one are carved out of what that one brought.
+# Blocks that come so much faster while another one is held are carved out of what that one brought.
 _CARVED = 2.0
 
 

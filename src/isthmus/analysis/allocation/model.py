@@ -16,7 +16,7 @@ Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
 _FIRST, _BESIDE = "first_", "beside_"
-# Locked pages that a driver got in so much less time than touching takes are not there yet.
+# Locked pages that a driver allocated in so much less time than touching takes are not there yet.
 _ABSENT = 0.1
 
 
@@ -123,16 +123,17 @@ class AllocationCosts:
         return self._sum(kind, PHASES if late else ("allocate", "free"))
 
     def pages_absent(self, kind: str, size: int) -> bool:
-        """Whether that much memory, though got without a touch, cannot be there: it took far less than touching does.
+        """Whether that much memory, though allocated without a touch, cannot be there: it took far less than touching
+        does.
 
         False where the run cannot tell.
         """
-        got = self.phase(kind, "allocate")
+        allocated = self.phase(kind, "allocate")
         touches = [touch for other in ("pageable", "pageable_huge") if (touch := self.phase(other, "touch"))]
         fastest = min((float(touch.row(size)[0]) for touch in touches if size in touch.sizes), default=0.0)
-        if got is None or size not in got.sizes or self.find(kind, "touch"):
+        if allocated is None or size not in allocated.sizes or self.find(kind, "touch"):
             return False
-        return float(got.row(size)[0]) < _ABSENT * fastest
+        return float(allocated.row(size)[0]) < _ABSENT * fastest
 
     def _sum(self, kind: str, phases: tuple[Phase, ...]) -> SizedCost | None:
         parts = [self.phase(kind, phase) for phase in phases]

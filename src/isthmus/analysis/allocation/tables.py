@@ -99,7 +99,7 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
 
 
 def first_call_grid(measured: Measured) -> Grid | None:
-    """First calls of the process beside later ones of the same size; None where none was timed."""
+    """First calls of the process next to later ones of the same size; None where none was timed."""
     first = measured.costs.first
     if not first:
         return None

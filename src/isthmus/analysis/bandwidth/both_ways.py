@@ -14,7 +14,7 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     both = find(curves, "both", "pinned")
     if both is None:
         return []
-    said = [moves(run, curves, "pinned", ["both"])]
+    parts = [moves(run, curves, "pinned", ["both"])]
     last = both.points[-1]
     alone = [
         point
@@ -26,8 +26,8 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
         added = sum(point.rate.median for point in alone)
         share = last.rate.median / added
         rate, size = format_rate(added), format_bytes(last.bytes)
-        said.append(say("bandwidth.both_of_sum", size=size, percent=100 * share, rate=rate))
-    text = sentences(said)
+        parts.append(say("bandwidth.both_of_sum", size=size, percent=100 * share, rate=rate))
+    text = sentences(parts)
     if share is None or share >= 0.75:
         return [Finding("note", "both_ways", text)]
     engines = run.fingerprint.device.copy_engines

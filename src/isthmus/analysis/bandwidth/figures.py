@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from isthmus.analysis.labels import curve_name, told
+from isthmus.analysis.labels import curve_name, details
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.analysis.statistics.shape import LARGE_BYTES
@@ -95,7 +95,7 @@ def _time_row(curve: Curve, point: Point) -> Row:
 
 def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) -> Row:
     return row(
-        curve_name(curve), point.bytes, y, low, high, **{say("page.size"): format_bytes(point.bytes)}, **told(point)
+        curve_name(curve), point.bytes, y, low, high, **{say("page.size"): format_bytes(point.bytes)}, **details(point)
     )
 
 

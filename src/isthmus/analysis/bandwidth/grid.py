@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, in_one_text, run_label, told
+from isthmus.analysis.labels import DIRECTIONS, curve_name, details, direction_title, heading, in_one_text, run_label
 from isthmus.analysis.phrases import about_bytes, link_rate
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves, moved_memory
 from isthmus.analysis.statistics.line import fixed_and_rate
@@ -93,7 +93,7 @@ def _cell(source: _Source, size: int, *, rates: bool) -> Cell:
 
 
 def _detail(point: Point) -> str:
-    return in_one_text(told(point))
+    return in_one_text(details(point))
 
 
 def _summary(sources: list[_Source]) -> Iterator[Row]:

@@ -37,43 +37,43 @@ def _span(gaps: Sequence[Contrast]) -> str:
 
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    said = [moves(run, curves, "pageable"), *_behind(curves)]
+    parts = [moves(run, curves, "pageable"), *_behind(curves)]
     spreads = [spread(curve) or 0 for direction in ONE_WAY if (curve := find(curves, direction, "pageable"))]
     if not spreads:
         return None
     if max(spreads) >= _ERRATIC:
-        said.append(say("bandwidth.spread", times=times(max(spreads), max(spreads))))
+        parts.append(say("bandwidth.spread", times=times(max(spreads), max(spreads))))
     fix = pageable_advice(curves)
     staged = fix and not run.fingerprint.device.shares_host_memory
-    return Finding("note", "pageable", sentences(said), say("bandwidth.pageable_cause") if staged else "", (fix,))
+    return Finding("note", "pageable", sentences(parts), say("bandwidth.pageable_cause") if staged else "", (fix,))
 
 
 def _behind(curves: Sequence[Curve]) -> list[str]:
     """From which size on pinned memory is faster, in each direction; else how pageable memory compares with it."""
-    said = []
+    parts = []
     for direction in ONE_WAY:
         curve, pinned = find(curves, direction, "pageable"), find(curves, direction, "pinned")
         gap = contrast(pinned, curve) if pinned and curve else None
         if gap and (size := gap.faster_from) is not None:
             factor = times(*gap.span(size))
-            said.append(say("bandwidth.pageable_behind", way=direction.upper(), size=format_bytes(size), times=factor))
-    return said or [over(curves, "pageable", "pinned")]
+            parts.append(say("bandwidth.pageable_behind", way=direction.upper(), size=format_bytes(size), times=factor))
+    return parts or [over(curves, "pageable", "pinned")]
 
 
 def _isthmus(run: Run, curves: Sequence[Curve]) -> Finding | None:
     """What the library's own copy gains over the driver's, in place of which it can be called."""
     kinds = ("pageable", "untouched")
-    said = [text for kind in kinds for text in _compared(run, curves, f"{kind}_isthmus", kind)]
-    return Finding("note", "pageable_isthmus", sentences(said)) if said else None
+    parts = [text for kind in kinds for text in _compared(run, curves, f"{kind}_isthmus", kind)]
+    return Finding("note", "pageable_isthmus", sentences(parts)) if parts else None
 
 
 def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
     # Below two huge pages there is nothing for them to gain.
-    said = _compared(run, curves, "pageable_huge", "pageable", 4 * MIB)
+    parts = _compared(run, curves, "pageable_huge", "pageable", 4 * MIB)
     gaps = contrasts(curves, "pageable_huge", "pageable", 4 * MIB).values()
     helps = any(gap.matters and gap.ratio > 1 for gap in gaps)
     fix = say("bandwidth.huge_pages_fix") if helps else ""
-    return Finding("note", "pageable_huge", sentences(said), do=(fix,)) if said else None
+    return Finding("note", "pageable_huge", sentences(parts), do=(fix,)) if parts else None
 
 
 def _compared(run: Run, curves: Sequence[Curve], kind: str, other: str, least: int = LARGE_BYTES) -> list[str]:

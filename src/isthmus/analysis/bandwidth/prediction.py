@@ -53,7 +53,7 @@ class Predictor:
         logarithms, and from there to the other. It passes through each measured time, falls only where they fall, and
         is exact wherever a transfer costs a latency and a time for each byte, which is what transfers do on either
         side of every change of protocol. The point halfway is the mean of two guesses that both have this: the straight
-        line between the two, which a change of protocol beside them does not touch, but whose error is that of two
+        line between the two, which a change of protocol next to them does not touch, but whose error is that of two
         moments at which a machine was measured; and the line of least relative squares through two sizes on either
         side, which averages four such errors, but reaches across changes. Held-out sizes of every kept run are missed
         by less with it than with the first alone (docs/statistics.md). Monotone cubics (Fritsch and Carlson 1980,
@@ -77,7 +77,7 @@ class Predictor:
 
     @cached_property
     def errors(self) -> npt.NDArray[np.float64]:
-        """How far each size but the first and the last lies from what its neighbours make of it.
+        """How far each size but the first and the last is from what its neighbours make of it.
 
         As the logarithm of predicted over measured. The nearest two are twice as far apart as those in use.
         """

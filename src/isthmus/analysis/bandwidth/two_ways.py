@@ -13,7 +13,8 @@ from isthmus.record import Case, Interval, Run
 
 @dataclass(frozen=True, eq=False)
 class TwoWays:
-    """Copies of one kind of memory, by direction: alone, and beside one of the other direction and the same size.
+    """Copies of one kind of memory, by direction: alone, and concurrent with one of the other direction and the same
+    size.
 
     Both are seconds of the device; the time until the host knows is not in them. There are both directions of both.
     """

@@ -23,15 +23,15 @@ def moves(run: Run, curves: Sequence[Curve], kind: str, directions: Sequence[Dir
     known = [curve for direction in directions if (curve := find(curves, direction, kind))]
     if not known:
         return ""
-    told = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in known])}
+    values = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in known])}
     shares = []
     for curve in known:
         limit, settled = link_rate(run, both=curve.direction == "both"), plateau(curve)
         if limit and settled:
             shares.append(f"{100 * settled.rate.median / limit:.0f} %")
     if len(shares) < len(known):
-        return say("bandwidth.moves", **told)
-    return say("bandwidth.moves_of_link", **told, shares=enumerated(list(dict.fromkeys(shares))))
+        return say("bandwidth.moves", **values)
+    return say("bandwidth.moves_of_link", **values, shares=enumerated(list(dict.fromkeys(shares))))
 
 
 def _rate(curve: Curve) -> str:

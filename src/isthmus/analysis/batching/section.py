@@ -1,4 +1,4 @@
-"""The section on many small pieces: what all pieces show, and the batch call's cliff and other layouts beside it."""
+"""The section on many small pieces: what all pieces show, and the batch call's cliff and other layouts next to it."""
 
 from collections.abc import Sequence
 

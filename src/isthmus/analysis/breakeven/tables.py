@@ -26,7 +26,7 @@ _CHOICES = {
     ("pinned", "managed_prefetch"),
     ("registered", "touched_registered"),
 }
-# Memory kinds that need a buffer got for the purpose; a staging buffer is there already.
+# Memory kinds that need a buffer allocated for the purpose; a staging buffer is there already.
 _ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
 _USES_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB)
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))

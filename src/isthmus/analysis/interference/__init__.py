@@ -1,1 +1,1 @@
-"""What copies cost what runs beside them: a kernel that computes, kernels that read memory, a thread of the host."""
+"""What copies cost concurrent work: a kernel that computes, kernels that read memory, a thread of the host."""

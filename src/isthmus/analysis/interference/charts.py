@@ -1,4 +1,4 @@
-"""Rate against slowdown: kernels joined by their blocks, the library by its threads, beside work that computes."""
+"""Rate against slowdown: kernels joined by their blocks, the library by its threads, during work that computes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ from isthmus.record import Run, format_rate
 
 
 def cost_part(runs: Sequence[Run]) -> Part:
-    """A chart for each run and direction, beside the first neighbour that was measured."""
+    """A chart for each run and direction, with the first neighbour that was measured."""
     heading = say("interference_report.chart")
     axes = (
         Axis(say("interference_report.axis_rate"), scale="linear"),

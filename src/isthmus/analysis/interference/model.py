@@ -15,7 +15,7 @@ _AS_GOOD = 0.97
 
 
 class Cost(NamedTuple):
-    """Of one method beside one neighbour: `slowdown` is the share by which its work took longer, the rate bytes/s."""
+    """One method against one neighbour: `slowdown` is the share by which its work took longer, the rate bytes/s."""
 
     neighbour: str
     method: str
@@ -50,7 +50,7 @@ def _order(cost: Cost) -> tuple[object, ...]:
 def _cost(run: Run, case: Case) -> Cost | None:
     known = (case.method, case.host_memory) in WAYS and case.direction in DIRECTIONS and case.neighbour in NEIGHBOURS
     alone, beside, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
-    # Each turn by itself: a device that changes its clock does so for both.
+    # Each sample by itself: a device that changes its clock does so for both.
     if not known or case.verified == "no" or not len(alone) == len(beside) == len(copies) > 0:
         return None
     if min(alone) <= 0 or min(copies) <= 0:

@@ -63,9 +63,9 @@ def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Un
 
 
 def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: Unit | None) -> Unit | None:
-    """The largest part that came over as one when everything was touched, in turn or at once.
+    """The largest part that came over as one when everything was touched, one by one or at once.
 
-    In turn, a part that is in use by half is completed by the other half: so what moved at once is half of it, and less
+    One by one, a part that is in use by half is completed by the other half: so what moved at once is half of it, and less
     by what the fault itself brought.
     """
     near = [
@@ -83,7 +83,7 @@ def _reach(of: Counted, unit: int) -> int:
     """The part that the largest migration belongs to; 0 where none is larger than a fault's unit explains."""
     moved = [each for each in of.case.migrations if each.direction == of.case.direction]
     in_turn = not of.case.method.endswith("_sweep")
-    # In turn, what came beside a fault is reported apart from the page that was touched.
+    # One by one, what came with a fault is reported apart from the page that was touched.
     page = min((each.bytes for each in moved if each.cause != "prefetch"), default=0)
     sizes = [each.bytes + page if in_turn and each.cause == "prefetch" else each.bytes for each in moved]
     largest = max(sizes, default=0)

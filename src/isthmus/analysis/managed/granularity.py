@@ -1,4 +1,4 @@
-"""How much managed memory moves at a time, mechanism by mechanism: counters beside timing, and whether they agree."""
+"""How much managed memory moves at a time, mechanism by mechanism: counters next to timing, and whether they agree."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

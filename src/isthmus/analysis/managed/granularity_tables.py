@@ -144,7 +144,7 @@ def _touches_chart(of: Touches, title: str) -> Chart | None:
     rules = [(of.there.median, say("granularity_report.column_there"))] if of.there else []
     span, time = say("granularity_report.span_axis"), say("granularity_report.touches_title")
     spec = curves_chart(curves, Axis(span, labels="bytes"), Axis(time, labels="seconds"), rules=rules)
-    return Chart(title, say("labels.told", name=time, value=title), spec)
+    return Chart(title, say("labels.named_value", name=time, value=title), spec)
 
 
 def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]:

@@ -70,7 +70,7 @@ class Movement:
     def at(self, method: ManagedWay, place: int) -> ManagedPoint | None:
         """The point of one method at one place.
 
-        A copy of the whole array takes the same time whatever is touched of it: its nearest point stands for all.
+        A copy of the whole array takes the same time whatever is touched of it: its nearest point counts for all.
         """
         points = self.curves.get(method, {})
         if method.method == "explicit_whole" and points:
@@ -102,8 +102,8 @@ def main_movements(run: Run) -> Mapping[Pattern, Movement]:
 
 def why_no_migration(run: Run) -> str:
     """Why pages of managed memory did not move in this run, as it recorded that; empty where they did."""
-    said = (case.note for case in run.cases if case.experiment == "managed" and case.method == "migration")
-    return next(said, "")
+    notes = (case.note for case in run.cases if case.experiment == "managed" and case.method == "migration")
+    return next(notes, "")
 
 
 def _movement(size: int, pattern: Pattern, cases: list[Case], target: float) -> Movement:

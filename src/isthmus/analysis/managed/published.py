@@ -1,4 +1,4 @@
-"""What a run has beside the figures of the paper on OpenACC: its largest array, on demand against copied whole."""
+"""What a run has next to the figures of the paper on OpenACC: its largest array, on demand against copied whole."""
 
 from collections.abc import Mapping
 

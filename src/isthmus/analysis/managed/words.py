@@ -11,7 +11,7 @@ from isthmus.document.palette import Look, look, numbered_look
 from isthmus.language import in_brackets, say
 from isthmus.record import format_bytes, format_seconds
 
-# Kinds of memory keep their look where one method stands for them.
+# Kinds of memory keep their look where one method is theirs.
 _LOOKS: Mapping[ManagedWay, Look] = {
     ManagedWay("explicit_whole", "pageable"): look("pageable"),
     ManagedWay("explicit_whole", "pinned"): look("pinned"),
@@ -65,7 +65,7 @@ def threshold_words(pattern: Pattern, threshold: Threshold) -> str:
 
 
 def managed_answer(pattern: Pattern, threshold: Threshold) -> str:
-    """``≤ 38 % (35 % to 41 %)``: with the interval that a threshold lies in, where its ends do not read the same."""
+    """``≤ 38 % (35 % to 41 %)``: with the interval that a threshold is in, where its ends do not read the same."""
     words = threshold_words(pattern, threshold)
     if threshold.state not in {"from", "up_to"}:
         return words

@@ -1,4 +1,4 @@
-"""The section on OpenACC programs: the paper's table of modes, parts of arrays, stencils, each beside the paper's."""
+"""The section on OpenACC programs: the paper's table of modes, parts of arrays, stencils, each next to the paper's."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Overlap at a glance: the best pipeline of each kind of memory beside one piece, and the bound."""
+"""Overlap at a glance: the best pipeline of each kind of memory next to one piece, and the bound."""
 
 from isthmus.analysis.overlap.section import main_best_grids
 from isthmus.document.grid import excerpt

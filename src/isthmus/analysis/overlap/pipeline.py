@@ -37,7 +37,7 @@ def pipeline_seconds(
 
 @dataclass(frozen=True, eq=False)
 class PipelineModel:
-    """What a run knows of pipelines through one kind of memory: copies alone, what each loses beside the other.
+    """What a run knows of pipelines through one kind of memory: copies alone, what each loses while the other runs.
 
     `occupied` says that a copy occupies the thread that starts it, so that one thread has nothing to overlap.
     """
@@ -51,7 +51,7 @@ class PipelineModel:
     def at(self, size: float, compute_seconds: float, chunks: int, streams: int) -> Prediction:
         """Seconds for `size` bytes in, work that takes so long for all of them, and as many bytes out.
 
-        One thread starts everything, chunk by chunk, on streams that take turns. A chunk's copies take what a transfer
+        One thread starts everything, chunk by chunk, on alternating streams. A chunk's copies take what a transfer
         of its size takes on the host's clock, so that the latency of every chunk counts, and where several streams run
         the time that the other direction adds to it.
         """

@@ -1,4 +1,4 @@
-"""What is said of several links: what neighbours add, how copies are divided, and what it costs these neighbours."""
+"""Findings on several links: what neighbours add, how copies are divided, and what it costs these neighbours."""
 
 from collections.abc import Sequence
 
@@ -85,7 +85,7 @@ def _costs(run: Run) -> Finding | None:
 
 
 def _lost(of_work: Sequence[Cost], name: str) -> str:
-    """The most that work lost beside copies over its link, and beside those by the own link alone."""
+    """The most that work lost during copies over its link, and during those by the own link alone."""
     over = [cost.loss.median for cost in of_work if cost.method != OWN]
     beside_own = [cost.loss.median for cost in of_work if cost.method == OWN]
     if not over or not beside_own:
@@ -94,7 +94,7 @@ def _lost(of_work: Sequence[Cost], name: str) -> str:
 
 
 def _kept(run: Run, copies: Sequence[Cost]) -> str:
-    """The least that ours have beside a neighbour that copies, of the own link's rate alone."""
+    """The least that ours have while a neighbour copies, of the own link's rate alone."""
     alone = {
         (each.target, each.direction, each.bytes): figure.rate.median
         for each in comparisons(run)
@@ -109,6 +109,6 @@ def _kept(run: Run, copies: Sequence[Cost]) -> str:
 
 
 def _more(cost: Cost, of_all: Sequence[Cost]) -> float:
-    """What the work surely lost beyond what it loses beside copies by the own link alone."""
+    """What the work surely lost beyond what it loses during copies by the own link alone."""
     own = next((other for other in of_all if other.method == OWN and other.place == cost.place), None)
     return cost.loss.low - max(own.loss.high, 0.0) if own else 0.0

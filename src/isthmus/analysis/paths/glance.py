@@ -27,7 +27,7 @@ def glance(run: Run) -> Glance | None:
                     else (missing(), missing(), missing())
                 )
             ]
-            rows.append(Row(say("labels.told", name=target, value=memory_label(memory)), tuple(cells)))
+            rows.append(Row(say("labels.named_value", name=target, value=memory_label(memory)), tuple(cells)))
     if not rows:
         return None
     headings = [

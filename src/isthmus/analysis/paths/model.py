@@ -72,7 +72,7 @@ class Cost(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str, str, str, int]:
-        """The same work beside the same copies, whatever way they go."""
+        """The same work during the same copies, whatever their direction."""
         return self.target, self.peer, self.work, self.direction, self.bytes
 
 
@@ -160,7 +160,7 @@ def _cost(run: Run, case: Case) -> Cost | None:
         return None
     if min(alone) <= 0 or min(beside) <= 0 or min(copies) <= 0:
         return None
-    # Each turn by itself: a device that changes its clock does so for both.
+    # Each sample by itself: a device that changes its clock does so for both.
     kept = median_interval([without / with_copies for with_copies, without in zip(beside, alone, strict=True)])
     return Cost(
         target=case.target,

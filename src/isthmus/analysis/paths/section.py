@@ -91,7 +91,7 @@ def times_cell(compared: Compared) -> Cell:
 
 
 def cost_grid(run: Run) -> Grid | None:
-    """One table: a group for each pair of devices, a row for each work beside copies of either direction."""
+    """One table: a group for each pair of devices, a row for each work during copies of either direction."""
     groups: dict[tuple[str, str, int], dict[tuple[str, str], dict[str, Cost]]] = {}
     for cost in costs(run):
         rows = groups.setdefault((cost.target, cost.peer, cost.bytes), {})

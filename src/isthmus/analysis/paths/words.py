@@ -45,7 +45,7 @@ def split_words(compared: Compared) -> str:
 
 
 def factor_words(factor: float) -> str:
-    """Two decimals, since 1.85 and 1.95 times are told apart here: ``1.92``."""
+    """Two decimals, since 1.85 and 1.95 times differ here: ``1.92``."""
     return f"{factor:.2f}" if factor < 9.995 else f"{factor:.1f}"
 
 

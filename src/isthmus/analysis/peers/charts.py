@@ -61,8 +61,8 @@ def _drawn(method: str, of_pair: Sequence[Copies], pair: Pair) -> Drawn | None:
         for each in sorted(of_pair, key=lambda each: each.bytes):
             rate = each.rates.get(pair)
             if each.method == method and rate:
-                told = {say("labels.told_rate"): format_rate(rate.median)}
-                yield chart.row(name, each.bytes, rate.median / 1e9, rate.low / 1e9, rate.high / 1e9, **told)
+                values = {say("labels.told_rate"): format_rate(rate.median)}
+                yield chart.row(name, each.bytes, rate.median / 1e9, rate.low / 1e9, rate.high / 1e9, **values)
 
     drawn = tuple(rows())
     return Drawn(name, numbered_look(METHODS.index(method)), drawn) if drawn else None

@@ -1,4 +1,4 @@
-"""What is said between devices: rates, what passes through the host, pairs that are slower, links that share."""
+"""Findings on copies between devices: rates, what passes through the host, pairs that are slower, links that share."""
 
 from collections.abc import Sequence
 

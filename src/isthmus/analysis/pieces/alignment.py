@@ -1,4 +1,4 @@
-"""Pieces and rows that are no multiple of 16 bytes, and the slightly smaller ones that they were measured beside."""
+"""Pieces and rows that are no multiple of 16 bytes, and the slightly smaller ones that they were measured next to."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ class Kind:
 
 PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
 _BATCHED = ("graph", "batch", "device_pack", "pack", *PACKED_ON_THREADS, "kernel", "mapped_kernel")
-# Mapped memory stands in for pinned memory where kernels reach no other: `mapped_kernel`.
+# Mapped memory replaces pinned memory where kernels reach no other: `mapped_kernel`.
 BATCHING = Kind(
     "batching",
     ("waited_copies", "copies", *_BATCHED),
@@ -51,7 +51,7 @@ STRIDED = Kind(
     "time",
     (8, 32 * KIB),
 )
-# Copies what lies between the rows too, and so overwrites what the destination has there: no substitute for the others.
+# Copies what is between the rows too, and so overwrites what the destination has there: no substitute for the others.
 WHOLE = "whole"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from isthmus.analysis.labels import in_one_text, told
+from isthmus.analysis.labels import details, in_one_text
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.pieces.cell import STRIDED, Cell, Kind
 from isthmus.analysis.pieces.map import Source, corner, count_words, methods_legend
@@ -57,14 +57,14 @@ def method_cell(cell: Cell, method: str) -> Shown:
     point = cell.points[method]
     if cell.kind.shows == "rate":
         return rate_cell(point)
-    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(told(point)))
+    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(details(point)))
 
 
 def rate_cell(point: Point | None) -> Shown:
     """The rate in GB/s with its interval; what it took on hovering."""
     if point is None:
         return missing()
-    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=in_one_text(told(point)))
+    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=in_one_text(details(point)))
 
 
 def _charts(runs: Sequence[Run], index: int, surface: Surface) -> Iterator[Chart]:
@@ -91,7 +91,7 @@ def _drawn(kind: Kind, method: str, points: Mapping[int, Point]) -> Drawn:
     for size, point in points.items():
         median, low, high = (each / 1e9 for each in point.rate)
         named = {say("labels.told_method"): name, corner(kind): format_bytes(size)}
-        rows.append(chart.row(name, size, median, low, high, **named, **told(point)))
+        rows.append(chart.row(name, size, median, low, high, **named, **details(point)))
     return Drawn(name, method_look(kind, method), tuple(rows))
 
 

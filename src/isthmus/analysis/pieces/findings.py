@@ -1,4 +1,4 @@
-"""What is said of pieces whatever they are: what moves them fastest, why, and what to use."""
+"""Findings on pieces whatever they are: what moves them fastest, why, and what to use."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ def _gain(cell: Cell) -> str:
 
 
 def _told(cell: Cell, method: str) -> str:
-    return say("labels.told", name=way_words(cell), value=figure_words(cell.kind, cell.points[method]))
+    return say("labels.named_value", name=way_words(cell), value=figure_words(cell.kind, cell.points[method]))
 
 
 def _cause(run: Run, cell: Cell) -> str:

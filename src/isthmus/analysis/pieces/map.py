@@ -54,8 +54,8 @@ def fastest_cell(cell: Cell | None) -> Shown:
     rate = cell.best.rate.median / 1e9
     figure = f" {rate:.{decimals(rate)}f}" if cell.kind.shows == "rate" else ""
     text = f"{'≈' if cell.as_fast else ''}{method_name(cell.fastest)}{figure}{_times(cell.lead)}"
-    told = {method_name(method): figure_words(cell.kind, cell.points[method]) for method in cell.ranking}
-    return Shown(text, detail=in_one_text(told), state="ok" if cell.best.converged else "wide")
+    values = {method_name(method): figure_words(cell.kind, cell.points[method]) for method in cell.ranking}
+    return Shown(text, detail=in_one_text(values), state="ok" if cell.best.converged else "wide")
 
 
 def _times(factor: Interval | None) -> str:
@@ -103,8 +103,8 @@ def _chart(runs: Sequence[Run], index: int, surface: Surface) -> Chart:
     for (size, count), cell in surface.measured.items():
         name, figure, rate = method_name(cell.fastest), figure_words(kind, cell.best), cell.best.rate.median / 1e9
         text = f"{rate:.{decimals(rate)}f}" if kind.shows == "rate" else figure
-        told = {say("labels.told_method"): fastest_cell(cell).text, say(f"labels.told_{kind.shows}"): figure}
-        tiles.setdefault(cell.fastest, []).append(tile(name, str(count), format_bytes(size), text, **told))
+        values = {say("labels.told_method"): fastest_cell(cell).text, say(f"labels.told_{kind.shows}"): figure}
+        tiles.setdefault(cell.fastest, []).append(tile(name, str(count), format_bytes(size), text, **values))
     drawn = tuple(Drawn(method_name(each), method_look(kind, each), tuple(rows)) for each, rows in tiles.items())
     across, down = tuple(map(str, surface.counts)), tuple(map(format_bytes, surface.sizes))
     return Chart(title, title, Tiles(drawn, across, down, say(f"pieces_report.axis_{kind.experiment}"), corner(kind)))

@@ -1,4 +1,4 @@
-"""Figures published elsewhere: data files beside this module, one for each source, keyed by fields of cases."""
+"""Figures published elsewhere: data files next to this module, one for each source, keyed by fields of cases."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""The table that shows a run's figures beside those that were published: published, here, and here over published."""
+"""The table that shows a run's figures next to those that were published: published, here, and here over published."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class _Column:
 
 
 def published_part(runs: Sequence[Run], experiment: str, measure: Measure = measured) -> Part | None:
-    """A table of the source that has figures of this experiment; None where no run has anything to show beside them.
+    """A table of the source that has figures of this experiment; None where no run has anything to show next to them.
 
     `measure` finds the run's values where they are more than times of single cases.
     """
@@ -186,7 +186,7 @@ def _here(series: Series, here: Measured) -> Cell:
 
 
 def _ratio(source: Source, series: Series, here: Ends | None, published: Ends | None) -> Cell:
-    """How many times the published figure; a dash beside a range or an answer without a number."""
+    """How many times the published figure; a dash next to a range or an answer without a number."""
     if here is None or published is None or published[0] != published[1]:
         return missing()
     scale = source.rate_unit_bytes if series.quantity == "rate" else 1.0

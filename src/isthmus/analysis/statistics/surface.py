@@ -45,7 +45,7 @@ class CostSurface:
     draws: Draws  # of the seconds, a row for each spot
 
     def draws_at(self, spot: Spot) -> Draws:
-        """Seconds at a spot as an estimate, with the draws of what was measured; what lies off the model is not in."""
+        """Seconds at a spot as an estimate, with the draws of what was measured; what is off the model is not in."""
         near = np.append(-_distances(_coordinates([spot]), self._places)[0], 1.0)
         weights = (self._inverse @ near)[:-1]
         draws: Draws = np.exp(weights @ self._over_model) * float(_features([spot])[0] @ self.costs)

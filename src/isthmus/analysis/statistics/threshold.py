@@ -30,7 +30,7 @@ class Threshold:
     - ``up_to``: at the lower end only, up to `value`, and no more above.
     - ``cannot_tell``: the draws disagree about the kind of answer, or enclose it no better than half the range does.
 
-    The range is that of `first` to `last`. `low` and `high` enclose `value` with 95 % confidence: 0 stands for "below
+    The range is that of `first` to `last`. `low` and `high` enclose `value` with 95 % confidence: 0 means "below
     the range" and infinity for "beyond it", so ``never`` with a finite `low`, for example, is what the medians say and
     not what every draw says. `faster` and `slower` are the points of the range at which the challenger is significantly
     one or the other.

@@ -12,7 +12,7 @@ from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Run, median_in
 STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped")
 # In a sample, as in the paper that the experiment follows.
 STENCIL_ITERATIONS = 20
-# Those that make up a sample, in the order of an iteration; MPI is beside it.
+# Those that make up a sample, in the order of an iteration; MPI is next to it.
 STENCIL_PHASES: tuple[Metric, ...] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
 MANAGED = "managed"
 _MEMORIES = ("pageable", "pinned", "mapped", MANAGED)

@@ -130,10 +130,10 @@ def _rows(curve: StencilCurve, method: StencilWay) -> Iterator[chart.Row]:
         if efficiency is None:
             continue
         point = each.points[method]
-        told = {say("stencil_report.ranks_axis"): setting_words(each)}
+        values = {say("stencil_report.ranks_axis"): setting_words(each)}
         if point.iteration is not None:
-            told[say("stencil_report.quantity_iteration")] = format_seconds(point.iteration.median)
+            values[say("stencil_report.quantity_iteration")] = format_seconds(point.iteration.median)
         if point.exchange_share is not None:
-            told[say("stencil_report.quantity_exchange")] = f"{100 * point.exchange_share:.0f}"
+            values[say("stencil_report.quantity_exchange")] = f"{100 * point.exchange_share:.0f}"
         median, low, high = (100 * value for value in efficiency)
-        yield chart.row(way_title(method), each.ranks, median, low, high, **told)
+        yield chart.row(way_title(method), each.ranks, median, low, high, **values)

@@ -1,4 +1,4 @@
-"""The table of a stencil's methods: the total, its phases, MPI beside it, and managed over explicit memory."""
+"""The table of a stencil's methods: the total, its phases, MPI next to it, and managed over explicit memory."""
 
 from collections.abc import Sequence
 

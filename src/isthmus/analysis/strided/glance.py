@@ -19,7 +19,7 @@ _MOST = 7
 def glance(run: Run) -> Glance | None:
     """A row for each section and way, known ones first; None where none was measured."""
     cells = [cell for cell in piece_cells(run, STRIDED) if cell.ranking]
-    # The layout that comes first stands for all of a section.
+    # The layout that comes first counts for all of a section.
     firsts: dict[tuple[str, str, str], Cell] = {}
     for cell in main_known(cells) or cells:
         firsts.setdefault((shape_words(cell), cell.direction, cell.host_memory), cell)
@@ -33,7 +33,7 @@ def _grid(cells: Sequence[Cell]) -> Grid:
     names = [say("pieces_report.fastest"), say("labels.told_time"), method_name(STRIDED.incumbent)]
     rows = tuple(
         Row(
-            say("labels.told", name=shape_words(cell), value=way_words(cell)),
+            say("labels.named_value", name=shape_words(cell), value=way_words(cell)),
             (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.incumbent))),
         )
         for cell in cells

@@ -11,7 +11,7 @@ from isthmus.record import MIB, Case, Direction, Run, kind_rank
 StreamUse = Literal["shared", "own"]
 Slicing = Literal["slices", "chunks"]
 
-# The size of the buffer of the program whose figures ours stand beside (cellspe.matrix.jp, main.cpp, BUFFER_SIZE).
+# The size of the buffer of the program whose figures ours are next to (cellspe.matrix.jp, main.cpp, BUFFER_SIZE).
 REFERENCE_BYTES = 64 * MIB
 
 

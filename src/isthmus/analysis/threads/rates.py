@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from isthmus.analysis.labels import (
     DIRECTIONS,
+    details,
     direction_title,
     in_lines,
     in_one_text,
     kind_label,
     run_label,
     run_title,
-    told,
 )
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import Point
@@ -107,7 +107,7 @@ def _drawn(source: _Source) -> Drawn:
                 point.rate.low / 1e9,
                 point.rate.high / 1e9,
                 threads=threads_label(curve.direction, count),
-                **told(point),
+                **details(point),
             )
             for count, point in points.items()
         )
@@ -149,7 +149,7 @@ def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
 
 
 def _way(source: _Source) -> tuple[bool, bool, bool, int]:
-    """Place of a column: the plainest way first, created threads last, runs beside each other."""
+    """Place of a column: the plainest way first, created threads last, runs side by side."""
     curve = source.curve
     return curve.method == "spawn", curve.slicing == "chunks", curve.streams == "own", source.index
 
@@ -175,7 +175,7 @@ def point_cell(point: Point | None) -> Cell:
     """The rate in GB/s with its interval; what it took on hovering."""
     if point is None:
         return missing()
-    detail = in_one_text(told(point))
+    detail = in_one_text(details(point))
     return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
 
 

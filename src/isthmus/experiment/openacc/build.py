@@ -198,6 +198,6 @@ def _build(compiler: Compiler, sources: Path, folder: Path, environment: Mapping
             except subprocess.TimeoutExpired as error:
                 raise CallFailed(f"{compiler.version} did not build {name} within {_COMPILE_SECONDS} s") from error
             if ended.returncode != 0:
-                said = [line for line in ended.stderr.splitlines() if "error" in line.lower()]
-                why = next(iter(said or ended.stderr.splitlines()), f"exit code {ended.returncode}")
+                errors = [line for line in ended.stderr.splitlines() if "error" in line.lower()]
+                why = next(iter(errors or ended.stderr.splitlines()), f"exit code {ended.returncode}")
                 raise CallFailed(f"{compiler.version} ({compiler.path}) did not build {name}: {why.strip()}")

@@ -60,7 +60,7 @@ def check_tables(checkup: Checkup) -> Iterator[Block]:
 
 
 def _figure_name(figure: FigureResult) -> str:
-    """``H2D pinned``, whose unit says what it is of, or the group whose times it stands for."""
+    """``H2D pinned``, whose unit says what it is of, or the group whose times it sums up."""
     expected = figure.expected
     return group_name(expected.key) if expected.quantity == "time" else way_memory_name(expected.key)
 

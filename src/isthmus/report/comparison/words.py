@@ -13,7 +13,7 @@ from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes, three_
 
 _MOST_NAMES = 3
 _CHANGED: tuple[Verdict, ...] = ("slower", "faster")
-# Said in front, so that they need no name beside their value.
+# Said in front, so that they need no name next to their value.
 _PLAIN = {"experiment", "method", "direction", "host_memory", "bytes"}
 
 

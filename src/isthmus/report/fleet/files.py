@@ -7,7 +7,7 @@ from isthmus.language import enumerated, first_few, in_brackets, say
 from isthmus.record import Missing
 from isthmus.report.fleet.words import device_name, devices_text, facts_text
 
-# Launches of which ranks are missing, and lines of what launches noted; a folder can hold the files of many.
+# Launches of which ranks are missing, and lines of what launches recorded; a folder can hold the files of many.
 _MOST_LAUNCHES, _MOST_NOTES = 5, 20
 
 

@@ -118,7 +118,7 @@ def _outliers(
 def _columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:
     """The names of columns, and for each machine the column of each of its devices.
 
-    A device's number says where it stands. Processes that see one device each all call it 0: then its address does,
+    A device's number says where it is. Processes that see one device each all call it 0: then its address does,
     among those that most hosts have; and where that tells nothing, its place among the host's devices.
     """
     named = {machine: _specs(survey, places) for machine, places in survey.hosts.items()}

@@ -67,10 +67,10 @@ def _copies(trace: Trace, tracks: _Tracks) -> Iterator[Event]:
         start, lasted, pid = copy["start_ns"], max(copy["duration_ns"], 0), copy["pid"] or 0
         stream = "migrations" if copy["migration"] else _stream(copy["stream"])
         track = tracks.track(pid, f"{_device(copy['device'])} {stream}", start, start + lasted)
-        said = ("bytes", "direction", "source", "destination", "cause", "source_address", "destination_address")
+        names = ("bytes", "direction", "source", "destination", "cause", "source_address", "destination_address")
         arguments = {
             name: copy[name]
-            for name in (*said, "rows", "content", "estimated", "call", "site")
+            for name in (*names, "rows", "content", "estimated", "call", "site")
             if copy[name] is not None
         }
         if lasted:

@@ -93,7 +93,7 @@ class _Embedded:
         import vl_convert
 
         drawn: VegaLite = _plain(draw(spec))
-        # The place that it stands in says what it is; a label on every mark would be four fifths of it.
+        # The place that it is in says what it is; a label on every mark would be four fifths of it.
         config = drawn["config"] | {"aria": False}
         svg: str = vl_convert.vegalite_to_svg(drawn | {"width": _STILL_WIDTH, "config": config})
         # Sixteen digits of a place in a picture are a half of it.

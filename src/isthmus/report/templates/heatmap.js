@@ -15,10 +15,10 @@
       this.field = document.createElement("div");
       this.field.className = "field";
       this.field.append(this.canvas);
-      this.told = document.createElement("output");
-      place.replaceChildren(label, this.told, this.field, this.legend());
+      this.details = document.createElement("output");
+      place.replaceChildren(label, this.details, this.field, this.legend());
       this.canvas.addEventListener("pointermove", event => this.point(event.offsetX, event.offsetY));
-      this.canvas.addEventListener("pointerleave", () => { this.told.textContent = ""; });
+      this.canvas.addEventListener("pointerleave", () => { this.details.textContent = ""; });
       new ResizeObserver(() => this.draw()).observe(place);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     }
@@ -28,10 +28,10 @@
       legend.className = "legend";
       const entries = [[MISSING, this.place.dataset.missing], [0, "< 5 %"], ...STEPS.map((step, index) =>
         [step, index + 1 < STEPS.length ? `${step}–${STEPS[index + 1]} %` : `≥ ${step} %`])];
-      for (const [value, said] of entries) {
+      for (const [value, text] of entries) {
         const entry = document.createElement("span"), box = document.createElement("i");
         box.style.background = this.style(value);
-        entry.append(box, said);
+        entry.append(box, text);
         legend.append(entry);
       }
       return legend;
@@ -44,7 +44,7 @@
       return strong ? `color-mix(in oklab, var(--error) ${25 + 75 * strong / STEPS.length}%, var(--page))` : "var(--grid)";
     }
 
-    said(value) {
+    text(value) {
       const {missing, lost, faster} = this.place.dataset;
       return value === MISSING ? missing : (value < 0 ? faster : lost).replace("{}", Math.abs(value));
     }
@@ -110,10 +110,10 @@
       const line = Math.floor((y - HEAD) / LINE), late = x >= this.second;
       const column = Math.floor((x - (late ? this.second : this.left)) / this.wide);
       const name = this.lines[line];
-      this.told.textContent = name === undefined || column < 0 || column >= this.columns.length ? "" : [
+      this.details.textContent = name === undefined || column < 0 || column >= this.columns.length ? "" : [
         `${name}, ${this.columns[column]}`,
-        `${this.place.dataset.alone}: ${this.said(this.view.alone[line][column])}`,
-        `${this.place.dataset.together}: ${this.said(this.view.together[line][column])}`,
+        `${this.place.dataset.alone}: ${this.text(this.view.alone[line][column])}`,
+        `${this.place.dataset.together}: ${this.text(this.view.together[line][column])}`,
       ].join(" · ");
     }
   }

@@ -29,12 +29,12 @@
       this.tip.hidden = true;
       const buttons = document.createElement("div");
       buttons.className = "buttons";
-      for (const [sign, said, act] of [["−", packed.dataset.out, () => this.zoom(2)],
+      for (const [sign, text, act] of [["−", packed.dataset.out, () => this.zoom(2)],
         ["+", packed.dataset.in, () => this.zoom(0.5)], ["↔", packed.dataset.all, () => this.show(0, span)]]) {
         const button = document.createElement("button");
         button.textContent = sign;
-        button.title = said;
-        button.setAttribute("aria-label", said);
+        button.title = text;
+        button.setAttribute("aria-label", text);
         button.addEventListener("click", act);
         buttons.append(button);
       }

@@ -105,9 +105,9 @@ def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
         # Rounded up, so that what is there at all can be seen.
         busy = np.ceil(255 * covered / np.maximum(np.diff(edges), 1)).astype(int).tolist()
     moved = [] if source.bytes is None else source.bytes[places].tolist()
-    told = [lanes.texts.setdefault(source.tell(place)[:_LONGEST_TEXT], len(lanes.texts)) for place in places.tolist()]
+    texts = [lanes.texts.setdefault(source.tell(place)[:_LONGEST_TEXT], len(lanes.texts)) for place in places.tolist()]
     start = (source.start_ns[places] - begin).tolist()
-    return Lane(source.name, source.look.variable, records, start, lasted[places].tolist(), told, moved, busy)
+    return Lane(source.name, source.look.variable, records, start, lasted[places].tolist(), texts, moved, busy)
 
 
 def _shared(sizes: Sequence[int]) -> list[int]:

@@ -39,7 +39,7 @@ def copy_name(direction: int, source: int, destination: int, *, migration: bool,
         because = say(f"trace_report.cause_{CAUSES[cause].replace(' ', '_')}")
         return say("trace_report.migration_because", way=way, cause=because)
     name = "" if direction == UNKNOWN else DIRECTIONS[direction]
-    # What a direction implies of the device's side is not said.
+    # What a direction implies of the device's side is not shown.
     if name == "h2d" and destination in _ON_DEVICE:
         return say("trace_report.copy_memory", way=way, memory=_memory(source))
     if name == "d2h" and source in _ON_DEVICE:

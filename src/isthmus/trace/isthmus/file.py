@@ -233,8 +233,8 @@ class _File:
         if (self.records("operands")["content"] != 0).any():
             yield "What was copied was hashed, between the calls: that time is in the program's, and it took longer."
         columns = self.records("note")
-        said = zip(columns["process"].tolist(), columns["text"].tolist(), strict=True)
-        yield from dict.fromkeys(self.text.get((process, text), "") for process, text in said if text)
+        texts = zip(columns["process"].tolist(), columns["text"].tolist(), strict=True)
+        yield from dict.fromkeys(self.text.get((process, text), "") for process, text in texts if text)
 
     def lacks(self) -> Iterator[str]:
         """Whose trace is not whole."""

@@ -45,7 +45,7 @@ def details_of(item: Item) -> Details | None:
     text = item.arguments.get("memcpy_details")
     if not isinstance(text, str):
         return None
-    told = dict(_DETAIL.findall(text))
-    size = told.get("size", "")
+    values = dict(_DETAIL.findall(text))
+    size = values.get("size", "")
     count = int(size) if size.isascii() and size.isdecimal() and len(size) < 20 else UNKNOWN
-    return Details(count, *(_MEMORY.get(told.get(key, ""), UNKNOWN) for key in ("kind_src", "kind_dst")))
+    return Details(count, *(_MEMORY.get(values.get(key, ""), UNKNOWN) for key in ("kind_src", "kind_dst")))
