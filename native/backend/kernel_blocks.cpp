@@ -11,8 +11,8 @@ namespace {
 
 // GB/s of one lane in one direction, by generation; after the encoding of each.
 constexpr std::array<double, 8> lane_rates{0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563, 15.125};
-// Of one block, in GB/s of the encoding: two such to the host, and four to the device, for a link of 16 lanes of
-// generation 5.
+// The rate of one block, in GB/s of the encoding: two such to the host, and four to the device, for a link of 16 lanes
+// of generation 5.
 constexpr double to_host_rate = 32, to_device_rate = 16;
 constexpr std::uint32_t least_blocks = 2;
 

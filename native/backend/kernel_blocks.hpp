@@ -22,8 +22,8 @@ struct KernelBlocks {
     // more in proportion, none fewer than two. Where the link is not known: 0.
     static KernelBlocks for_link(const LinkReading& link);
 
-    // Of a launch from one side to the other, with units of so many bytes: narrower ones than 16 keep fewer bytes under
-    // way, for which there are more blocks. At most limit.
+    // The blocks of a launch from one side to the other, with units of so many bytes: narrower ones than 16 keep fewer
+    // bytes under way, for which there are more blocks. At most limit.
     std::uint32_t of(bool from_device, bool to_device, std::size_t unit_bytes = 16) const {
         const std::uint32_t blocks = !from_device ? this->to_device : !to_device ? to_host : on_device;
         return at_most(blocks * static_cast<std::uint32_t>(16 / unit_bytes));

@@ -57,7 +57,7 @@ class Caller {
         std::shared_ptr<Call> next_;  // guarded by the caller's mutex
     };
 
-    // Of this process: the thread of its parent, and what that was about to do, are not there after a fork. Never
+    // For this process: the thread of its parent, and what that was about to do, are not there after a fork. Never
     // freed: copies may end until the very end. Guarded by the interpreter's lock.
     static Caller& get() {
         static Caller* caller = nullptr;

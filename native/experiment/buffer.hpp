@@ -93,7 +93,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     // Says that somebody may use the memory at any time, so that nothing found in it proves anything any more.
     void lose(const Status& reason) noexcept { lost_ = reason.copy(); }
 
-    // Of a region of this buffer. Managed memory is filled and checked by the side it is wanted on; other kinds where
+    // For a region of this buffer. Managed memory is filled and checked by the side it is wanted on; other kinds where
     // they are. Write-combined memory is checked by the device, since the CPU reads it at a hundredth of the rate.
     Status fill_pattern(Region region, std::uint64_t seed, Side side = Side::host);
     Status set_bytes(Region region, std::uint8_t value);

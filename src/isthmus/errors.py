@@ -13,7 +13,7 @@ _BYTES = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 256)}
 
 
 def as_text(name: object) -> str:
-    r"""A name of the system's as text that can be written anywhere: what is no UTF-8 in it as ``\xff``."""
+    r"""A name of the system's as text that can be written anywhere: bytes that are not UTF-8 as ``\xff``."""
     return str(name).translate(_BYTES)
 
 

@@ -49,7 +49,7 @@ inline Status check_object(const void* object, const char* type) {
                                         "while the program holds it"};
 }
 
-// Of an object that a caller handed over. `get` is clGetMemObjectInfo or clGetCommandQueueInfo.
+// A property of an object that a caller handed over. `get` is clGetMemObjectInfo or clGetCommandQueueInfo.
 template <typename T, typename Get, typename Object>
 Result<T> property_of(const Api& api, const Get& get, Object object, std::uint32_t what) {
     T value{};

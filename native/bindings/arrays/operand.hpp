@@ -67,13 +67,13 @@ class Operand {
     std::size_t offset_bytes() const { return offset_bytes_; }
     // Nothing where only the driver can say.
     std::optional<Side> side() const { return side_; }
-    // Of the device whose memory it is; empty for the host's.
+    // The device whose memory it is; empty for the host's.
     std::string_view backend() const { return backend_; }
     int device() const { return device_; }  // its index; -1 where only the driver can say
     // The stream that the producer's work is ordered by; and one that it has yet to be made to wait for.
     std::optional<std::uintptr_t> ready() const { return ready_; }
     std::optional<std::uintptr_t> awaited() const { return awaited_; }
-    // Of arrays that Isthmus made.
+    // Only for arrays that Isthmus made.
     const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
     // Whether the object itself is all that keeps the memory, so that holding it does as well as holding the operand.
     bool is_kept_by_object() const { return kept_by_object_; }
@@ -146,7 +146,7 @@ std::string type_words(nanobind::handle object);
 // The attribute, or nothing where there is none; what else a property raises is noted, or without a refusal passed on.
 nanobind::object attribute(nanobind::handle object, PyObject* name, Refusal* refusal = nullptr);
 
-// Of the library that has been imported, or null: then there is no object of it. Found once.
+// From the library that has been imported, or null: then there is no object of it. Found once.
 class LibraryType {
   public:
     constexpr LibraryType(const char* library, const char* name) : library_(library), name_(name) {}

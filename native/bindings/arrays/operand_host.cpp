@@ -33,7 +33,7 @@ bool is_plain_buffer(nb::handle object) {
     return PyMemoryView_Check(value) != 0 || PyByteArray_CheckExact(value) != 0 || PyBytes_CheckExact(value) != 0;
 }
 
-// Of the library, if it has been imported; a reference that is never given back.
+// From the library, if it has been imported; a reference that is never given back.
 PyObject* in_library(const char* library_name, const char* name) {
     PyObject* const library = PyDict_GetItemString(PyImport_GetModuleDict(), library_name);
     if (library == nullptr) return nullptr;

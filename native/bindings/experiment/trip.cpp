@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, TripKind>, 8> kinds_of_trips{{
     {"mapped", TripKind::mapped},
 }};
 
-TripKind kind_of(const std::string& name) {
+TripKind trip_kind_of(const std::string& name) {
     for (const auto& [known, kind] : kinds_of_trips) {
         if (known == name) return kind;
     }
@@ -71,7 +71,7 @@ void bind_trip(nb::module_& module) {
         "create_trip",
         [](const std::string& kind, const std::string& work, bool in_place, std::size_t bytes,
            const std::shared_ptr<Buffer>& source, const std::shared_ptr<Buffer>& device) {
-            return unwrap(Trip::create({kind_of(kind), work_of(work), in_place, bytes}, source, device));
+            return unwrap(Trip::create({trip_kind_of(kind), work_of(work), in_place, bytes}, source, device));
         },
         nb::arg("way"), nb::arg("work"), nb::arg("in_place"), nb::arg("bytes"), nb::arg("source"), nb::arg("device"),
         ReleaseGil());

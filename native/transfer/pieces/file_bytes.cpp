@@ -60,7 +60,7 @@ Status FileBytes::read(std::byte* to, std::size_t begin, std::size_t bytes) cons
     return {};
 }
 
-// Of several threads the one that fails need not be the one that has read up to there.
+// Among several threads the one that fails need not be the one that has read up to there.
 std::uint64_t FileBytes::end_within(std::uint64_t most) const {
     struct stat status {};
     if (fstat(range_.descriptor, &status) != 0 || status.st_size < 0) return most;

@@ -57,7 +57,7 @@ class PackOnThreads final : public PackedCopy {
     // Keeps this until the process is gone: the device may be at work on it at any time. Takes no memory.
     void outlive_all() noexcept;
 
-    // Of a chunk that is in flight, in the place of its number.
+    // For a chunk that is in flight, in the place of its number.
     struct OnRelay {
         bool is = false, has_arrived = false;
     };

@@ -52,7 +52,7 @@ struct Packing {
     // Asked, if there is one, before anything is changed where pieces are written to; a failure is that of run(). By
     // those that pack on threads alone, which are waking up meanwhile.
     std::function<Status()> condition;
-    // Of a copy to the device by `pack_threads`: what is read in place of the host's memory; the allocation that its
+    // For a copy to the device by `pack_threads`: what is read in place of the host's memory; the allocation that its
     // side is in. Outlives the copy.
     const FileBytes* file = nullptr;
     // By which other devices chunks may go, too, where `pack_threads` copies them as they are. Outlives the copy.

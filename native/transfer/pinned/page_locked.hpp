@@ -26,8 +26,8 @@ enum class AfterFork {
 Result<std::unique_ptr<Allocation>> page_locked(Device& device, const std::optional<NumaNode>& node, std::size_t bytes,
                                                 AfterFork after_fork);
 
-// Of page-locked memory that could not be had: with the limits that there are, and what to do. Any other status as it
-// is.
+// The failure of page-locked memory that could not be had: with the limits that there are, and what to do. Any other
+// status as it is.
 Status with_limits(Status status, std::size_t bytes);
 
 }  // namespace isthmus

@@ -35,7 +35,7 @@ struct RowSide {
     RowList list;
 };
 
-// Of each array of the source, the rows that its list names become those of the array next to it that the destination's
+// The rows of each array of the source that its list names become those of the array next to it that the destination's
 // list names.
 struct RowCopy {
     RowSide destination, source;

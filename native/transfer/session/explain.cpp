@@ -16,7 +16,7 @@ const char* memory_name(MemoryKind kind) {
     return kind == MemoryKind::pinned ? "pinned" : "pageable";
 }
 
-// Of a copy between this device and the other one of the job.
+// For a copy between this device and the other one of the job.
 std::string between(const Device& device, const CopyJob& job) {
     const std::string sides = "the sides are on " + name_of(device) + " and " + name_of(*job.other) + ": ";
     if (!job.is_contiguous() && job.is_reached) return sides + "a kernel of the first reads and writes both";

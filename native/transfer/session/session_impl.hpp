@@ -104,7 +104,7 @@ class SessionImpl final : public Session {
         Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
     };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
-    // Of a copy that the other device has a part in: default streams are those of both, any other belongs to one of
+    // For a copy that the other device has a part in: default streams are those of both, any other belongs to one of
     // them.
     Result<Order> order_of(std::optional<std::uintptr_t> stream, Device& other);
     // Makes what `stream` is given from now on begin after what the other device's stream holds.

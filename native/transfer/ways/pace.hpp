@@ -75,7 +75,7 @@ class Pace {
     }
 
     static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
-    // Of what is allowed, with no one else on the link.
+    // The share of what is allowed, with no one else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;

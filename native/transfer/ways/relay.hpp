@@ -21,7 +21,7 @@ namespace isthmus {
 // Used by one copy at a time.
 class Relay {
   public:
-    // Of the neighbour's memory, in which the slots are.
+    // Memory of the neighbour, in which the slots are.
     static constexpr std::size_t memory_bytes = std::size_t{32} << 20;
     static constexpr std::size_t most_slots = 4;
     // A link that carries others' bytes in the other direction takes longer by more than this.

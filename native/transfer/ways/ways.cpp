@@ -33,7 +33,7 @@ std::optional<double> capacity(Device& device) {
     return static_cast<double>(1U << std::min(*link.max_generation, 16U)) * *link.max_width;
 }
 
-// Of the neighbour's link, in those of the own one.
+// The neighbour's link, in units of the own one.
 double slowness(Device& own, Device& neighbour) {
     const auto mine = capacity(own);
     const auto others = capacity(neighbour);

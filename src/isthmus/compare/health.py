@@ -13,10 +13,10 @@ from isthmus.language import say
 from isthmus.record import Direction, Link, Run, format_rate, format_seconds, median_interval
 
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
-# Of the wire's rate: what pinned copies reach at least on every link that is as it should be (79 % of PCIe 3.0, 88 % of
-# 5.0), and what they lose by nothing but a fault.
+# The shares of the wire's rate that pinned copies reach at least on every healthy link (79 % of PCIe 3.0, 88 % of 5.0),
+# and that only a fault makes them miss.
 _USUAL_SHARE, _FAULTY_SHARE = 0.75, 0.5
-# Of the lower end of a reference's range: beyond this it is no matter of a busy machine.
+# The share of a reference's lower end below which a busy machine is no explanation.
 _FAULTY_RATIO = 0.85
 # Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
 _BUSY_WIDTH = 0.05

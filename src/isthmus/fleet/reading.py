@@ -184,7 +184,7 @@ class Reader:
                     f"{path}: member {place} has {len(summaries)} summaries for {len(points)} points; "
                     "the file is damaged: copy it again"
                 )
-            # What is no time, such as 1e300, is found below.
+            # Values that are not times, such as 1e300, are sorted out below.
             with np.errstate(over="ignore"):
                 medians[place, : len(summaries)] = [each.median for each in summaries]
             failed = wrong.get(place, [])
@@ -273,7 +273,7 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
 def run_of(fingerprint: bytes) -> Run:
     """A run without cases on this fingerprint, as what compares machines takes them; decoded once for most fleets.
 
-    Raises msgspec.ValidationError for what is no fingerprint.
+    Raises msgspec.ValidationError for anything but a fingerprint.
     """
     return Run(
         format=FORMAT,

@@ -52,7 +52,7 @@ def sorted_out(parts: list[FilePart]) -> SortedOut:
 
 
 def _when(row: DeviceRow) -> datetime:
-    """When its file says that it was measured; what is no time is older than any."""
+    """When its file says that it was measured; anything else is older than any time."""
     try:
         moment = datetime.fromisoformat(row.created.replace("Z", "+00:00"))
     except ValueError:

@@ -21,8 +21,8 @@ def state_dict_to_host(state: Any, out: Any = None, *, session: isthmus.Session 
     """A copy of a state with all tensors on the host, which shares no memory with the state.
 
     `state` is what ``state_dict()`` of a model or an optimizer gives, or any dicts, lists, tuples and dataclasses of
-    such; what is no tensor is passed on as it is. Tensors that share memory (tied weights, views, slices of one buffer)
-    share it in the copy; others keep their strides. Small ones are slices of common blocks.
+    such; anything but a tensor is passed on as it is. Tensors that share memory (tied weights, views, slices of one
+    buffer) share it in the copy; others keep their strides. Small ones are slices of common blocks.
 
     With `out`, which an earlier call returned or which has tensors of the same shapes and types in the same places, its
     tensors are filled and returned in their places: no memory is allocated, and pinned ones are filled at the rate of

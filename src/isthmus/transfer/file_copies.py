@@ -38,7 +38,7 @@ def copy_from_file(
 
 
 def open_source(path: Path) -> BinaryIO:
-    """A file to copy from. Raises OSError where it cannot be opened, and UsageError for what is no plain file."""
+    """A file to copy from. Raises OSError where it cannot be opened, and UsageError for anything but a plain file."""
     try:
         file = open_plain(path)
     except RunFileError as error:

@@ -47,7 +47,7 @@ def _of_torch(tensor: object) -> str:
         try:
             if is_one(torch, tensor):
                 return hint
-        # Other versions lack one or the other of these; and what is no ordinary tensor may raise anything.
+        # Other versions lack one or the other of these; and other objects may raise anything.
         except (AttributeError, RuntimeError, NotImplementedError, TypeError):
             continue
     return ""

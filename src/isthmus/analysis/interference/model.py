@@ -78,7 +78,7 @@ def largest(all_costs: Sequence[Cost]) -> Sequence[Cost]:
 
 
 def telling(all_costs: Sequence[Cost]) -> Sequence[Cost]:
-    """Of one neighbour, direction and size the methods that tell most.
+    """The methods that tell most of one neighbour, direction and size.
 
     The driver's copies, the kernel with the fewest blocks that is as fast as any and that with all, and the library
     with the most threads.

@@ -65,8 +65,8 @@ def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Un
 def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: Unit | None) -> Unit | None:
     """The largest part that came over as one when everything was touched, one by one or at once.
 
-    One by one, a part that is in use by half is completed by the other half: so what moved at once is half of it, and less
-    by what the fault itself brought.
+    One by one, a part that is in use by half is completed by the other half: so what moved at once is half of it, and
+    less by what the fault itself brought.
     """
     near = [
         each

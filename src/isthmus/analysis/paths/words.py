@@ -24,7 +24,7 @@ def gain_words(compared: Compared) -> str:
     rate = compared.links[best].rate if best else None
     if gain is None or own is None or own.rate is None or rate is None:
         return ""
-    # Of many links the table has them.
+    # The table has the names of many links.
     split = split_words(compared) if len(compared.peers) == 1 else ""
     return say(
         "paths.gain" if split else "paths.gain_unsplit",

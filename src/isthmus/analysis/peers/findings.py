@@ -72,7 +72,7 @@ def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
     for each in one_way:
         for path in dict.fromkeys(known.values()):
             rates = {pair: rate for pair, rate in each.rates.items() if known.get(pair, "") == path}
-            # Of two neither is usual.
+            # Among two, neither is the usual one.
             if len(rates) < _LEAST_PAIRS:
                 continue
             usual = sorted(rates.values(), key=lambda rate: rate.median)[len(rates) // 2]

@@ -35,7 +35,7 @@ class Copies(NamedTuple):
 
     @property
     def rates(self) -> Mapping[Pair, Interval]:
-        """Of those that were measured."""
+        """The rates that were measured."""
         return {pair: figure.rate for pair, figure in self.pairs.items() if figure.rate}
 
 

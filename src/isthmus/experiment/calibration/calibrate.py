@@ -45,9 +45,9 @@ _SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB)
 # Where device memory is host memory, larger buffers only show the same again.
 _SHARED_BYTES, _QUICK_BYTES = 16 * MIB, 64 * MIB
 _QUICK_SIZES = (256 * KIB, 4 * MIB, 64 * MIB)
-# Of one page: what a call takes at least.
+# One page: what a call takes at least.
 _LATENCY_BYTES = 4 * KIB
-# Of page-locked memory, where nothing is to be chosen; what is larger takes time in proportion.
+# For page-locked memory, where nothing is to be chosen; what is larger takes time in proportion.
 _DIRECT_SIZES = (4 * KIB, MIB, 16 * MIB)
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 # What pieces are packed by is what was best for buffers of about their size.

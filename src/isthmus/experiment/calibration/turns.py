@@ -28,7 +28,7 @@ _ARENA_BYTES = 512 * MIB
 _ROUNDS, _QUICK_ROUNDS = 15, 9
 # Fewer rounds where they take long: the driver fills a gibibyte that nobody touched in most of a second.
 _LEAST_ROUNDS, _CASE_SECONDS = 5, 0.3
-# Of larger ones only every fourth: what holds for them holds for twice as much.
+# Only every fourth of larger ones: what holds for them holds for twice as much.
 _DENSE_BYTES = 64 * MIB
 
 _SAME = Interval(1, 1, 1)

@@ -30,7 +30,7 @@ from isthmus.record import (
     Timed,
 )
 
-# Of the five seconds that a plan may take, some go to opening the device and to the answer.
+# Some of the five seconds that a plan may take go to opening the device and to the answer.
 SECONDS = 4.2
 _MOST_BYTES, _TRIAL_BYTES, _TRIAL_PIECES, _MOST_COMPUTE_SECONDS = GIB, 8 * MIB, 1024, 0.05
 _TRIAL_SHARE = 0.3

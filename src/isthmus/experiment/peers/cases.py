@@ -36,7 +36,7 @@ _CHAIN = LINES._replace(hops=4 * KIB)
 # Who copies, and by what: a write is made by the device with the source, a read by the one with the destination; both
 # as nvbandwidth has them, whose tests are named _write_ce, _read_ce, _write_sm, _read_sm.
 _METHODS = ("copy_write", "copy_read", "kernel_write", "kernel_read")
-# Of many devices a quick run leaves out what seldom differs.
+# With many devices, a quick run leaves out what seldom differs.
 _WRITES = ("copy_write", "kernel_write")
 _MOST_COPIES = 64
 _FEWEST_COPIES = 2

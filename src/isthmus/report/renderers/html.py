@@ -37,7 +37,7 @@ def write(document: Document, out: TextIO) -> None:
     parts = page.generate(
         titles=document.title.splitlines(),
         sections=sections,
-        # Of a run a page has dozens of screens, of which one answers.
+        # A run's page has dozens of screens, of which one answers.
         folds=document.kind == "runs",
         embedded=_Embedded(),
         has_charts=Charts in kinds,
