@@ -74,7 +74,7 @@ Result<AllocationSamples> AllocationCase::run(std::size_t warmups, Quota quota) 
         neighbour = std::move(held);
     }
     auto samples = run_blocks(warmups, quota);
-    // Between two runs other cases have their turn: nothing of this one, like pages to be locked, takes their memory.
+    // Between two runs other cases run: nothing of this one, like pages to be locked, takes their memory.
     blocks_.clear();
     if (samples.ok()) return samples;
     return samples.take_status().in(std::to_string(bytes_) + " bytes of " + std::string(name_of(kind_)) + " memory");

@@ -190,7 +190,7 @@ Status Interference::go_on_copying(const std::atomic<bool>& enough, Copies& copi
     return {};
 }
 
-Result<Interference::Turn> Interference::turn() {
+Result<Interference::Sample> Interference::sample() {
     ISTHMUS_TRY_ASSIGN(before, work(amount_));
     Copies copies;
     Status copied;
@@ -221,8 +221,8 @@ Result<Interference::Turn> Interference::turn() {
     }
     const auto& [last_from, last_to] = copies.times.back();
     const double parts = plan_.neighbour == Neighbour::copies ? static_cast<double>(amount_) : 1.0;
-    return Turn{(before + after) / 2 / parts, beside.value() / parts,
-                count == 0 ? seconds_between(last_from, last_to) : seconds / static_cast<double>(count)};
+    return Sample{(before + after) / 2 / parts, beside.value() / parts,
+                  count == 0 ? seconds_between(last_from, last_to) : seconds / static_cast<double>(count)};
 }
 
 Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) {
@@ -231,12 +231,12 @@ Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) 
     InterferenceSamples samples;
     for (std::vector<double>* each : {&samples.alone, &samples.beside, &samples.copies}) each->reserve(quota.most);
     for (std::size_t i = 0; i < warmups; ++i) {
-        auto warm = turn();
+        auto warm = sample();
         if (!warm.ok()) return warm.take_status();
     }
     const TimePoint begin = now();
     while (quota.wants_more(samples.alone.size(), begin)) {
-        ISTHMUS_TRY_ASSIGN(taken, turn());
+        ISTHMUS_TRY_ASSIGN(taken, sample());
         samples.alone.push_back(taken.alone);
         samples.beside.push_back(taken.beside);
         samples.copies.push_back(taken.copy);

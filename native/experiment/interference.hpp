@@ -70,7 +70,7 @@ class Interference {
     Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load, std::shared_ptr<Buffer> destination,
                  std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies, std::shared_ptr<Buffer> load_source);
     struct Copies;
-    struct Turn {
+    struct Sample {
         double alone = 0, beside = 0, copy = 0;
     };
     // The one that copies, and that of the work.
@@ -87,7 +87,7 @@ class Interference {
     Status calibrate();
     // Until `enough` is set, with when each began and ended.
     Status go_on_copying(const std::atomic<bool>& enough, Copies& copies);
-    Result<Turn> turn();
+    Result<Sample> sample();
 
     const InterferencePlan plan_;
     std::shared_ptr<Buffer> load_, destination_, source_, load_source_;

@@ -575,7 +575,7 @@ class Interference:
     def poison(self) -> None:
         """Overwrite the destination."""
     def run(self, warmups: int, least: int, most: int, seconds: float) -> InterferenceSamples:
-        """Turns of the work alone, beside copies, and alone: its times, and those of one copy meanwhile."""
+        """Samples of the work alone, with copies, and alone: its times, and those of one copy meanwhile."""
     def verify(self) -> tuple[int, int]:
         """8-byte words of the last copy that differ, and the first of them."""
 

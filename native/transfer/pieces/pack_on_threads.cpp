@@ -50,7 +50,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       may_clear_pages_(packing.clears_pages.value_or(true)),
-      turns_(packing.turns),
+      lane_mutex_(packing.lane_mutex),
       ring_{to_device(), staging_->bytes()},
       ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
       chunks_(Chunks::cut(extent.bytes(), threads_,
@@ -201,7 +201,7 @@ Relay* PackOnThreads::relay_for(std::size_t chunk) {
 Status PackOnThreads::send_by_own_link(std::size_t chunk) {
     const Part all = packer_.staged(run_, chunk);
     const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
-    // Kernels alone take turns on both streams, so that one begins while another ends.
+    // Kernels alone alternate between both streams, so that one begins while another ends.
     Stream& stream = !by_kernel_ ? last(route) : chunk % 2 == 0 ? route.copies : route.kernels;
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
@@ -250,7 +250,7 @@ Result<bool> PackOnThreads::receive() {
 }
 
 void PackOnThreads::end_for_others() {
-    if (turns_ == nullptr || !turns_->awaited() || end_ != chunks_.count()) return;
+    if (lane_mutex_ == nullptr || !lane_mutex_->awaited() || end_ != chunks_.count()) return;
     if ((sent_ - first_) * chunks_.chunk_bytes < turn_bytes) return;
     // Threads may have taken parts of all chunks that are open to them.
     end_ = to_device() ? open_chunks_.load() : sent_;

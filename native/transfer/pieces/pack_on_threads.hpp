@@ -67,7 +67,7 @@ class PackOnThreads final : public PackedCopy {
     const std::size_t threads_;
     const Stores stores_;
     const bool may_clear_pages_;
-    const Turns* const turns_;
+    const FairMutex* const lane_mutex_;
     const Ring ring_;
     std::optional<Ways::Use> ways_;  // none where all goes by the own link
     const Chunks chunks_;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/turns.hpp"
+#include "base/fair_mutex.hpp"
 #include "transfer/pieces/file_bytes.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/staging/staging.hpp"
@@ -42,7 +42,7 @@ struct Packing {
     std::optional<bool> clears_pages;
     // Told that somebody else waits for the staging memory, threads stop after some of a large transfer, and run()
     // returns before it has ended.
-    const Turns* turns = nullptr;
+    const FairMutex* lane_mutex = nullptr;
     // Whether run() returns only when nothing is at work any more, however long that takes, as the driver's own copies
     // do: else it gives up a transfer that is taken for stuck, whose threads may still use the memory.
     bool waits_forever = false;

@@ -29,7 +29,7 @@ Stores stores_of(const BufferRule& rule, std::size_t threads) {
 Packing SessionImpl::packing(bool to_device, std::size_t threads) const {
     Packing packing;
     packing.threads = std::min(threads == 0 ? threads_ : threads, threads_);
-    packing.turns = &lanes_[to_device ? 0 : 1].turns();
+    packing.lane_mutex = &lanes_[to_device ? 0 : 1].mutex();
     packing.waits_forever = true;  // callers get their memory back
     return packing;
 }

@@ -1,5 +1,6 @@
 // Moves pieces by the method that was chosen, or by the next one that can, and returns when they have arrived.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -83,7 +84,7 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     while (parts.next(part)) {
         std::shared_ptr<PieceCopy> copy;
         do {
-            const Turn turn(lane.turns());
+            const std::lock_guard lock(lane.mutex());
             if (copy == nullptr) {
                 auto staging = lane.staging();
                 if (!staging.ok()) return {staging.take_status(), completed};
@@ -166,7 +167,7 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     JobPart part;
     std::size_t completed = 0;
     while (parts.next(part)) {
-        const Turn turn(lane(true).turns());
+        const std::lock_guard lock(lane(true).mutex());
         auto staging = lane(true).staging();
         if (!staging.ok()) return {staging.take_status(), completed};
         Status status = move_scattered(*staging.value(), part);

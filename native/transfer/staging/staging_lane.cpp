@@ -48,9 +48,9 @@ Result<std::shared_ptr<Staging>> StagingLane::staging() {
 }
 
 void StagingLane::trim() {
-    // Ends without the turn: the driver may wait for all that the device does before it takes memory back.
+    // Ends without the mutex: the driver may wait for all that the device does before it takes memory back.
     std::shared_ptr<Staging> given_back;
-    const Turn turn(turns_);
+    const std::lock_guard lock(mutex_);
     if (staging_ == nullptr || staging_.use_count() > 1) return;
     given_back.swap(staging_);
     pinned_bytes_ = 0;

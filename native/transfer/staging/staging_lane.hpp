@@ -7,8 +7,8 @@
 #include <mutex>
 #include <optional>
 
+#include "base/fair_mutex.hpp"
 #include "base/numa.hpp"
-#include "base/turns.hpp"
 #include "transfer/staging/staging.hpp"
 
 namespace isthmus {
@@ -32,13 +32,14 @@ class StagingLane {
     std::size_t most_pieces(std::size_t sides) const { return has_room() ? 2 * options_->pieces / sides : 0; }
 
     // Held by the caller that uses the staging memory.
-    Turns& turns() { return turns_; }
-    const Turns& turns() const { return turns_; }
-    // Precondition: has_room(), and the caller holds the turn. Fails with out_of_memory.
+    FairMutex& mutex() { return mutex_; }
+    const FairMutex& mutex() const { return mutex_; }
+    // Precondition: has_room(), and the caller holds the mutex. Fails with out_of_memory.
     Result<std::shared_ptr<Staging>> staging();
 
     std::size_t pinned_bytes() const { return pinned_bytes_; }
-    // Gives everything back, unless a transfer that has only paused holds it. Waits for the caller that has the turn.
+    // Gives everything back, unless a transfer that has only paused holds it. Waits for the caller that holds the
+    // mutex.
     void trim();
     // In the child of a fork, where the threads are not there, and the driver must not be called: lets go without a
     // word.
@@ -49,8 +50,8 @@ class StagingLane {
     const std::optional<NumaNode> node_;  // that the device is attached to, where there are others
     const Ring ring_;
     std::optional<Staging::Options> options_;
-    Turns turns_;
-    std::shared_ptr<Staging> staging_;  // the caller that has the turn
+    FairMutex mutex_;
+    std::shared_ptr<Staging> staging_;  // guarded by the mutex
     std::atomic<std::size_t> pinned_bytes_ = 0;
 };
 

@@ -61,7 +61,7 @@ def _above_the_link(run: Run) -> Finding | None:
             "quality.above_link",
             count=len(above),
             name=name,
-            way=way_name(direction),
+            direction=way_name(direction),
             rate=format_rate(most.rate.median),
             size=format_bytes(most.bytes),
             limit=format_rate(limit),

@@ -36,14 +36,18 @@ def need_words(need: Need) -> str:
         case BufferNeed():
             direction = say("plan.way_both") if need.direction == "both" else need.direction.upper()
             return say(
-                "plan.need_buffer", count=need.uses, size=format_bytes(need.bytes), way=direction, memory=_memory(need)
+                "plan.need_buffer",
+                count=need.uses,
+                size=format_bytes(need.bytes),
+                direction=direction,
+                memory=_memory(need),
             )
         case PiecesNeed():
             return say(
                 "plan.need_pieces",
                 count=need.pieces,
                 size=format_bytes(need.piece_bytes),
-                way=need.direction.upper(),
+                direction=need.direction.upper(),
                 memory=_memory(need),
                 layout=layout_words(need.host_layout, need.device_layout),
             )
@@ -53,7 +57,7 @@ def need_words(need: Need) -> str:
                 count=need.rows,
                 size=format_bytes(need.width_bytes),
                 pitch=format_bytes(need.pitch_bytes),
-                way=need.direction.upper(),
+                direction=need.direction.upper(),
                 memory=_memory(need),
             )
         case ManagedNeed() if need.stride_bytes is not None:
@@ -130,16 +134,16 @@ def answer_words(plan: Plan) -> str:
         each = time_words(Interval(*(end / uses for end in best.seconds)))
         took = say("plan.uses", each=each, time=format_seconds(best.seconds.median))
     if plan.fastest is None:
-        return say("plan.unnamed", way=_named(plan, best), time=took)
-    parts = [say("plan.fastest", way=_named(plan, best), time=took)]
+        return say("plan.unnamed", method=_named(plan, best), time=took)
+    parts = [say("plan.fastest", method=_named(plan, best), time=took)]
     level = [other for other in others if _level(best, other)]
     slower = [other for other in others if other not in level]
     if slower and (slower[0] is others[0] or any(other.name in _OBVIOUS for other in slower)):
         other = next((each for each in slower if each.name in _OBVIOUS), slower[0])
         factor = factor_words(other.seconds.median / best.seconds.median)
-        parts.append(say("plan.gain", factor=factor, way=_named(plan, other)))
+        parts.append(say("plan.gain", factor=factor, method=_named(plan, other)))
     if level:
-        parts.append(say("plan.level", ways=enumerated([_named(plan, other) for other in level])))
+        parts.append(say("plan.level", methods=enumerated([_named(plan, other) for other in level])))
     return sentences(parts)
 
 
@@ -179,7 +183,7 @@ def ruled_out_words(plan: Plan) -> str:
         return ""
     slower = sorted(ruled_out.items(), key=lambda pair: pair[1])
     names = [way_words(plan.need, name) + in_brackets(f"{factor_words(times)}x") for name, times in slower]
-    return say("plan.ruled_out", ways=say("common.comma").join(names))
+    return say("plan.ruled_out", methods=say("common.comma").join(names))
 
 
 def factor_words(times: float) -> str:

@@ -85,7 +85,7 @@ def _calls(plan: Plan, snippet: str | None) -> Iterator[Block]:
         if language in known:
             code = snippet_of(plan.need, method, language).rstrip()
             if snippet or len(code.splitlines()) <= _MOST_LINES:
-                title = say("plan.calls", language=language, way=way_words(plan.need, method.name, method.options))
+                title = say("plan.calls", language=language, method=way_words(plan.need, method.name, method.options))
                 yield Code(title, code, alone=True)
                 return
     if known:

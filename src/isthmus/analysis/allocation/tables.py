@@ -89,7 +89,7 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
     rows = []
     for choice in choices:
         names = enumerated([kind_label(kind) for kind in choice.cheapest], "or")
-        best = say("allocation_report.tied", ways=names) if len(choice.cheapest) > 1 else names
+        best = say("allocation_report.tied", kinds=names) if len(choice.cheapest) > 1 else names
         cells = [time_cell(choice.costs[kind]) if kind in choice.costs else missing() for kind in kinds]
         rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
     columns = [Column(kind_heading(kind), kind_label(kind)) for kind in kinds]

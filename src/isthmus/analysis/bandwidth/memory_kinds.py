@@ -52,7 +52,7 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
         gap = contrast(engine, kernel) if kernel and engine else None
         if gap and gap.slower_to is not None:
             size = format_bytes(gap.slower_to)
-            text = sentences([text, say("bandwidth.kernel_faster", size=size, way=direction.upper())])
+            text = sentences([text, say("bandwidth.kernel_faster", size=size, direction=direction.upper())])
             fix = say("bandwidth.mapped_fix")
     return Finding("note", "mapped", text, do=(fix,)) if text else None
 

@@ -56,7 +56,9 @@ def _behind(curves: Sequence[Curve]) -> list[str]:
         gap = contrast(pinned, curve) if pinned and curve else None
         if gap and (size := gap.faster_from) is not None:
             factor = times(*gap.span(size))
-            parts.append(say("bandwidth.pageable_behind", way=direction.upper(), size=format_bytes(size), times=factor))
+            parts.append(
+                say("bandwidth.pageable_behind", direction=direction.upper(), size=format_bytes(size), times=factor)
+            )
     return parts or [over(curves, "pageable", "pinned")]
 
 

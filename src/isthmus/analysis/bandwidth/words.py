@@ -43,7 +43,7 @@ def _rate(curve: Curve) -> str:
     rates = [point.rate.median for point in end]
     first, last = (format_bytes(point.bytes) for point in (end[0], end[-1]))
     return say(
-        "bandwidth.unsettled", rates=range_text(min(rates), max(rates)), way=direction, sizes=spanned(first, last)
+        "bandwidth.unsettled", rates=range_text(min(rates), max(rates)), direction=direction, sizes=spanned(first, last)
     )
 
 
@@ -57,7 +57,7 @@ def over(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int = LA
     factors = [
         f"{factor_digits(gap.ratio)}x {way_name(direction)}"
         if gap.matters
-        else say("bandwidth.tied_way", way=way_name(direction))
+        else say("bandwidth.tied_way", direction=way_name(direction))
         for direction, gap in gaps.items()
     ]
     size = format_bytes(minimum_bytes)

@@ -48,7 +48,7 @@ def _cliff(surfaces: Sequence[Surface]) -> Finding | None:
 def _cliff_words(surface: Surface, cliff: Cliff) -> str:
     return say(
         "pieces.cliff",
-        way=way_words(surface),
+        method=way_words(surface),
         count=cliff.pieces,
         below=format_bytes(cliff.below),
         above=format_bytes(cliff.above),

@@ -23,4 +23,4 @@ def percent_words(share: float) -> str:
 def cost_words(cost: Cost) -> str:
     """``a kernel of 2 blocks 10 % at 49.6 GB/s``."""
     percent, rate = percent_words(cost.slowdown.median), format_rate(cost.rate.median)
-    return say("interference.cost", way=way_words(cost), percent=percent, rate=rate)
+    return say("interference.cost", method=way_words(cost), percent=percent, rate=rate)

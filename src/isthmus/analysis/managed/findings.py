@@ -127,7 +127,7 @@ def _advice(movement: Movement) -> Finding | None:
     }
     best = min(costs, key=lambda method: costs[method].median)
     touched = touched_words(movement.pattern, place)
-    text = say("managed.advice", touched=touched, way=way_label(best), ratio=factor_words(costs[best]))
+    text = say("managed.advice", touched=touched, method=way_label(best), ratio=factor_words(costs[best]))
     return Finding("note", "managed_advice", text)
 
 
@@ -154,7 +154,7 @@ def _fastest_words(movement: Movement, place: int) -> str:
     tied = [method for method in points if points[method].seconds.low <= best.seconds.high]
     tied.sort(key=lambda method: points[method].seconds.median)
     methods = enumerated([way_label(method) for method in tied], "or")
-    return say("managed.fastest", touched=touched_words(movement.pattern, place), ways=methods)
+    return say("managed.fastest", touched=touched_words(movement.pattern, place), methods=methods)
 
 
 def _stays(why: str) -> Finding | None:

@@ -28,7 +28,7 @@ def gain_words(compared: Compared) -> str:
     split = split_words(compared) if len(compared.peers) == 1 else ""
     return say(
         "paths.gain" if split else "paths.gain_unsplit",
-        way=way_word(compared.direction),
+        direction=way_word(compared.direction),
         rate=format_rate(rate.median),
         factor=factor_words(gain.median),
         own=format_rate(own.rate.median),

@@ -87,7 +87,7 @@ def _uneven(run: Run, one_way: Sequence[Copies]) -> Finding | None:
     text = say(
         "peers.uneven",
         pairs=_named(list(slow)),
-        way=say(f"peers_report.method_{copies.method}"),
+        method=say(f"peers_report.method_{copies.method}"),
         rates=range_text(min(medians), max(medians)),
         path=path_name(path),
         usual=format_rate(usual.median),
@@ -101,7 +101,7 @@ def _shared(group: Together) -> Finding | None:
     if not shares:
         return None
     each = say("common.comma").join(
-        say("peers.sum", way=way_word(direction), rate=format_rate(rate.median), percent=round(100 * share))
+        say("peers.sum", direction=way_word(direction), rate=format_rate(rate.median), percent=round(100 * share))
         for direction, share in shares.items()
         if (rate := group.sums[direction].rate)
     )

@@ -55,7 +55,7 @@ def _gain(cell: Cell) -> str:
     incumbent = cell.kind.incumbent
     return say(
         "pieces.gain",
-        way=way_name(cell.direction),
+        direction=way_name(cell.direction),
         memory=kind_label(cell.host_memory),
         method=method_name(cell.fastest, cell.threads),
         figure=figure_words(cell.kind, cell.best),
@@ -90,6 +90,6 @@ def _advice(cells: Sequence[Cell]) -> str:
         return capitalised(next(iter(ways)))
     between = say("common.between_clauses")
     return sentences(
-        say("pieces.advice_for", way=between.join(dict.fromkeys(where)), advice=advice)
+        say("pieces.advice_for", direction=between.join(dict.fromkeys(where)), advice=advice)
         for advice, where in ways.items()
     )

@@ -31,7 +31,7 @@ def method_look(kind: Kind, method: str) -> Look:
 
 def way_words(each: Cell | Surface) -> str:
     """``H2D, pinned``."""
-    return say("pieces.way", way=way_name(each.direction), memory=kind_label(each.host_memory))
+    return say("pieces.way", direction=way_name(each.direction), memory=kind_label(each.host_memory))
 
 
 def layout_words(host: LayoutName, device: LayoutName) -> str:

@@ -64,7 +64,7 @@ def _fastest(stencil: Stencil) -> Finding:
         topic += f"x{stencil.columns}"
     if stencil.down > 1:
         topic += f"_grid_{stencil.down}x{stencil.across}"
-    ties = say("stencil.tied", ways=first_few(tied, most=_FEW)) if tied else ""
+    ties = say("stencil.tied", methods=first_few(tied, most=_FEW)) if tied else ""
     return Finding("note", topic, sentences([_fastest_sentence(stencil), ties]))
 
 
@@ -73,7 +73,7 @@ def _fastest_sentence(stencil: Stencil) -> str:
     return say(
         "stencil.fastest",
         stencil=stencil_words(stencil),
-        way=way_title(best.method),
+        method=way_title(best.method),
         time=format_seconds(best.seconds.median),
     )
 
@@ -90,7 +90,7 @@ def _scales(curve: StencilCurve) -> Finding | None:
         "stencil.efficiency",
         curve=curve_title(curve),
         setting=setting_words(curve.last),
-        way=way_title(point.method),
+        method=way_title(point.method),
         time=format_seconds(point.iteration.median),
         alone=format_seconds(alone.iteration.median),
         efficiency=spanned(f"{100 * efficiency.low:.0f}", f"{100 * efficiency.high:.0f}"),

@@ -38,7 +38,7 @@ def _spawn_finding(cost: SpawnCost) -> Finding:
         "threads.spawn" if cost.is_resolved else "threads.spawn_nothing",
         threads=threads_of(curve.direction, cost.threads),
         size=format_bytes(curve.bytes),
-        way=way_name(curve.direction),
+        direction=way_name(curve.direction),
         memory=memory_name(curve.host_memory),
         time=format_seconds(seconds),
     )

@@ -4,9 +4,9 @@ Three kinds of probes, each by touches of the device and by touches of the CPU, 
 
 - ``neighbour``: one page of each block comes over; then the pages at a distance from those are touched. Up to the unit
   that moved they are there.
-- ``grown``: of a part of each block, the first nine sixteenths are touched in turn; then the last page of the part is
-  touched. It is there if the driver completes parts of which clearly more than half is in use.
-- ``stride``: pages at a stride are touched in turn; from the unit on each waits for its own migration.
+- ``grown``: of a part of each block, the first nine sixteenths are touched one by one; then the last page of the part.
+  It is there if the driver completes parts of which clearly more than half is in use.
+- ``stride``: pages at a stride are touched one by one; from the unit on each waits for its own migration.
 """
 
 import time

@@ -69,7 +69,7 @@ class MigrationArray:
         self._stream.synchronize()
 
     def touch_on_device(self, offset: int, count: int, stride: int) -> float:
-        """Touch pages in turn; returns seconds from before the launch to after the last."""
+        """Touch pages one by one; returns seconds from before the launch to after the last."""
         begin = time.perf_counter()
         self._stream.touch_in_turn(self._memory, self._start + offset, count, stride)
         self._stream.synchronize()
@@ -83,7 +83,7 @@ class MigrationArray:
         self._stream.synchronize()
 
     def touch_on_host(self, offset: int, count: int, stride: int) -> float:
-        """Read pages in turn; returns seconds. Access is asked for before and not timed."""
+        """Read pages one by one; returns seconds. Access is asked for before and not timed."""
         pages = self._pages(offset, count, stride)
         heads, seen = self._heads[pages], self._seen[:count]
         self._memory.begin_host_access()

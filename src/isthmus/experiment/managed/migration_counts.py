@@ -24,7 +24,7 @@ _How = Literal["touches", "sweep", "prefetch"]
 
 
 class Pass(NamedTuple):
-    """Pages that go one way: touched in turn, swept all at once or prefetched; a stride apart, or (0) as a whole."""
+    """Pages that go one way: touched one by one, swept all at once or prefetched; a stride apart, or (0) as a whole."""
 
     how: _How
     direction: Direction
@@ -67,7 +67,7 @@ class Pass(NamedTuple):
 
 
 def passes() -> list[Pass]:
-    """Touches far apart show the unit of a fault; every page, in turn and at once, what the driver adds; prefetches."""
+    """Touches far apart show the unit of a fault; all pages, one by one or at once, what the driver adds."""
     ways: tuple[Direction, ...] = ("h2d", "d2h")
     found = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, PAGE_BYTES)]
     found.append(Pass("sweep", "h2d", PAGE_BYTES))

@@ -46,7 +46,7 @@ def _moved(experiment: str, method: str, direction: str, memory: str) -> str:
     if experiment != "bandwidth":
         return " ".join(filter(None, (method, way, kind_label(memory))))
     if method == "duplex":
-        method, way = "", say("compare.of_both", way=way)
+        method, way = "", say("compare.of_both", direction=way)
     return " ".join(filter(None, ("" if is_usual(method, memory) else method, way, moved_label(memory))))
 
 

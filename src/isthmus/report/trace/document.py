@@ -76,7 +76,9 @@ def _answer(trace: Trace) -> str:
     """What moved in each direction, in one sentence."""
     parts = []
     for each in moved(trace):
-        name = say("trace_report.migration" if each.migration else "trace_report.copy", way=way_name(each.direction))
+        name = say(
+            "trace_report.migration" if each.migration else "trace_report.copy", direction=way_name(each.direction)
+        )
         parts.append(f"{name} {decimal_bytes(each.bytes)}{in_brackets(f'{each.copies}x')}")
     return say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")
 

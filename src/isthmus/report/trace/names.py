@@ -35,18 +35,18 @@ def copy_name(direction: int, source: int, destination: int, *, migration: bool,
     way = way_name(direction)
     if migration:
         if cause == UNKNOWN:
-            return say("trace_report.migration", way=way)
+            return say("trace_report.migration", direction=way)
         because = say(f"trace_report.cause_{CAUSES[cause].replace(' ', '_')}")
-        return say("trace_report.migration_because", way=way, cause=because)
+        return say("trace_report.migration_because", direction=way, cause=because)
     name = "" if direction == UNKNOWN else DIRECTIONS[direction]
     # What a direction implies of the device's side is not shown.
     if name == "h2d" and destination in _ON_DEVICE:
-        return say("trace_report.copy_memory", way=way, memory=_memory(source))
+        return say("trace_report.copy_memory", direction=way, memory=_memory(source))
     if name == "d2h" and source in _ON_DEVICE:
-        return say("trace_report.copy_memory", way=way, memory=_memory(destination))
+        return say("trace_report.copy_memory", direction=way, memory=_memory(destination))
     if source in _ON_DEVICE and destination in _ON_DEVICE:
-        return say("trace_report.copy", way=way)
-    return say("trace_report.copy_between", way=way, source=_memory(source), destination=_memory(destination))
+        return say("trace_report.copy", direction=way)
+    return say("trace_report.copy_between", direction=way, source=_memory(source), destination=_memory(destination))
 
 
 def kernel_name(full: str) -> str:
