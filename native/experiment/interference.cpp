@@ -201,15 +201,15 @@ Result<Interference::Sample> Interference::sample() {
         ++copies.ended;
         copies.ended.notify_one();
     });
-    if (!thread) return Status(Code::unsupported, "the system grants no thread for copies beside the work");
+    if (!thread) return Status(Code::unsupported, "the system grants no thread for the copies");
     copies.ended.wait(0);
     const TimePoint begin = now();
-    Result<double> beside = copies.left ? Result<double>(0.0) : work(amount_);
+    Result<double> during = copies.left ? Result<double>(0.0) : work(amount_);
     const TimePoint end = now();
     enough = true;
     thread->join();
     ISTHMUS_TRY(std::move(copied));
-    if (!beside.ok()) return beside.take_status();
+    if (!during.ok()) return during.take_status();
     ISTHMUS_TRY_ASSIGN(after, work(amount_));
     double seconds = 0;
     std::size_t count = 0;
@@ -221,7 +221,7 @@ Result<Interference::Sample> Interference::sample() {
     }
     const auto& [last_from, last_to] = copies.times.back();
     const double parts = plan_.neighbour == Neighbour::copies ? static_cast<double>(amount_) : 1.0;
-    return Sample{(before + after) / 2 / parts, beside.value() / parts,
+    return Sample{(before + after) / 2 / parts, during.value() / parts,
                   count == 0 ? seconds_between(last_from, last_to) : seconds / static_cast<double>(count)};
 }
 
@@ -229,7 +229,7 @@ Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) 
     ISTHMUS_TRY(loaded().bind_thread());
     ISTHMUS_TRY(calibrate());
     InterferenceSamples samples;
-    for (std::vector<double>* each : {&samples.alone, &samples.beside, &samples.copies}) each->reserve(quota.most);
+    for (std::vector<double>* each : {&samples.alone, &samples.during, &samples.copies}) each->reserve(quota.most);
     for (std::size_t i = 0; i < warmups; ++i) {
         auto warm = sample();
         if (!warm.ok()) return warm.take_status();
@@ -238,7 +238,7 @@ Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) 
     while (quota.wants_more(samples.alone.size(), begin)) {
         ISTHMUS_TRY_ASSIGN(taken, sample());
         samples.alone.push_back(taken.alone);
-        samples.beside.push_back(taken.beside);
+        samples.during.push_back(taken.during);
         samples.copies.push_back(taken.copy);
     }
     return samples;

@@ -39,7 +39,7 @@ struct InterferencePlan {
 struct InterferenceSamples {
     // The neighbour's work, of its copies one, by itself: the mean of before and after the copies.
     std::vector<double> alone;
-    std::vector<double> beside;  // the same while copies go on
+    std::vector<double> during;  // the same while copies go on
     std::vector<double> copies;  // one of these copies, in the mean
 };
 
@@ -71,7 +71,7 @@ class Interference {
                  std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies, std::shared_ptr<Buffer> load_source);
     struct Copies;
     struct Sample {
-        double alone = 0, beside = 0, copy = 0;
+        double alone = 0, during = 0, copy = 0;
     };
     // The one that copies, and that of the work.
     Device& device() { return destination_->session().device(); }

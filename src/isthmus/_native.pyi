@@ -570,7 +570,7 @@ class InterferenceSamples(TypedDict):
     host_seconds: list[float]
 
 class Interference:
-    """One timed case: work that runs by itself, and then while copies go on beside it."""
+    """One timed case: work that runs by itself, and then during copies."""
 
     def poison(self) -> None:
         """Overwrite the destination."""
@@ -592,7 +592,7 @@ def create_interference(
     session: Session | None = None,
     load_source: Buffer | None = None,
 ) -> Interference:
-    """Work that takes `seconds` alone, beside copies of the pattern of `seed`.
+    """Work that takes `seconds` alone, during copies of the pattern of `seed`.
 
     The neighbour is ``compute``, ``memory`` (both on `load`, device memory), ``thread``, or ``copies`` to `load` from
     `load_source`, between the host and a device; the way ``copy``, ``isthmus`` (by `session`), or ``kernel`` of at most
@@ -803,7 +803,7 @@ class DeviceArray:
         """A new array; `name` of a type that NumPy lacks, `axes` the dimensions from the outermost in memory on."""
     @overload
     def __init__(self, other: DeviceArray, shape: Sequence[int], axes: Sequence[int], /) -> None:
-        """A new array beside another one, of its type."""
+        """A new array next to another one, of its type."""
     @overload
     def __init__(
         self,

@@ -62,7 +62,7 @@ nb::dict run_interference(Interference& self, std::size_t warmups, std::size_t l
     }
     nb::dict dict;
     dict["alone_seconds"] = samples.alone;
-    dict["beside_seconds"] = samples.beside;
+    dict["beside_seconds"] = samples.during;
     dict["host_seconds"] = samples.copies;
     return dict;
 }

@@ -72,7 +72,8 @@ class PackOnThreads final : public PackedCopy {
     std::optional<Ways::Use> ways_;  // none where all goes by the own link
     const Chunks chunks_;
     const std::size_t slots_;  // so many chunks are packed, in flight or unpacked at once
-    // Of the ring, in which chunks to the device have as many slots, and those from it go round all there are.
+    // The slots of the ring, in which chunks to the device have as many slots, and those from it go round all there
+    // are.
     const RingPacker::Slots ring_slots_;
     const PackedRun run_;
     std::array<RingPacker::Count, Ring::most_divided_slots> counts_;  // of those at once

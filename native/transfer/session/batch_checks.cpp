@@ -40,7 +40,7 @@ std::vector<Interval> intervals_of(const BatchSide& side, std::span<const std::s
 }  // namespace
 
 Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
-                  std::optional<Side> said, MemoryKind& kind, bool& partly_locked) {
+                  std::optional<Side> stated, MemoryKind& kind, bool& partly_locked) {
     KnownMemory known;
     std::size_t allocations = 0;
     bool any_pinned = false;
@@ -56,7 +56,7 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
         any_pinned = any_pinned || memory.kind == MemoryKind::pinned;
         const bool on_device = memory.kind == MemoryKind::device || memory.kind == MemoryKind::managed;
         const std::string name = std::string(side_name) + " of piece " + std::to_string(i);
-        const bool is_reached = said == Side::device && !on_device &&
+        const bool is_reached = stated == Side::device && !on_device &&
                                 (memory.kind == MemoryKind::pinned || device.kernels_reach(memory.kind));
         if (kind == MemoryKind::device && !is_reached && (!on_device || memory.device != device.info().index) &&
             memory.kind != MemoryKind::managed) {
@@ -69,9 +69,9 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
             return invalid("the " + name +
                            " is on the device, and others are host memory; all pieces of a batch go one way");
         }
-        const End end{address, said, bytes[i]};
+        const End end{address, stated, bytes[i]};
         if (on_device || is_reached) ISTHMUS_TRY(check_span(device, memory, end, name));
-        if (said != Side::host && memory.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        if (stated != Side::host && memory.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
         // One that reaches beyond what holds its beginning counts as two.
         if (memory.begin < memory.end && bytes[i] > memory.end - address) ++allocations;
     }

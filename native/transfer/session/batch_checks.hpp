@@ -14,7 +14,7 @@ namespace isthmus {
 // memory begins and ends. The host's memory counts as page-locked if it is one allocation that holds all of it.
 // `side_name`: of one piece.
 Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
-                  std::optional<Side> said, MemoryKind& kind, bool& partly_locked);
+                  std::optional<Side> stated, MemoryKind& kind, bool& partly_locked);
 
 // What is said of pieces that overlap where they are written to.
 Status overlapping_destinations();

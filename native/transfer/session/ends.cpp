@@ -58,7 +58,7 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
     return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
 }
 
-Result<KnownMemory> identify(Device& device, std::uintptr_t address, LastKnown::Said* last) {
+Result<KnownMemory> identify(Device& device, std::uintptr_t address, LastKnown::Answer* last) {
     if (last != nullptr && last->memory.begin <= address && address < last->memory.end) {
         KnownMemory known = last->memory;
         if (known.kernel_address != 0) known.kernel_address += address - last->address;
@@ -70,7 +70,7 @@ Result<KnownMemory> identify(Device& device, std::uintptr_t address, LastKnown::
 }
 
 // Pageable, pinned, managed or device.
-Result<Found> find(Device& device, const End& end, const char* name, bool kinds, LastKnown::Said* last) {
+Result<Found> find(Device& device, const End& end, const char* name, bool kinds, LastKnown::Answer* last) {
     const bool said_device = end.side == Side::device;
     if (said_device && (!kinds || !has_addresses(device))) return Found{MemoryKind::device, false};
     if (end.side == Side::host && !kinds) return Found{};

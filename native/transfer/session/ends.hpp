@@ -54,11 +54,11 @@ struct Ends {
 // What the driver last said of each side, of copies that are looked at one after the other: of what is in the same
 // allocation it is not asked again.
 struct LastKnown {
-    struct Said {
+    struct Answer {
         std::uintptr_t address = 0;  // what it was asked about
         KnownMemory memory;
     };
-    Said destination, source;
+    Answer destination, source;
 };
 
 // Asks the driver about a side whose caller does not say where it is, and about both if `kinds` is set: without, the

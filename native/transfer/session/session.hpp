@@ -54,8 +54,8 @@ struct Explanation {
     std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;
     std::size_t chunk_bytes = 0, threads = 0;
-    // Of 1,024 threads, of kernels that copy: the most of one launch. 0 without kernels, and where they may fill the
-    // device.
+    // The most blocks, of 1,024 threads, that one launch of a kernel that copies has. 0 without kernels, and where they
+    // may fill the device.
     std::uint32_t kernel_blocks = 0;
     std::optional<Stores> stores;  // of threads that pack
     double seconds = 0;            // expected; 0 where the table cannot say
@@ -150,8 +150,8 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual std::size_t pinned_bytes() const = 0;
     virtual std::size_t pinned_budget_bytes() const = 0;
     virtual bool is_closed() const = 0;
-    // Of large copies that were divided: bytes that each device's link took of them, the own one's first. Empty where
-    // the session goes by its own link alone.
+    // The bytes of divided copies that each device's link took, the own one's first. Empty where the session goes by
+    // its own link alone.
     virtual std::vector<std::pair<std::string, std::size_t>> ways_taken() = 0;
     // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;

@@ -27,16 +27,16 @@ bool is_name(std::string_view word) {
 }  // namespace
 
 Result<Paths> Paths::parse(const std::string& text, std::string_view backend, int own_index) {
-    std::string said = text;
+    std::string chosen = text;
     const bool is_from_environment = text.empty();
     if (is_from_environment) {
         const char* const variable = std::getenv("ISTHMUS_PATHS");
-        said = variable == nullptr || *variable == '\0' ? "own" : variable;
+        chosen = variable == nullptr || *variable == '\0' ? "own" : variable;
     }
     Paths paths;
-    paths.all = said == "all";
-    if (paths.all || said == "own") return paths;
-    std::string_view rest = said;
+    paths.all = chosen == "all";
+    if (paths.all || chosen == "own") return paths;
+    std::string_view rest = chosen;
     for (bool is_last = false; !is_last;) {
         const std::string_view word = rest.substr(0, rest.find(','));
         is_last = word.size() == rest.size();

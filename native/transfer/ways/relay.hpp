@@ -104,7 +104,7 @@ class Relay {
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
-    // Of what enqueue() was given last: it has begun, its first chunk has arrived, and all of it has.
+    // The last copy of enqueue(): it has begun, its first chunk has arrived, and all of it has.
     std::unique_ptr<Event> begun_, first_, ended_;
     std::optional<std::uint64_t> stream_;    // in whose order that is, where it can be told
     std::size_t bytes_ = 0;                  // of that; 0 before

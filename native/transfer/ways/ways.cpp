@@ -14,7 +14,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 // Without a measurement: smaller copies end before a second link has begun.
 constexpr std::size_t default_from_bytes = 8 * mib;
 constexpr double default_bytes_per_second = 50e9;
-// Of one host; no one asks further.
+// The devices of one host are fewer.
 constexpr int most_devices = 64;
 constexpr std::size_t most_chunk_bytes = 8 * mib;
 // A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.

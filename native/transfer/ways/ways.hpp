@@ -104,7 +104,7 @@ class Ways {
         std::vector<std::string> not_used;  // sentences
     };
     Shares shares(std::size_t bytes);
-    // Of copies that were divided: bytes that went by the own link, and by each neighbour's, in the order of the
+    // The bytes of divided copies that went by the own link, and by each neighbour's, in the order of the
     // devices.
     struct Taken {
         std::size_t own = 0;

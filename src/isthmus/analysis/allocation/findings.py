@@ -131,16 +131,16 @@ def _device(costs: AllocationCosts) -> Finding | None:
 def _beside(costs: AllocationCosts) -> Finding | None:
     """Which small blocks cost less while another one of their kind is held; None where that was not measured."""
     gains, measured = [], False
-    for kind in dict.fromkeys(curve.kind for curve in costs.beside):
-        alone, beside = costs.phase(kind, "allocate"), costs.phase(kind, "allocate", beside=True)
-        if alone is None or beside is None:
+    for kind in dict.fromkeys(curve.kind for curve in costs.held):
+        alone, held = costs.phase(kind, "allocate"), costs.phase(kind, "allocate", held=True)
+        if alone is None or held is None:
             continue
-        shared = [size for size in alone.sizes if size in beside.sizes]
+        shared = [size for size in alone.sizes if size in held.sizes]
         measured = measured or bool(shared)
-        if any(alone.over(beside, size).low >= _CARVED for size in shared):
+        if any(alone.over(held, size).low >= _CARVED for size in shared):
             gains.append(memory_name(kind))
     if gains:
-        text = say("allocation.beside", kinds=enumerated(gains))
+        text = say("allocation.held", kinds=enumerated(gains))
         return Finding("note", "allocation_beside", text, do=(say("allocation.carved_fix"),))
     return Finding("note", "allocation_beside", say("allocation.none_carved")) if measured else None
 

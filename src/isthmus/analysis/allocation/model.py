@@ -34,13 +34,13 @@ class CostPoint:
 class CostCurve:
     """One phase of one kind of memory, by ascending size; it has a point at least.
 
-    `beside` says that a small block of the same kind was held meanwhile.
+    `held` says that a small block of the same kind was held meanwhile.
     """
 
     kind: str
     phase: Phase
     points: tuple[CostPoint, ...]
-    beside: bool = False
+    held: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ class CostCurve:
     def draws(self) -> Draws:
         """Medians in seconds with their bootstrap draws, a row a point."""
         # A seed of its own, because two curves of equal numbers of samples would otherwise be drawn alike.
-        seed = zlib.crc32(f"{self.kind} {self.phase} {self.beside}".encode())
+        seed = zlib.crc32(f"{self.kind} {self.phase} {self.held}".encode())
         return resampled_medians([point.samples for point in self.points], seed=seed)
 
 
@@ -88,13 +88,13 @@ class SizedCost:
 class AllocationCosts:
     """All that a run measured of allocation; kinds in the order in which reports show them.
 
-    `beside` are those of small blocks while another one of the kind was held. `first` holds the seconds of a kind's
+    `held` are those of small blocks while another one of the kind was held. `first` holds the seconds of a kind's
     first call in the process with the size, by kind and phase; `open_device` is the time in seconds that loading the
     driver and creating the context took.
     """
 
     curves: tuple[CostCurve, ...]
-    beside: tuple[CostCurve, ...]
+    held: tuple[CostCurve, ...]
     first: dict[tuple[str, Phase], tuple[int, float]]
     open_device: float | None
 
@@ -103,14 +103,14 @@ class AllocationCosts:
         """Kinds of memory with a curve."""
         return list(dict.fromkeys(curve.kind for curve in self.curves))
 
-    def find(self, kind: str, phase: Phase, *, beside: bool = False) -> CostCurve | None:
+    def find(self, kind: str, phase: Phase, *, held: bool = False) -> CostCurve | None:
         """The curve of one phase of one kind."""
-        curves = self.beside if beside else self.curves
+        curves = self.held if held else self.curves
         return next((curve for curve in curves if (curve.kind, curve.phase) == (kind, phase)), None)
 
-    def phase(self, kind: str, phase: Phase, *, beside: bool = False) -> SizedCost | None:
+    def phase(self, kind: str, phase: Phase, *, held: bool = False) -> SizedCost | None:
         """One phase alone."""
-        curve = self.find(kind, phase, beside=beside)
+        curve = self.find(kind, phase, held=held)
         return SizedCost(curve.sizes, curve.draws) if curve else None
 
     def calls(self, kind: str) -> SizedCost | None:
@@ -155,12 +155,12 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
         return None
     target = run.settings.target_relative_half_width
     curves: dict[bool, list[CostCurve]] = {False: [], True: []}
-    for kind, phase, beside in product(sorted({case.host_memory for case in cases}, key=kind_rank), PHASES, curves):
-        method = f"{_BESIDE if beside else ''}{phase}"
+    for kind, phase, held in product(sorted({case.host_memory for case in cases}, key=kind_rank), PHASES, curves):
+        method = f"{_BESIDE if held else ''}{phase}"
         of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, method)]
         points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
         if points:
-            curves[beside].append(CostCurve(kind, phase, tuple(points), beside))
+            curves[held].append(CostCurve(kind, phase, tuple(points), held))
     first = {
         (case.host_memory, phase): (case.bytes, case.samples("host_seconds")[0])
         for case in cases

@@ -58,15 +58,15 @@ def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
 def beside_grid(measured: Sequence[Measured]) -> Grid | None:
     """Small blocks alone and while another one of their kind is held; None where no run measured that."""
     sources = [
-        (kind, when, beside, each)
+        (kind, when, held, each)
         for each in measured
-        for kind in dict.fromkeys(curve.kind for curve in each.costs.beside)
-        for when, beside in ((say("allocation_report.alone"), False), (say("allocation_report.held_beside"), True))
+        for kind in dict.fromkeys(curve.kind for curve in each.costs.held)
+        for when, held in ((say("allocation_report.alone"), False), (say("allocation_report.held_beside"), True))
     ]
     groups = []
     for phase in PHASES:
-        curves = [each.costs.find(kind, phase, beside=beside) for kind, _, beside, each in sources]
-        sizes = sorted({size for curve in curves if curve and curve.beside for size in curve.sizes})
+        curves = [each.costs.find(kind, phase, held=held) for kind, _, held, each in sources]
+        sizes = sorted({size for curve in curves if curve and curve.held for size in curve.sizes})
         rows = [
             Row(format_bytes(size), tuple(_time(curve.at(size) if curve else None, None) for curve in curves))
             for size in sizes

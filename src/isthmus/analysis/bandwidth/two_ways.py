@@ -21,38 +21,38 @@ class TwoWays:
 
     host_memory: str
     alone: Mapping[str, Predictor]
-    beside: Mapping[str, Predictor]
+    together: Mapping[str, Predictor]
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes that were measured in all four directions."""
-        measured = [set(series.sizes) for series in (*self.alone.values(), *self.beside.values())]
+        measured = [set(series.sizes) for series in (*self.alone.values(), *self.together.values())]
         return tuple(sorted(set.intersection(*measured)))
 
     def slowdown(self, direction: str, size: int) -> Interval:
         """How many times as long a copy takes while the other direction runs."""
-        return interval_of(self.beside[direction].draws(size) / self.alone[direction].draws(size))
+        return interval_of(self.together[direction].draws(size) / self.alone[direction].draws(size))
 
     def added(self, direction: str, size: float) -> Draws:
         """Seconds by which it takes longer; no less than none, since a copy does not help another."""
-        longer: Draws = np.maximum(self.beside[direction].draws(size) - self.alone[direction].draws(size), 0.0)
+        longer: Draws = np.maximum(self.together[direction].draws(size) - self.alone[direction].draws(size), 0.0)
         return longer
 
 
 def two_ways(run: Run, *, only: str | None = None) -> list[TwoWays]:
     """One for each kind of memory, or `only` one, of which the run has all four series of the bandwidth experiment."""
     alone: dict[tuple[str, str], list[Case]] = {}
-    beside: dict[tuple[str, str], list[Case]] = {}
+    together: dict[tuple[str, str], list[Case]] = {}
     for case in run.cases:
         if case.experiment != "bandwidth" or case.direction not in ONE_WAY or not _counts(case):
             continue
-        series = beside if case.method == "duplex" else alone
+        series = together if case.method == "duplex" else alone
         series.setdefault((case.host_memory, case.direction), []).append(case)
-    kinds = dict.fromkeys(memory for memory, _ in beside if only in {memory, None})
+    kinds = dict.fromkeys(memory for memory, _ in together if only in {memory, None})
     return [
-        TwoWays(memory, _predictors(alone, memory), _predictors(beside, memory))
+        TwoWays(memory, _predictors(alone, memory), _predictors(together, memory))
         for memory in kinds
-        if all((memory, direction) in series for direction in ONE_WAY for series in (alone, beside))
+        if all((memory, direction) in series for direction in ONE_WAY for series in (alone, together))
     ]
 
 

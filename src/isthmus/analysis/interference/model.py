@@ -49,13 +49,13 @@ def _order(cost: Cost) -> tuple[object, ...]:
 
 def _cost(run: Run, case: Case) -> Cost | None:
     known = (case.method, case.host_memory) in WAYS and case.direction in DIRECTIONS and case.neighbour in NEIGHBOURS
-    alone, beside, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
+    alone, during, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
     # Each sample by itself: a device that changes its clock does so for both.
-    if not known or case.verified == "no" or not len(alone) == len(beside) == len(copies) > 0:
+    if not known or case.verified == "no" or not len(alone) == len(during) == len(copies) > 0:
         return None
     if min(alone) <= 0 or min(copies) <= 0:
         return None
-    ratio = median_interval([with_copies / without for with_copies, without in zip(beside, alone, strict=True)])
+    ratio = median_interval([with_copies / without for with_copies, without in zip(during, alone, strict=True)])
     seconds = median_interval(copies)
     return Cost(
         neighbour=case.neighbour,

@@ -155,13 +155,13 @@ def _order(cost: Cost) -> tuple[object, ...]:
 
 
 def _cost(run: Run, case: Case) -> Cost | None:
-    alone, beside, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
-    if case.verified == "no" or not len(alone) == len(beside) == len(copies) > 0:
+    alone, during, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
+    if case.verified == "no" or not len(alone) == len(during) == len(copies) > 0:
         return None
-    if min(alone) <= 0 or min(beside) <= 0 or min(copies) <= 0:
+    if min(alone) <= 0 or min(during) <= 0 or min(copies) <= 0:
         return None
     # Each sample by itself: a device that changes its clock does so for both.
-    kept = median_interval([without / with_copies for with_copies, without in zip(beside, alone, strict=True)])
+    kept = median_interval([without / with_copies for with_copies, without in zip(during, alone, strict=True)])
     return Cost(
         target=case.target,
         peer=case.peer,
