@@ -155,7 +155,7 @@ class Picture(Block):
 
 @dataclass(frozen=True)
 class HeatMap(Block):
-    """Every device of a fleet; `label` says what it is to who does not see it."""
+    """Every device of a fleet; `label` is the alternative text for screen readers."""
 
     label: str
     draw: Callable[[], FleetMap]

@@ -20,7 +20,7 @@ def natural_unit(each_bytes: int) -> int:
 
 
 def without_misaligned(cases: Sequence[Case]) -> list[Case]:
-    """The cases but for those off their natural unit whose twin, smaller by a unit, is there too."""
+    """Drops misaligned cases whose aligned neighbour, smaller by a unit, was measured too."""
     known = {_key(case) for case in cases if _is_flat(case)}
     return [case for case in cases if not (_is_flat(case) and _is_extra(case, known))]
 

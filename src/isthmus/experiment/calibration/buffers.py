@@ -144,7 +144,7 @@ def _coarse(size: int, threads: Sequence[int], chunks: Sequence[int], stores: Se
 
 
 def _fitting(way: Way, size: int, chunks: Sequence[int]) -> Way:
-    """With a chunk that there is, and that is no larger than the half of all."""
+    """The same with an allowed chunk of at most half the copy."""
     fitting = [chunk for chunk in chunks if chunk <= max(way.chunk_bytes, chunks[0]) and 2 * chunk <= size]
     return way._replace(chunk_bytes=max(fitting, default=chunks[0]))
 

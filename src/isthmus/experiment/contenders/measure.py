@@ -184,7 +184,7 @@ def _chosen(tried: Sequence[_Lazy], trial: Need, measured: Need, seconds: float)
             break
     else:
         measured = within(measured, max(int(size_of(measured) * seconds / expected), size_of(trial)))
-    # What nobody came to may be the fastest.
+    # A candidate that was never timed may still be the fastest.
     return {
         each.name for each in (*kept, *(each for each in tried if not each.seconds and not each.case.skipped))
     }, measured

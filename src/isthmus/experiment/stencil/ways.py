@@ -35,7 +35,7 @@ class Way(Protocol):
         """Send the edges of `array` to the neighbours, and fill its halos with theirs."""
 
     def poison(self) -> None:
-        """Overwrite where the neighbours' points arrive with what is no result."""
+        """Fill the receive buffers with NaN, so that stale data cannot pass."""
 
 
 class Workplace:
