@@ -22,7 +22,7 @@ def test_the_jump_of_dlsym_is_assembled(architecture: str, repository: Path, tmp
     code = re.search(rf'defined\(__{architecture}__\)\nasm\(R"\((.*?)\)"\);', source, re.DOTALL)
     assert code is not None
     built = tmp_path / "dlsym.o"
-    words = [clang, f"--target={architecture}-linux-gnu", "-c", "-x", "assembler", "-", "-o", built]
+    words: list[str | Path] = [clang, f"--target={architecture}-linux-gnu", "-c", "-x", "assembler", "-", "-o", built]
     done = subprocess.run(words, input=code[1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     symbols = built.read_bytes()
