@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -384,7 +385,9 @@ def _exit_code(run: "Run") -> int:
     ]
     troubles += [finding.text for finding in findings(run) if finding.topic == "above_link"]
     if all(case.skipped for case in run.cases):
-        troubles.append("nothing was measured; the notes say why")
+        reasons = Counter(case.note for case in run.cases).most_common()
+        others = "; the notes have other reasons, too" if len(reasons) > 1 else ""
+        troubles.append(f"nothing was measured: {reasons[0][0]}{others}" if reasons else "nothing was measured")
     for trouble in troubles:
         to_stderr(f"isthmus: {trouble}")
     return 1 if troubles else 0

@@ -331,7 +331,7 @@ def test_a_run_file_has_a_name_that_says_so(isthmus: Isthmus, tmp_path: Path, na
 def test_a_run_in_which_nothing_could_be_measured_is_no_success(isthmus: Isthmus) -> None:
     done = isthmus("measure", "--device", "host", "--memory", "managed", "--sizes", "1KiB", "--time", "0.2s")
     assert done.returncode == 1
-    assert "nothing was measured; the notes say why" in done.stderr
+    assert "nothing was measured: device memory is host memory: prefetching moves no pages" in done.stderr
 
 
 def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -99,7 +99,7 @@ def test_failed_verification_is_reported_and_no_failure_of_the_report(
     run_file.write_bytes(msgspec.json.encode(synthetic.run(cases)))
     done = isthmus("report", run_file)
     assert done.returncode == 0
-    assert "wrong data" in done.stdout
+    assert "Wrong data in 31 of 31 cases" in done.stdout
 
 
 VALID = b'{"format":"isthmus.run","schema_version":1,"run":"r","created":"","fingerprint":%s,"cases":%s}'
