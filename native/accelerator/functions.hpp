@@ -71,12 +71,14 @@
 
 namespace isthmus::accelerator {
 
+// The driver's own names. NOLINTBEGIN(readability-identifier-naming)
 enum class Function : std::size_t {
 #define ISTHMUS_NAME(symbol, suffix, name, since, before, parameters) symbol,
     ISTHMUS_HOOKED(ISTHMUS_NAME)
 #undef ISTHMUS_NAME
         count
 };
+// NOLINTEND(readability-identifier-naming)
 
 // What a program gets that looked up `symbol` in the driver's library and would get `found`: our function, or `found`.
 void* instead_of(const char* symbol, void* found) noexcept;

@@ -151,13 +151,13 @@ void Recorder::expect(Activities kind) {
     }
 }
 
-bool Recorder::flush() {
+bool Recorder::flush() const {
     return api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
 }
 
 // CUPTI waits for calls that have not ended, and one that the program left by a jump never will: on a real card a
 // program that had jumped out of a copy, in its handler of SIGBUS, hung at its end.
-bool Recorder::flush_in_time() {
+bool Recorder::flush_in_time() const {
     const auto flushed = std::make_shared<std::promise<bool>>();
     std::future<bool> whole = flushed->get_future();
     auto thread = start_thread("isthmus-flush", [this, flushed] { flushed->set_value(flush()); });

@@ -44,8 +44,8 @@ class Recorder {
     void begin_call(const Function& function, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);
     // Whether CUPTI has handed over all that it held.
-    bool flush();
-    bool flush_in_time();
+    bool flush() const;
+    bool flush_in_time() const;
     void on_context();
     void count_migrations();
     void name_devices();

@@ -65,7 +65,7 @@ Sampled sampled(std::size_t copies, std::size_t bytes, double driver_rate) {
         all.longest = std::max(all.longest, parts.seconds());
         const std::size_t rest = bytes - parts.bytes();
         learning.record(row, {rest, static_cast<double>(rest) / our_rate}, {parts.bytes(), parts.seconds()},
-                     parts.seconds_per_byte());
+                        parts.seconds_per_byte());
     }
     return all;
 }
