@@ -148,6 +148,8 @@ def test_a_copy_that_the_program_leaves_by_a_jump_keeps_no_program_from_ending_a
     traced: Traced, tmp_path: Path, ending: str, code: int
 ) -> None:
     """CUPTI waits for the end of such a call."""
+    if ending == "exit-in-copy" and "san.so" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("sanitizers object to programs that end in a handler")
     assert traced(ending).returncode == code
     trace = trace_in(tmp_path)
     assert len(trace.calls) == len(trace.copies) == 2 * COPIES
