@@ -27,6 +27,8 @@ Code cuMemcpyDtoH_v2(void*, DevicePointer, std::size_t);
 Code cuMemcpyHtoDAsync_v2(DevicePointer, const void*, std::size_t, Stream);
 Code cuMemcpyDtoHAsync_v2(void*, DevicePointer, std::size_t, Stream);
 Code cuMemcpy(DevicePointer, DevicePointer, std::size_t);
+Code cuStreamBeginCapture_v2(Stream, int);
+Code cuStreamEndCapture(Stream, Graph*);
 }
 #endif
 
@@ -49,6 +51,8 @@ Signature* get(const char* name, const char* symbol) {
         if (same("cuMemcpyHtoDAsync_v2")) return reinterpret_cast<Signature*>(&cuMemcpyHtoDAsync_v2);
         if (same("cuMemcpyDtoHAsync_v2")) return reinterpret_cast<Signature*>(&cuMemcpyDtoHAsync_v2);
         if (same("cuMemcpy")) return reinterpret_cast<Signature*>(&cuMemcpy);
+        if (same("cuStreamBeginCapture_v2")) return reinterpret_cast<Signature*>(&cuStreamBeginCapture_v2);
+        if (same("cuStreamEndCapture")) return reinterpret_cast<Signature*>(&cuStreamEndCapture);
     }
 #endif
     void* found = nullptr;

@@ -38,8 +38,8 @@ def test_copies_are_as_the_driver_makes_them(
     assert {row.way for row in counts.moved if row.copies} >= {"h2d", "d2h"}
     assert counts.left["failed"] == (0, 0)
     assert counts.left["off"] == (0, 0)
-    # Into the graph, and next to it. TODO: built with the thread sanitizer, the library accelerates the one next to it.
-    assert counts.left["capturing"][0] == (1 if IS_SANITIZED else 2)
+    # Into the graph, and next to it.
+    assert counts.left["capturing"][0] == 2
 
 
 @pytest.mark.skipif(IS_SANITIZED, reason="the program gets at the driver by dlsym")
