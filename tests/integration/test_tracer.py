@@ -145,11 +145,11 @@ def test_no_copy_is_lost_with_a_program_that_dies(traced: Traced, tmp_path: Path
 
 @pytest.mark.parametrize(("ending", "code"), [("jump", 4), ("exit-in-copy", 6)])
 def test_a_copy_that_the_program_leaves_by_a_jump_keeps_no_program_from_ending_and_hides_no_call(
-    traced: Traced, tmp_path: Path, ending: str, code: int
+    traced: Traced, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str, code: int
 ) -> None:
     """CUPTI waits for the end of such a call."""
-    if ending == "exit-in-copy" and "san.so" in os.environ.get("LD_PRELOAD", ""):
-        pytest.skip("sanitizers object to programs that end in a handler")
+    # The program ends in its handler, where what runs at exit allocates: its fault, as of many programs.
+    monkeypatch.setenv("TSAN_OPTIONS", "report_signal_unsafe=0")
     assert traced(ending).returncode == code
     trace = trace_in(tmp_path)
     assert len(trace.calls) == len(trace.copies) == 2 * COPIES
