@@ -376,6 +376,19 @@ Result<bool> CudaRequest::same_by_driver() {
     return next_part(request, progress);
 }
 
+// The context that `ask` gets from the program's driver; 0 from within a call of ours, and where there is none.
+template <typename Ask>
+std::uintptr_t context_from(const Ask& ask) noexcept {
+    if (Inside::here()) return 0;
+    const Inside inside;
+    std::uintptr_t context = 0;
+    interpose::guarded([&] {
+        Result<cuda::Program>& program = program_of_process();
+        if (program.ok()) context = ask(program.value()).value_or(0);
+    });
+    return context;
+}
+
 }  // namespace
 
 void forget_lost_contexts() noexcept {
@@ -392,25 +405,11 @@ void forget_lost_contexts() noexcept {
 }
 
 std::uintptr_t context_of_stream(std::uintptr_t stream) noexcept {
-    if (Inside::here()) return 0;
-    const Inside inside;
-    std::uintptr_t context = 0;
-    interpose::guarded([&] {
-        Result<cuda::Program>& program = program_of_process();
-        if (program.ok()) context = program.value().context_of(stream).value_or(0);
-    });
-    return context;
+    return context_from([stream](cuda::Program& program) { return program.context_of(stream); });
 }
 
 std::uintptr_t primary_context(int device) noexcept {
-    if (Inside::here()) return 0;
-    const Inside inside;
-    std::uintptr_t context = 0;
-    interpose::guarded([&] {
-        Result<cuda::Program>& program = program_of_process();
-        if (program.ok()) context = program.value().primary_context(device).value_or(0);
-    });
-    return context;
+    return context_from([device](cuda::Program& program) { return program.primary_context(device); });
 }
 
 cuda::ReturnCode accelerated(const Copy& copy, const Plain& plain) {
