@@ -151,7 +151,7 @@ class Device {
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // Copies between memory of the host and of the device that callers own, by their addresses, and returns when all
     // has arrived: the same as borrow(), copy() and synchronize(), and for small copies cheaper. `host` is what
-    // identify() said of the host's side, or pageable where no one asked: then it may be page-locked all the same.
+    // identify() said of the host's side, or pageable if it was not asked: then it may be page-locked all the same.
     virtual Status copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source,
                             std::size_t bytes, MemoryKind host);
     // Pieces, from one side to the other, of layouts that were checked. The driver's 2-D or 3-D copy: regular layouts

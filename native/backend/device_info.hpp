@@ -48,7 +48,7 @@ struct BackendListing {
     std::string library;
     std::vector<std::string> looked_for;
     std::string absent_because;
-    bool is_parents = false;  // the drivers were begun before this process was forked: installing any helps no one
+    bool is_parents = false;  // the drivers were begun before this process was forked: installing any does not help
 };
 
 }  // namespace isthmus

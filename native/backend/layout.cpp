@@ -113,7 +113,7 @@ class Places {
         bool disjoint = true;
         std::uint64_t end = 0;  // of the last piece that begins before
         for (std::uint64_t i = 0; i < count_; ++i) {
-            // Without a branch, which no one could foretell.
+            // Without a branch, which would be unpredictable.
             const bool is_there = begins[i] != 0;
             const std::uint64_t begin = (i << bits()) + begins[i] - 1;
             disjoint = disjoint && !(is_there & (begin < end));

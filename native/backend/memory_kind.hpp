@@ -36,7 +36,7 @@ struct MemoryTraits {
     std::string_view name;
     bool locked = false;      // page-locked
     bool huge = false;        // on transparent huge pages
-    bool by_cpu = false;      // ordinary or huge pages that no one has locked: drivers copy them with the CPU
+    bool by_cpu = false;      // ordinary or huge pages that are not locked: drivers copy them with the CPU
     bool on_device = false;   // in the memory of the device
     bool registered = false;  // page-locked after it was allocated as ordinary memory
     bool touched = false;     // getting it includes the touching of its pages

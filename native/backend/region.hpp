@@ -72,7 +72,7 @@ enum class Side { host, device };
 
 // What the driver is told about managed memory.
 enum class Advice {
-    read_mostly,         // copies may lie on both sides while no one writes
+    read_mostly,         // copies may lie on both sides until a side writes
     prefer_device,       // its preferred location is the device
     accessed_by_device,  // mapped for the device wherever it is
 };

@@ -21,7 +21,7 @@ void keep_for_good(Thing thing) noexcept {
     ::new (static_cast<void*>(place.data())) Thing(std::move(thing));
 }
 
-// Keeps forks from happening while another thread has this mutex, which no one would let go of in the child. For one
+// Keeps forks from happening while another thread has this mutex, which would stay locked in the child. For one
 // that is the whole process's, whose holder waits for no other such mutex; from now on and for good.
 void outlast_forks(std::mutex& mutex);
 

@@ -1,4 +1,4 @@
-// Copies past the caches, for what no one reads soon.
+// Copies past the caches, for data that is not read soon.
 #pragma once
 
 #include <cstddef>

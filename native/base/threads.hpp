@@ -112,7 +112,7 @@ std::optional<std::jthread> start_thread(const char* name, Work work) {
                 } else {
                     work();
                 }
-            } catch (...) {  // NOLINT(bugprone-empty-catch): no one is there to be told
+            } catch (...) {  // NOLINT(bugprone-empty-catch): there is no caller to report to
             }
         });
     } catch (const std::system_error&) {

@@ -53,9 +53,9 @@ struct WorkerGroup::State {
     std::atomic<std::size_t> ended = 0;   // threads that have done their part of it
     std::size_t expected = 0;             // threads that there are to do it; the caller's
     std::atomic<std::size_t> alive = 0;   // threads that may still touch this
-    std::vector<Status> results;          // by thread; read once no one is inside
+    std::vector<Status> results;          // by thread; read once no thread is inside
     std::mutex mutex;                     // for `left` alone
-    std::condition_variable left;         // told when no one is inside
+    std::condition_variable left;         // notified when no thread is inside
 
   private:
     std::unique_ptr<State> next_;  // among those kept

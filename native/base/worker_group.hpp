@@ -42,7 +42,7 @@ class WorkerGroup {
     WorkerGroup& operator=(const WorkerGroup&) = delete;
 
     // Wakes all threads at once, each of which does its part, and returns when all have ended: with the first failure
-    // in the order of the threads. No one is busy while waiting. When the limit passes it returns timed_out, leaves
+    // in the order of the threads. Waiting takes no CPU time. When the limit passes it returns timed_out, leaves
     // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
     Status run(Job job, const Limit& limit);
     // For work that all present take from one place: the caller is one more worker, the last, whose part no limit

@@ -28,7 +28,7 @@ void let_go(Link* link) noexcept {
         link->next = below;
     } while (!released.compare_exchange_weak(below, link, std::memory_order_release, std::memory_order_relaxed));
     // Needs no lock of the interpreter. Where its queue is full or it has ended, the next call of ours does it, or
-    // no one has to.
+    // it is not needed.
     if (below == nullptr && Py_IsInitialized() != 0) Py_AddPendingCall(&end_in_main_thread, nullptr);
 }
 

@@ -26,7 +26,7 @@ constexpr double least_copies = 4;             // during the neighbour's work
 // When each copy began and ended.
 struct Interference::Copies {
     std::atomic<std::size_t> ended = 0;
-    std::atomic<bool> left = false;  // no one copies any more
+    std::atomic<bool> left = false;  // no thread copies any more
     std::vector<std::pair<TimePoint, TimePoint>> times;
 };
 
@@ -152,7 +152,7 @@ Status Interference::enqueue_work(std::uint64_t amount) {
 Result<double> Interference::work(std::uint64_t amount) {
     if (plan_.neighbour == Neighbour::thread) {
         const TimePoint begin = now();
-        // The generator of isthmus_work; volatile, so that no one works it out beforehand.
+        // The generator of isthmus_work; volatile, so that the compiler cannot work it out beforehand.
         volatile std::uint32_t seen = 1;
         std::uint32_t value = seen;
         for (std::uint64_t i = 0; i < amount * thread_rounds; ++i)

@@ -28,6 +28,7 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "turns": ("iterations, interleaved", 29),
     "beside": ("with, next to, concurrent with", 100),
     "nobody": ("no caller; or turn the sentence round", 23),
+    "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),
     "whoever": ("any caller; or turn the sentence round", 10),
     "lies": ("is, is at, is stored in", 32),
     "stands": ("is, is at, is stored in", 12),

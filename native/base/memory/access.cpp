@@ -32,7 +32,7 @@ struct Query {
 constexpr unsigned long procmap_query = _IOWR('f', 17, Query);
 constexpr std::uint64_t readable = 1, writable = 2;
 
-// The kernel changes the word by an operation that leaves it as it is, without a signal. No one is woken: no thread
+// The kernel changes the word by an operation that leaves it as it is, without a signal. It wakes no thread: none
 // waits for a futex in memory that is about to be written over.
 bool is_writable(std::uintptr_t address) {
     std::uint32_t unused = 0;

@@ -37,7 +37,7 @@ struct ManagedTensor {
     void (*deleter)(ManagedTensor*);
 };
 
-// Flags. What is written to a copy no one reads; a padded element of less than a byte has a byte of its own (1.1).
+// Flags. Writes to a copy are lost; a padded element of less than a byte has a byte of its own (1.1).
 inline constexpr std::uint64_t read_only = 1, is_copied = 2, is_padded = 4;
 
 struct Version {

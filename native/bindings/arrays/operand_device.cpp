@@ -15,8 +15,8 @@ nb::object attribute(nb::handle object, const char* name) {
     return bindings::attribute(object, key.ptr());
 }
 
-// With what producers of DLPack before 1.0 do not know yet, else without. No one is asked again who refuses for any
-// other reason.
+// With what producers of DLPack before 1.0 do not know yet, else without. A producer that refuses for any other reason
+// is not asked again.
 nb::object export_capsule(nb::handle producer, const nb::dict& arguments, Role role) {
     nb::dict all = nb::cast<nb::dict>(arguments.attr("copy")());
     all["max_version"] = nb::make_tuple(1, 1);

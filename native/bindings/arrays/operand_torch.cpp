@@ -1,4 +1,4 @@
-// What torch keeps in a tensor, and tells no one by any protocol.
+// What torch keeps in a tensor and no protocol exports.
 #include <string>
 
 #include "bindings/arrays/operand.hpp"
@@ -24,7 +24,7 @@ bool is_tensor_of_torch(nb::handle object) {
     return tensors.has(object);
 }
 
-// torch keeps in a tensor, and tells no one by any protocol, that its memory holds the numbers with the other sign, or
+// torch keeps in a tensor, and exports by no protocol, that its memory holds the numbers with the other sign, or
 // conjugated. False where it cannot be asked. `type` where it is known: numbers without an imaginary part are not asked
 // twice.
 bool Operand::check_bits(std::optional<dlpack::DataType> type, Refusal& refusal) const {

@@ -38,7 +38,7 @@ struct Packing {
     std::size_t threads = 0;      // of those of the staging memory; 0 for all
     std::size_t chunk_bytes = 0;  // at least 4096; where a third of the ring is less, it is cut smaller
     std::optional<Stores> stores;
-    // Whether most of the memory that is written to was never touched; none where no one has looked.
+    // Whether most of the memory that is written to was never touched; none where that is not known.
     std::optional<bool> clears_pages;
     // Told that somebody else waits for the staging memory, threads stop after some of a large transfer, and run()
     // returns before it has ended.

@@ -36,7 +36,7 @@ class RingPacker {
     struct alignas(cache_line) Count {
         std::atomic<std::size_t> left = 0;
     };
-    // A part that one thread has taken and no one else gets: counted within its run, and its chunk over all runs.
+    // A part that exactly one thread has taken: counted within its run, and its chunk over all runs.
     struct Taken {
         const PackedRun* run = nullptr;
         std::size_t part = 0, chunk = 0;

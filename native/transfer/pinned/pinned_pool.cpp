@@ -34,7 +34,7 @@ PinnedPool::PinnedPool(std::shared_ptr<Device> device)
       generation_(fork_generation()) {}
 
 PinnedPool::~PinnedPool() {
-    // No block is left, and no one else is here.
+    // No block is left, and no other thread is here.
     const Binding binding(*device_);
     kept_.clear();
     small_.take_unused().clear();

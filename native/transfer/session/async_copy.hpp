@@ -37,7 +37,7 @@ class AsyncCopy final : public CopyHandle {
     void end(Outcome outcome);
     // Whether it has ended. Should it have failed, returns when no thread is at work on it any more.
     bool poll() noexcept;
-    // The failure that no one has asked about; success where somebody has.
+    // The failure, until it is reported once; then success.
     Status unseen_failure();
 
   private:

@@ -156,7 +156,7 @@ class Session : public std::enable_shared_from_this<Session> {
     // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with
-    // invalid_argument. Returns the first failure of a copy that no one waited for.
+    // invalid_argument. Returns the first failure of a copy that was not waited for.
     virtual Status close() = 0;
 };
 

@@ -118,7 +118,7 @@ Background::Step HeldCopy::advance(WorkerGroup* group) {
             move_parts(stop);
             return Status();
         };
-        // No one is left behind: threads end when nothing is open, and then only the memory could keep them.
+        // No thread is left behind: they end when nothing is open, and then only the memory could keep them.
         helped = group->run_with_caller(job, {1e9, "moving memory"}, plan_.threads);
     }
     if (!helped.ok()) move_parts(stop_);

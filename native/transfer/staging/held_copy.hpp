@@ -44,7 +44,7 @@ class HeldCopy {
     void add_packed(const PackedPieces& pieces, Region table, bool by_kernel);
     // Commands without the host's part.
     void add_commands(std::function<Status(Stream&)> enqueue);
-    // The host's part alone, which may call the driver where that keeps no one waiting.
+    // The host's part alone, which may call the driver where no caller waits for that.
     void add_host_work(std::function<Status()> work) { host_work_.push_back(std::move(work)); }
     // Asked how it went when all commands have ended, where nothing else has failed.
     void ask_at_end(std::function<Status()> verdict) { verdict_ = std::move(verdict); }

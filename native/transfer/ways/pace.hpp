@@ -11,7 +11,7 @@ namespace isthmus {
 // have it in turns of milliseconds, between which chunks pass at the full rate: what counts is the mean of many.
 class Pace {
   public:
-    // What the link takes for a byte while no one else uses it.
+    // What the link takes for a byte while nothing else uses it.
     explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), mean_(seconds_per_byte) {}
 
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was in flight then.
@@ -75,7 +75,7 @@ class Pace {
     }
 
     static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
-    // The share of what is allowed, with no one else on the link.
+    // The share of what is allowed, with nothing else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;

@@ -130,7 +130,7 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     for (Link& link : links_) {
         if (link.relay == nullptr || bytes < link.from_bytes || !link.relay->is_free_for(stream, most_chunks)) continue;
         const Status prepared = link.relay->prepare();
-        // A copy that is queued is waited for by no one here.
+        // A copy that is queued is not waited for here.
         const Status asked = prepared.ok() && stream == nullptr ? link.relay->ask() : Status();
         if (!prepared.ok() || !asked.ok()) {
             link.why_not = prepared.ok() ? failed(asked) : prepared.message();

@@ -64,7 +64,7 @@ class Ways {
         // Counts what each link took.
         ~Use();
         const std::vector<Relay*>& relays() const { return relays_; }
-        // Who takes the next chunk, of the bytes that no one has taken: null for the own link, on which so many are
+        // Who takes the next chunk, of the bytes that are not taken: null for the own link, on which so many are
         // in flight. A link that would be waited for at the end takes none.
         Relay* taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes);
         // Whether a relay that takes none yet is about to.
@@ -82,7 +82,7 @@ class Ways {
             lose(relay, why);
             while (relay.under_way() != 0) redo(relay.take_back());
         }
-        // How many of so many bytes go by each relay, in their order, where no one hands out chunks.
+        // How many of so many bytes go by each relay, in their order, where chunks are not handed out.
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
       private:

@@ -132,7 +132,7 @@ def _wrong_node(device: Device, node: NumaNode, allowed_cpus: Collection[int]) -
 
 
 def near_size(count: int) -> str:
-    """A size to one decimal, for sizes of which no one wants every byte: ``140.4 GiB``, ``105 MiB``."""
+    """A size to one decimal, for sizes that need no byte count: ``140.4 GiB``, ``105 MiB``."""
     factor, unit = next(((size, name) for size, name in _UNITS if count >= size), (1, "B"))
     return f"{round(count / factor, 1):g} {unit}"
 

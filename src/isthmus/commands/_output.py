@@ -32,7 +32,7 @@ def format_of(
 
     Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
     installed, or needs a file and has none; for ``--json`` with another format; and for ``-``, which programs take for
-    standard output: a file of that name is no one's wish; and for a file that is there and that only `force` replaces.
+    standard output: a file of that name is not meant; and for a file that is there and that only `force` replaces.
     """
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")

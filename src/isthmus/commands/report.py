@@ -16,7 +16,7 @@ from isthmus.messages import to_stderr
 if TYPE_CHECKING:
     from isthmus.record import Run
 
-# More side by side no one can read.
+# More side by side cannot be read.
 _MOST_RUNS = 8
 
 

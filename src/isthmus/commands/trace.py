@@ -166,7 +166,7 @@ def _record(
         with suppress(OSError):
             to_stderr(f"isthmus: {error}")
     except OSError:
-        # No one reads a message then.
+        # A message would not be read then.
         if code is None:
             raise
     finally:

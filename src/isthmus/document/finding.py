@@ -19,7 +19,7 @@ def gravity(level: Level) -> int:
 
 
 def level_word(level: Level) -> str:
-    """What a screen shows for it: faults and the like have one name in all languages, so that one can search for it."""
+    """What a screen shows for it; faults and the like are called the same in all languages, for searches."""
     return {"note": say("page.severity_note"), "none": "--"}.get(level, level)
 
 
@@ -38,7 +38,7 @@ class Finding:
     do: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Leave out what is empty, so that who concludes need not ask whether anything follows."""
+        """Drop empty texts, so that callers need not check."""
         object.__setattr__(self, "do", tuple(filter(None, self.do)))
 
     @property

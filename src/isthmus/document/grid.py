@@ -158,7 +158,7 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def missing(reason: str = "") -> Cell:
-    """A dash; pointing at it shows the reason, which is that no one measured it unless another is given."""
+    """A dash; pointing at it shows the reason, which is that it was not measured unless another is given."""
     return Cell("-", state="missing", detail=reason or say("labels.not_measured"))
 
 

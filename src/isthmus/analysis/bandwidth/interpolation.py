@@ -12,7 +12,7 @@ from isthmus.document.finding import Finding
 from isthmus.language import say
 from isthmus.record import KIB, Interval, Run
 
-# Shorter transfers are all latency, for which no one needs a model.
+# Shorter transfers are all latency, which needs no model.
 _FROM_BYTES = 4 * KIB
 # With fewer, a 95th percentile is the largest.
 _LEAST_ERRORS = 8

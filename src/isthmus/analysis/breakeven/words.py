@@ -13,7 +13,7 @@ def case_words(case: str) -> str:
 
 
 def about_uses(count: float) -> str:
-    """A number of uses; large ones to two digits, since no one counts them."""
+    """A number of uses; large ones to two digits."""
     return f"{count:.0f}" if count < 100 else f"{float(f'{count:.2g}'):.0f}"
 
 

@@ -20,7 +20,7 @@ State = Literal["near", "far", "unclear"]
 
 @dataclass(frozen=True)
 class Unit:
-    """So many bytes move at a time, or the reason `why` no one can tell (then `bytes` is None).
+    """So many bytes move at a time, or `why` that is unknown (then `bytes` is None).
 
     `beyond` says that it is more than `bytes`, the most that was looked at, or `reached` as much at least. `more_than`
     bounds it from below where what was measured leaves a gap, and is 0 where it does not.

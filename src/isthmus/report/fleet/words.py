@@ -116,7 +116,7 @@ def contention(judged: Judged, margin: float) -> str:
         lost=percent(max(judgements[0].lost, 0.0)),
     )
     if not losing or not any(each.by_link for each in judgements):
-        return lost  # Nothing to explain, or no one knows of the links.
+        return lost  # Nothing to explain, or the links are unknown.
     by_link = any(each.by_link for each in losing)
     return sentences([lost, say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")])
 

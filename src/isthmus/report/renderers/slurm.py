@@ -7,6 +7,6 @@ from isthmus.report.fleet.words import suspect_hosts
 
 
 def write(document: Document, out: TextIO) -> None:
-    """Write one host list, without names that no tool would take for a host; nothing where no one is suspect."""
+    """Write one host list, without names that no tool would take for a host; nothing where no host is suspect."""
     if hosts := suspect_hosts(document.subject):
         out.write(f"{hosts}\n")
