@@ -243,11 +243,14 @@ void given_up_by_a_signal() {
 std::byte *cancelled_to, *cancelled_from;
 DevicePointer cancelled_device;
 int cancel_type;
+std::atomic<bool> copies;
 void* copies_for_good(void* by_driver) {
-    pthread_setcanceltype(cancel_type, nullptr);
     Context context = nullptr;
     driver->cuDevicePrimaryCtxRetain(&context, 0);
     driver->cuCtxSetCurrent(context);
+    // From here on, since no driver has to bear a cancellation anywhere in it.
+    pthread_setcanceltype(cancel_type, nullptr);
+    copies = true;
     while (true) {
         if (by_driver == nullptr) {
             std::memcpy(cancelled_to, cancelled_from, bytes);
@@ -266,7 +269,9 @@ void cancelled(int type, bool by_driver) {
     long found = 0;
     for (unsigned i = 0; i < 12; ++i) {
         pthread_t thread{};
+        copies = false;
         pthread_create(&thread, nullptr, copies_for_good, by_driver ? &found : nullptr);
+        while (!copies) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::microseconds(1500 + 700 * i));
         pthread_cancel(thread);
         void* result = nullptr;
