@@ -9,12 +9,12 @@ a quiet machine: a median error of at most 5 % and a 95th percentile of at most 
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from isthmus.analysis.bandwidth.interpolation import HeldOut, held_out
+from isthmus.analysis.bandwidth.interpolation import checked_curves
 from isthmus.analysis.overlap.model import overlaps
 from isthmus.analysis.overlap.pipeline import pipeline_model
 from isthmus.record import Interval, Run, kind_rank, read_run
@@ -41,7 +41,7 @@ def main() -> int:
 
 def table(name: str, run: Run) -> Iterator[str]:
     """Errors by kind of memory and in all, transfers and pipelines, as Markdown."""
-    transfers = {kind: [(each.seconds, each.predicted) for each in found] for kind, found in by_kind(held_out(run))}
+    transfers = held_out(run)
     pipelines: dict[str, list[Pair]] = {}
     for memory, pair in pipeline_checks(run):
         pipelines.setdefault(memory, []).append(pair)
@@ -57,12 +57,18 @@ def table(name: str, run: Run) -> Iterator[str]:
     yield ""
 
 
-def by_kind(found: Iterable[HeldOut]) -> list[tuple[str, list[HeldOut]]]:
-    """Held-out sizes by kind of memory, in the order of reports."""
-    kinds: dict[str, list[HeldOut]] = {}
-    for each in found:
-        kinds.setdefault(each.host_memory, []).append(each)
-    return sorted(kinds.items(), key=lambda pair: kind_rank(pair[0]))
+def held_out(run: Run) -> dict[str, list[Pair]]:
+    """Sizes from 4 KiB on, each predicted as if it was not measured, by kind of memory in the order of reports.
+
+    The gap is then twice as wide as those in use.
+    """
+    kinds: dict[str, list[Pair]] = {}
+    for curve, predictor, places in checked_curves(run):
+        for at in places:
+            size, measured = curve.points[at].bytes, curve.points[at].seconds
+            predicted = predictor.without(at).at(size).seconds
+            kinds.setdefault(curve.host_memory, []).append((measured, predicted))
+    return dict(sorted(kinds.items(), key=lambda pair: kind_rank(pair[0])))
 
 
 def row(name: str, pairs: Sequence[Pair]) -> str:
@@ -85,7 +91,7 @@ def errors(pairs: Sequence[Pair]) -> tuple[float, float]:
 
 def meets_bar(run: Run) -> bool:
     """Whether the transfers of a run are predicted well enough; true of a run without any."""
-    pairs = [(each.seconds, each.predicted) for each in held_out(run)]
+    pairs = [pair for pairs in held_out(run).values() for pair in pairs]
     if not pairs:
         return True
     median, high = errors(pairs)

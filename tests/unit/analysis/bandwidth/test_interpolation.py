@@ -7,35 +7,43 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.bandwidth.findings import findings
-from isthmus.analysis.bandwidth.interpolation import held_out, interpolation_finding
-from isthmus.record import KIB, Run
+from isthmus.analysis.bandwidth.interpolation import checked_curves, interpolation_finding
+from isthmus.record import KIB, Interval, Run
 
 PINNED = ("copy", "h2d", "pinned")
 POWERS = tuple(1 << power for power in range(31))
 
 
+def held_out(run: Run) -> dict[int, tuple[Interval, Interval]]:
+    """By size, what was measured and what the others predict."""
+    return {
+        curve.points[at].bytes: (curve.points[at].seconds, predictor.without(at).at(curve.points[at].bytes).seconds)
+        for curve, predictor, places in checked_curves(run)
+        for at in places
+    }
+
+
 def test_every_size_between_two_others_is_held_out(synthetic: ModuleType) -> None:
     run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
-    assert [each.bytes for each in held_out(run)] == [size for size in POWERS[1:-1] if size >= 4 * KIB]
+    assert [*held_out(run)] == [size for size in POWERS[1:-1] if size >= 4 * KIB]
 
 
 def test_steady_copies_are_predicted_well_and_erratic_ones_are_not(synthetic: ModuleType) -> None:
-    steady = held_out(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)})))
-    assert max(each.error for each in steady) < 0.01
+    steady = held_out(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))).values()
+    assert max(abs(predicted.median / measured.median - 1) for measured, predicted in steady) < 0.01
     truth = synthetic.Truth(7e-6, 10e9, 0.05, swings=(1.0, 1.1, 1.8))
-    erratic = held_out(synthetic.run(synthetic.cases({PINNED: truth})))
-    assert max(each.error for each in erratic) > 0.3
-    assert sum(each.predicted.low <= each.seconds.median <= each.predicted.high for each in erratic) > 0.8 * len(
-        erratic
-    )
+    erratic = held_out(synthetic.run(synthetic.cases({PINNED: truth}))).values()
+    assert max(abs(predicted.median / measured.median - 1) for measured, predicted in erratic) > 0.3
+    inside = sum(predicted.low <= measured.median <= predicted.high for measured, predicted in erratic)
+    assert inside > 0.8 * len(erratic)
 
 
 def test_the_held_out_size_is_no_part_of_its_prediction(synthetic: ModuleType) -> None:
     made = synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9, 1e-9)})
     made[20] = synthetic.cases({PINNED: synthetic.Truth(7e-6, 5.5e9, 1e-9)}, POWERS[20:21])[0]
-    odd = next(each for each in held_out(synthetic.run(made)) if each.bytes == POWERS[20])
-    assert odd.predicted.median == pytest.approx(7e-6 + POWERS[20] / 55e9, rel=1e-3)
-    assert odd.seconds.median == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
+    measured, predicted = held_out(synthetic.run(made))[POWERS[20]]
+    assert predicted.median == pytest.approx(7e-6 + POWERS[20] / 55e9, rel=1e-3)
+    assert measured.median == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
 
 
 def test_one_line_of_the_findings_says_the_error(synthetic: ModuleType) -> None:
@@ -52,4 +60,4 @@ def test_too_few_sizes_say_nothing(synthetic: ModuleType, sizes: tuple[int, ...]
 
 
 def test_what_arrived_wrong_is_not_predicted_from(synthetic: ModuleType) -> None:
-    assert held_out(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))) == []
+    assert checked_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))) == []
