@@ -67,8 +67,14 @@ def test_a_program_may_use_the_second_device(links: Path, driver: Path, scenario
     assert as_the_driver([links, "dlsym", scenario, "second"], driver, tmp_path).queued[0] > 0
 
 
-@pytest.mark.parametrize("scenario", ["order", "back", "threads"])
-@pytest.mark.parametrize("call", [1, 2, 3, 6, 12, 40])
+# Each call once and each scenario twice; thoroughly, each with each.
+FAILURES = [("order", 1), ("back", 2), ("threads", 3), ("order", 6), ("back", 12), ("threads", 40)]
+OTHERS = sorted({(scenario, call) for scenario, _ in FAILURES for _, call in FAILURES} - set(FAILURES))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "call"), [*FAILURES, *(pytest.param(*each, marks=pytest.mark.thorough) for each in OTHERS)]
+)
 def test_a_neighbour_that_fails_costs_speed_alone(
     links: Path, driver: Path, scenario: str, call: int, tmp_path: Path
 ) -> None:
