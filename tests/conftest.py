@@ -25,6 +25,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--order", metavar="SEED", help="modules, and the tests of each, in an order drawn from this seed")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A third more than processors: so much of the time the tests wait for the programs that they start."""
+    processors = len(os.sched_getaffinity(0))
+    return processors + max(1, processors // 3)
+
+
 # Before pytest, which then brings together what shares a device.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
