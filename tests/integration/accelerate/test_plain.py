@@ -132,8 +132,8 @@ def test_a_program_that_executes_itself_keeps_what_it_counted(
     _, once = accelerated([*words, "1"], driver, tmp_path / "once", "eager,verify")
     _, thrice = accelerated([*words, "3"], driver, tmp_path / "thrice", "eager,verify")
     assert once.checked > 0
+    # Not those of each kind: how many the driver makes, to compare, depends on how fast it is.
     assert (thrice.processes, thrice.checked) == (3, 3 * once.checked)
-    assert sum(row.copies for row in thrice.moved) == 3 * sum(row.copies for row in once.moved)
 
 
 def test_files_of_a_process_of_the_same_number_stay_as_they_are(
