@@ -194,6 +194,7 @@ def _prepare(
     from isthmus.experiment.measure import choose_experiments
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.experiment.stencil.cases import check_options
+    from isthmus.machine.devices import probe
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
     check_output(output, force=force)
@@ -203,7 +204,8 @@ def _prepare(
     path = file_in(output, name, stamped("isthmus")) if ranks.leads else Path(name)
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         to_stderr("no GPU or OpenCL device here, so that copies stay within this machine's memory")
-        to_stderr("`isthmus devices` says what is missing")
+        opencl = next(each for each in probe() if each.name == "opencl")
+        to_stderr(f"{opencl.install}; `isthmus devices` says what else is missing")
     if any(experiment.name == "stencil" for experiment in chosen):
         check_options(options, opened.description.shares_host_memory, ranks.count)
     _heed_interruptions()

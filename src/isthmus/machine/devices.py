@@ -17,6 +17,8 @@ _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
     "opencl": "pip install 'isthmus[cpu]' measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
 }
+# OpenCL drivers that are Python packages, with the library to open: they are registered nowhere.
+_PACKAGED = {"pocl-binary-distribution": "libpocl*", "intel-opencl-rt": "libintelocl.so"}
 _POCL = "Portable Computing Language"
 
 
@@ -36,7 +38,7 @@ class OpenDevice(NamedTuple):
 
 def probe() -> list[Backend]:
     """Every backend with its devices, or with what was looked for, why it is absent and what to install."""
-    return [_backend(backend) for backend in _native.list_devices(_pocl_drivers())]
+    return [_backend(backend) for backend in _native.list_devices(_packaged_drivers())]
 
 
 def choose_device(spec: str | None) -> Device:
@@ -129,7 +131,7 @@ def _device(backend: Backend, index: int) -> Device:
 
 def open_native(backend: str, index: int, model: str = "") -> _native.Device:
     """Open a device that `probe` has found; `model` is what the host backend pretends."""
-    return _native.open_device(backend, index, model, _pocl_drivers())
+    return _native.open_device(backend, index, model, _packaged_drivers())
 
 
 def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
@@ -186,18 +188,21 @@ def _why_no_pocl(device: Device) -> tuple[str, str] | None:
         version = device.driver_version
         return (
             f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
-            "another OpenCL driver may know it, such as Intel's (intel-opencl-rt and intel-cmplr-lib-rt of pip)",
+            "pip install intel-opencl-rt intel-cmplr-lib-rt (0.8 GB) brings a driver that knows it",
         )
     return None
 
 
-def _pocl_drivers() -> list[str]:
-    """Paths of PoCL's library in its Python package; empty where that is not installed."""
+def _packaged_drivers() -> list[str]:
+    """Paths of the OpenCL drivers among this environment's Python packages."""
+    return [str(file.locate()) for package, name in _PACKAGED.items() for file in _files(package) if file.match(name)]
+
+
+def _files(package: str) -> list[metadata.PackagePath]:
     try:
-        files = metadata.files("pocl-binary-distribution") or []
+        return metadata.files(package) or []
     except metadata.PackageNotFoundError:
         return []
-    return [str(file.locate()) for file in files if file.name.startswith("libpocl")]
 
 
 def default_device(backends: Iterable[Backend]) -> Device | None:

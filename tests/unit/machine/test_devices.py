@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -169,6 +170,24 @@ def test_pocl_is_not_offered_on_a_cpu_that_its_compiler_does_not_know(found: Cal
     assert "intel-opencl-rt" in opencl.install
     found(listing("opencl", pocl() | {"api_version": version + "haswell"}), HOST)
     assert [device.spec for device in probe()[0].devices] == ["opencl:0"]
+
+
+def test_drivers_that_are_packages_of_python_are_opened_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pip lays out Intel's: two files of one library, beside others."""
+    packages = tmp_path / "lib" / "python3" / "site-packages"
+    record = packages / "intel_opencl_rt-2026.2.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.with_name("METADATA").write_text(
+        "Metadata-Version: 2.1\nName: intel-opencl-rt\nVersion: 2026.2.0\n", "utf-8"
+    )
+    names = ("libOpenCL.so", "libintelocl.so", "libintelocl.so.2026.22", "libintelocl.so-gdb.py")
+    record.write_text("".join(f"../../{name},,\n" for name in names), "utf-8")
+    monkeypatch.syspath_prepend(str(packages))
+    opened = [Path(path).resolve() for path in devices._packaged_drivers()]
+    assert [path.name for path in opened if not path.name.startswith("libpocl")] == ["libintelocl.so"]
+    assert tmp_path / "lib" / "libintelocl.so" in opened
 
 
 def test_this_machines_pocl_without_a_linker() -> None:
