@@ -16,7 +16,7 @@ from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.commands._own_files import check_replaceable
-from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.errors import DeviceAbsent, IsthmusError, UsageError
 from isthmus.files import in_turn
 from isthmus.messages import to_stderr
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     # The worst run of a device, the verdict on it, and the name of the reference.
     Checked = tuple[Run, Health, str]
 
-_DEVICE = "cuda:0, opencl:0, host, or all of a kind; the best one present by default."
+_DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind [default: all of the best kind]."
 _REFERENCE = (
     "What to hold the rates against: a name that isthmus compare knows, or a file; by default the device's own."
 )
-_FOR = "Watch for so long, such as 10m, for a link that flaps."
+_FOR = "Watch each device for so long, such as 10m, for a link that flaps."
 _RUN = "Judge a kept run in place of a device of this machine."
 
 
@@ -47,7 +47,7 @@ def check(
     as_json: JsonOption = False,
     language: LanguageOption = "en",
 ) -> None:
-    """Say whether the link of a device is all right: at most 15 lines, within 10 s; exit code 1 on FAULT."""
+    """Say whether the link of each device is all right, in at most 15 lines and 10 s; exit code 1 on any FAULT."""
     from isthmus.commands._run_choice import read_named
     from isthmus.language import speaking
     from isthmus.record import parse_seconds
@@ -61,13 +61,17 @@ def check(
         check_replaceable(output, force=force)
     with speaking(spoken):
         if run is not None:
-            found = iter([_judged([read_named(run)], named)])
+            levels = _shown(iter([_judged([read_named(run)], named)]), chosen)
         else:
             specs = _specs(device)
             if output is not None and len(specs) > 1:
-                raise UsageError(f"-o keeps the run of one device, and there are {len(specs)}; name one with --device")
-            found = (_judged(_measured(spec, seconds, output), named) for spec in specs)
-        levels = _shown(found, chosen)
+                raise UsageError(
+                    f"-o keeps the run of one device, and there are {len(specs)}; name one with --device {specs[0]}"
+                )
+            failed: list[IsthmusError] = []
+            levels = _shown(_checks(specs, seconds, output, named, failed), chosen)
+            if failed:
+                raise failed[0]
     if "FAULT" in levels or (strict and "ATTENTION" in levels):
         raise typer.Exit(1)
 
@@ -78,7 +82,7 @@ def _specs(device: str | None) -> list[str]:
     from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
 
     told = launched(os.environ)
-    backend = None if device in (None, "all") else device
+    backend = None if device == "all" else device
     if backend is None and choose_device(None).shares_host_memory:
         raise DeviceAbsent(
             "no accelerator found, so that there is no link to check; see why: isthmus devices; --device host looks at "
@@ -86,9 +90,21 @@ def _specs(device: str | None) -> list[str]:
         )
     if told.ranks > 1:
         return [choose_device(name_in_turn(backend, told.local_rank)).spec]
-    if device == "all":
-        return names_in_turn(None)
-    return [device if device and ":" in device else choose_device(device).spec]
+    return names_in_turn(backend)
+
+
+def _checks(
+    specs: list[str], seconds: float, output: Path | None, named: "Reference | None", failed: list[IsthmusError]
+) -> "Iterator[Checked]":
+    """Check one device after the other; adds to `failed` the errors of those that cannot be, which end no other."""
+    for spec in specs:
+        try:
+            yield _judged(_measured(spec, seconds, output), named)
+        except IsthmusError as error:
+            if len(specs) == 1:
+                raise
+            to_stderr(f"isthmus: {spec} was not checked: {error}")
+            failed.append(error)
 
 
 def _reference(name: str) -> "Reference | None":
@@ -105,7 +121,7 @@ def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
 
     runs: list[Run] = []
     until = time.monotonic() + seconds
-    with _alone(), ProgressBar() as progress:
+    with _alone(), ProgressBar() as progress, _rebound():
         to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
         opened = open_device(spec, bind=True)
         with suppress(KeyboardInterrupt) if seconds else nullcontext():
@@ -113,6 +129,16 @@ def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
                 left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
                 runs.append(measure_link(opened, sys.argv, progress.update, output, min(SECONDS, left)))
     return runs
+
+
+@contextmanager
+def _rebound() -> Iterator[None]:
+    """Afterwards this thread may run where it could before: the next device may be near other processors."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 @contextmanager

@@ -173,14 +173,38 @@ def test_a_link_at_half_its_width_fails_the_check(build: Build, isthmus: Run) ->
 
 
 @pytest.mark.thorough
-def test_all_devices_are_checked_one_after_the_other(build: Build, isthmus: Run) -> None:
+@pytest.mark.parametrize("words", [(), ("--device", "cuda")])
+def test_all_devices_are_checked_and_one_by_name(build: Build, isthmus: Run, words: tuple[str, ...]) -> None:
     build("libcuda.so.1", "fake_cuda.cpp")
     build("libnvidia-ml.so.1", "fake_nvml.cpp")
-    found = isthmus("check", "--device", "all", "--json", FAKE_CUDA_DEVICES="2", FAKE_NVML_LINK="1 16 1 16")
+    environment = {"FAKE_CUDA_DEVICES": "4", "FAKE_NVML_LINK": "1 16 1 16"}
+    found = isthmus("check", *words, "--json", **environment)
     assert [(each["device"], each["link"]["max_width"]) for each in json.loads(found.stdout)] == [
-        ("cuda:0", 16),
-        ("cuda:1", 16),
+        (f"cuda:{index}", 16) for index in range(4)
     ]
+    if not words:
+        one = isthmus("check", "--device", "cuda:2", "--json", **environment)
+        assert [each["device"] for each in json.loads(one.stdout)] == ["cuda:2"]
+
+
+def test_one_device_of_four_at_fault_decides_the_exit_code(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    # The last device's link has 8 of 16 lanes.
+    done = isthmus("check", "--json", FAKE_CUDA_DEVICES="4", FAKE_NVML_LINK="1 16 1 16", FAKE_NVML_NARROW="b2")
+    levels = {each["device"]: each["level"] for each in json.loads(done.stdout)}
+    assert {device for device, level in levels.items() if level == "FAULT"} == {"cuda:3"}
+    assert done.returncode == 1
+
+
+@pytest.mark.thorough
+def test_a_device_that_cannot_be_checked_leaves_the_others_and_fails_the_check(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    done = isthmus("check", FAKE_CUDA_DEVICES="3", FAKE_CUDA_FAIL="cuDevicePrimaryCtxRetain@2")
+    assert done.returncode == 1
+    assert "cuda:1 was not checked: " in done.stderr
+    assert [device for device in ("cuda:0", "cuda:1", "cuda:2") if device in done.stdout] == ["cuda:0", "cuda:2"]
 
 
 @pytest.mark.thorough

@@ -82,9 +82,13 @@ int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) {
     fake::refuse_forked(__func__);
     return part_of_link(0, generation) == 0 ? 0 : (*generation = 4, 0);
 }
-int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* width) {
+// FAKE_NVML_NARROW is the bus, in hexadecimal, of a device that has 8 lanes.
+int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* width) {
     fake::refuse_forked(__func__);
-    return part_of_link(1, width);
+    const char* narrow = std::getenv("FAKE_NVML_NARROW");
+    const bool is_narrow =
+        narrow != nullptr && std::strtoul(narrow, nullptr, 16) + 1 == reinterpret_cast<std::uintptr_t>(device);
+    return is_narrow ? (*width = 8, 0) : part_of_link(1, width);
 }
 int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) {
     fake::refuse_forked(__func__);
