@@ -21,6 +21,12 @@ def machine_strip(run: Run) -> str:
     return " · ".join(filter(None, parts))
 
 
+def origin_line(run: Run) -> str:
+    """``gpu-node-17 · GPU-d03260c6-… · 2026-11-23T05:32:53Z``: which host and device were measured, and when."""
+    device = run.fingerprint.device
+    return " · ".join(filter(None, (run.fingerprint.host.name, device.uuid or device.pci_address, run.created)))
+
+
 def _strip_link(run: Run) -> str:
     device = run.fingerprint.device
     if not device.crosses_link:

@@ -9,7 +9,7 @@ import msgspec
 
 from isthmus.analysis.conclusions import Conclusions, conclude
 from isthmus.analysis.labels import run_label, run_title
-from isthmus.analysis.machine import facts
+from isthmus.analysis.machine import facts, origin_line
 from isthmus.analysis.sections import glances, sections
 from isthmus.analysis.skips import skip_groups, skip_item
 from isthmus.analysis.summary import Entry, summarise
@@ -97,6 +97,7 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
     for each in every:
         if several:
             yield Heading(each.title, 3, where="text")
+        yield Prose(origin_line(each.run), "small", where="page")
         yield from verdict_blocks(each.run, each.found)
     if not several and shown:
         yield from _glance(every[0].run, shown[0])

@@ -96,7 +96,7 @@ def test_the_drawing_script_is_there_once_and_the_page_is_small(full_page: str) 
 
 def test_the_first_chart_is_there_before_any_script_draws_it(full_page: str) -> None:
     (still,) = re.findall(r'<div class="chart" [^>]*><svg.*?</svg></div>', full_page, re.DOTALL)
-    assert full_page.index(still) < full_page.index('<details class="part">')
+    assert full_page.index(still) < full_page.index('<details class="part')
     assert "link 63.0 GB/s" in still
     assert "var(--kind-pinned)" in still
 
@@ -223,7 +223,7 @@ def test_the_page_can_be_walked_without_a_mouse(full_page: str) -> None:
     landmarks = [tag for tag, _ in page.tags if tag in ("header", "main", "nav")]
     assert landmarks == ["header", "main"]
     # Everything but the answer is folded, and what is folded says what is in it.
-    folded = re.findall(r'<details class="part"><summary><h2 id="([\w-]+)-title">', full_page)
+    folded = re.findall(r'<details class="part[ long]*"><summary><h2 id="([\w-]+)-title">', full_page)
     assert folded[0] == "bandwidth"
     assert {"machine", "method"} <= set(folded)
     first_link = next(attributes for tag, attributes in page.tags if tag == "a")
@@ -234,7 +234,7 @@ def test_the_page_can_be_walked_without_a_mouse(full_page: str) -> None:
 
 
 def test_machine_and_verdict_stand_at_the_top_before_anything_else(full_page: str) -> None:
-    top = full_page[full_page.index('id="verdict"') : full_page.index('<details class="part">')]
+    top = full_page[full_page.index('id="verdict"') : full_page.index('<details class="part')]
     strip, verdict = top.index('<p class="strip">NVIDIA H200'), top.index('<strong class="severity">')
     assert strip < verdict < top.index("<dl>")
     assert {*re.findall(r'<li id="finding-0-\w+" class="([\w-]+)"', full_page)} == {"level-note"}
@@ -255,3 +255,27 @@ def test_runs_of_mixed_devices_and_of_nothing_share_a_page(synthetic: ModuleType
     assert "B: cpu-haswell (opencl:0), run synthetic" in text
     assert "This run is incomplete." in text
     assert "nothing to conclude" in text
+
+
+def test_paper_has_all_of_the_parts_without_charts_and_tables(full_page: str) -> None:
+    parts = re.findall(
+        r'<details class="(part[^"]*)"><summary><h2 id="([^"]*)-title">(.*?)(?=</section>)', full_page, re.S
+    )
+    whole = {name for classes, name, _ in parts if classes == "part"}
+    assert {"machine", "method"} <= whole < {name for _, name, _ in parts}
+    for classes, _, content in parts:
+        assert ("long" in classes.split()) == ('class="figures"' in content or "data-chart" in content)
+
+
+def test_host_device_and_date_are_at_the_top(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    run: Run = synthetic.h200()
+    device = msgspec.structs.replace(run.fingerprint.device, uuid="GPU-1234")
+    fingerprint = msgspec.structs.replace(run.fingerprint, device=device)
+    top = page_of(msgspec.structs.replace(run, fingerprint=fingerprint)).partition('class="strip"')[0]
+    assert f"{run.fingerprint.host.name} · GPU-1234 · {run.created}" in top
+
+
+def test_ticks_of_the_first_chart_differ(full_page: str) -> None:
+    still = full_page.partition("data-chart=")[2].partition("</figure>")[0]
+    ticks = re.findall(r"<text[^>]*>([^<]*)</text>", still)
+    assert len(ticks) == len(set(ticks)) > 8

@@ -43,3 +43,16 @@ def test_charts_are_printed_on_one_sheet_with_what_explains_them() -> None:
     for rule in ("break-after", "break-inside"):
         kept = [names for names, value in re.findall(r"([^{}]+)\{ (break-\w+): avoid", printed) if value == rule]
         assert {".legend", ".note"} <= {name.strip() for names in kept for name in names.split(",")}
+
+
+def test_folded_parts_open_on_paper_and_nothing_waits_for_a_window() -> None:
+    """Closed details print nothing, and what is laid out only near the window is white in a picture of the page."""
+    screen, _, printed = _CSS.partition("@media print")
+    assert ".part:not([open])::details-content { content-visibility: visible; }" in printed
+    assert "content-visibility" not in screen
+    hidden = [
+        names.strip() for names in re.findall(r"([^{}]+)\{ display: none; \}", printed) if ":not([open])" in names
+    ]
+    assert [name.rpartition("*/")[2].strip() for name in hidden] == [
+        ".part.long:not([open]) > :not(summary, .findings)"
+    ]

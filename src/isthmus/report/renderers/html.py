@@ -96,8 +96,8 @@ class _Embedded:
         # The place that it is in says what it is; a label on every mark would be four fifths of it.
         config = drawn["config"] | {"aria": False}
         svg: str = vl_convert.vegalite_to_svg(drawn | {"width": _STILL_WIDTH, "config": config})
-        # Sixteen digits of a place in a picture are a half of it.
-        svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg).replace(' opacity="1"', "")
+        # Positions have sixteen digits, half of the picture. Ticks and other texts are outside tags and keep theirs.
+        svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg).replace(' opacity="1"', "")
         # What an SVG file needs and one within a page does not.
         svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
         return Markup(svg)  # Its texts are escaped, and plain.
