@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from isthmus.record import Run, read_run
+from isthmus.record import Run
+from tests.processes import Done
 
-HANGS_SECONDS = 120
-QUICK = ("measure", "batching", "--quick", "--sizes", "256,4KiB", "--time", "0.3s", "-o", "a.json")
+QUICK = ("batching", "--sizes", "256,4KiB", "--time", "0.3s")
 
-Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run | None]]
-
-
-@pytest.fixture
-def isthmus(tmp_path: Path) -> Isthmus:
-    """Runs a quick measurement with these words; gives how it ended, and the run if there is one."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-
-    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run | None]:
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", *QUICK, *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment,
-            timeout=HANGS_SECONDS,
-        )
-        path = tmp_path / "a.json"
-        return done, read_run(path) if path.exists() else None
-
-    return run
+Measure = Callable[..., tuple[Done, Run]]
 
 
 @pytest.mark.parametrize("device", ["host", pytest.param("opencl:0", marks=pytest.mark.thorough)])
 def test_a_run_measures_every_method_that_the_device_has(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+    measure: Measure, device: str, skip_without: Callable[[str], None]
 ) -> None:
     skip_without(device)
-    done, run = isthmus("--device", device)
+    done, run = measure(*QUICK, "--device", device)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    assert run
     assert run.end
     assert run.end.status == "complete"
     measured = [case for case in run.cases if not case.skipped]
@@ -64,17 +39,18 @@ def test_a_run_measures_every_method_that_the_device_has(
     assert "times the copy loop" in done.stdout
 
 
-def test_wrong_data_is_named_and_fails_the_run(isthmus: Isthmus) -> None:
-    done, run = isthmus("--device", "host:fault=copy:partial", "--memory", "pinned", "--direction", "h2d")
+def test_wrong_data_is_named_and_fails_the_run(measure: Measure) -> None:
+    done, run = measure(*QUICK, "--device", "host:fault=copy:partial", "--memory", "pinned", "--direction", "h2d")
     assert done.returncode == 1
-    assert run
     assert any(case.note.startswith("wrong data: ") for case in run.cases)
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("words", [("--memory", "managed"), ("--direction", "both")])
-def test_what_the_experiment_does_not_know_is_a_mistake(isthmus: Isthmus, words: tuple[str, str]) -> None:
-    done, run = isthmus("--device", "host", *words)
+def test_what_the_experiment_does_not_know_is_a_mistake(
+    isthmus: Callable[..., Done], tmp_path: Path, words: tuple[str, str]
+) -> None:
+    done = isthmus("measure", *QUICK, "--device", "host", *words)
     assert done.returncode == 2
     assert words[1] in done.stderr
-    assert run is None
+    assert not list(tmp_path.iterdir())

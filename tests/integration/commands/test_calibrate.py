@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,27 +13,19 @@ from isthmus.commands.main import main
 from isthmus.experiment.calibration import calibrate
 from isthmus.experiment.calibration.calibrate import Calibration
 from isthmus.machine.devices import OpenDevice
+from tests import processes
+from tests.processes import Done
 
-HANGS_SECONDS = 180
-
-Isthmus = Callable[..., subprocess.CompletedProcess[str]]
+Isthmus = Callable[..., Done]
 
 
 @pytest.fixture
 def isthmus(tmp_path: Path) -> Isthmus:
     """Runs `isthmus calibrate` with these words; its cache is a folder of the test."""
-    usual = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
 
-    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus", "calibrate", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=usual | environment,
-            timeout=HANGS_SECONDS,
-        )
+    def run(*words: str, **variables: str) -> Done:
+        own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        return processes.isthmus("calibrate", *words, cwd=tmp_path, env=own | variables)
 
     return run
 

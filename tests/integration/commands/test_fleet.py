@@ -9,13 +9,15 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
 
 from isthmus.commands import main
 from isthmus.record import MIB, Link
+from tests.synthetic import fleet as synthetic_fleet
+from tests.synthetic import runs as synthetic
 
 FleetCommand = Callable[..., tuple[int, str, str]]
 EVIL = '<script>alert(1)</script>"\x1b[2J\n-o'
@@ -34,23 +36,21 @@ def fleet(capsys: pytest.CaptureFixture[str]) -> FleetCommand:
 
 
 @pytest.fixture
-def right(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
-    made: Path = synthetic_fleet.save_hosts(tmp_path / "right", 4)
-    return made
+def right(tmp_path: Path) -> Path:
+    return synthetic_fleet.save_hosts(tmp_path / "right", 4)
 
 
 @pytest.fixture
-def slow(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
+def slow(tmp_path: Path) -> Path:
     """A narrow link on n3 and a switch on n1."""
     of = synthetic_fleet.fingerprint("n3", 2, link=Link(generation=5, width=8))
-    slow = {(3, 2): synthetic_fleet.member("n3", 2, synthetic_fleet.by_link(2.0), of=of)}
-    slow |= {(1, index): synthetic_fleet.together_only(1.6) for index in range(4)}
-    made: Path = synthetic_fleet.save_hosts(tmp_path / "slow", 8, slow)
-    return made
+    slow: dict[tuple[int, int], Any] = {(1, index): synthetic_fleet.together_only(1.6) for index in range(4)}
+    slow[3, 2] = synthetic_fleet.member("n3", 2, synthetic_fleet.by_link(2.0), of=of)
+    return synthetic_fleet.save_hosts(tmp_path / "slow", 8, slow)
 
 
 @pytest.fixture
-def evil(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
+def evil(tmp_path: Path) -> Path:
     """A slow device on a host whose name is markup, a command for terminals and an option."""
     folder: Path = synthetic_fleet.save_hosts(tmp_path / "evil", 4)
     of = synthetic_fleet.fingerprint(EVIL, 0)
@@ -79,9 +79,7 @@ def test_a_right_fleet(fleet: FleetCommand, right: Path) -> None:
     assert "None of 32 devices is slow" in out
 
 
-def test_a_fleet_of_small_transfers_alone_shows_them(
-    fleet: FleetCommand, tmp_path: Path, synthetic_fleet: ModuleType
-) -> None:
+def test_a_fleet_of_small_transfers_alone_shows_them(fleet: FleetCommand, tmp_path: Path) -> None:
     """Where there are large ones, those suffice in a terminal."""
     whole = synthetic_fleet.fleet([synthetic_fleet.member("n0", index) for index in range(4)])
     kept = [place for place, point in enumerate(whole.points) if point.bytes < MIB]
@@ -96,9 +94,7 @@ def test_a_fleet_of_small_transfers_alone_shows_them(
     assert re.search(r"bandwidth D2H pageable, driver, .* GB/s", out)
 
 
-def test_a_gate_that_judges_nothing_does_not_hold(
-    fleet: FleetCommand, synthetic_fleet: ModuleType, tmp_path: Path
-) -> None:
+def test_a_gate_that_judges_nothing_does_not_hold(fleet: FleetCommand, tmp_path: Path) -> None:
     few = synthetic_fleet.save(synthetic_fleet.fleet([synthetic_fleet.member("n0", 0)]), tmp_path / "few.json")
     code, out, err = fleet(few, "--fail-if", "outliers")
     assert code == 2
@@ -136,7 +132,7 @@ def test_lists_for_the_tools_of_clusters(fleet: FleetCommand, slow: Path, right:
     assert fleet(right, "--format", "slurm") == (0, "", "")
 
 
-def test_csv_has_every_figure(fleet: FleetCommand, slow: Path, synthetic_fleet: ModuleType) -> None:
+def test_csv_has_every_figure(fleet: FleetCommand, slow: Path) -> None:
     _, out, _ = fleet(slow, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 64 * len(synthetic_fleet.POINTS)
@@ -150,7 +146,7 @@ def test_csv_has_every_figure(fleet: FleetCommand, slow: Path, synthetic_fleet: 
     assert float(row["least"]) < float(row["median"]) < float(row["most"])
 
 
-def test_csv_of_run_files(fleet: FleetCommand, tmp_path: Path, synthetic: ModuleType) -> None:
+def test_csv_of_run_files(fleet: FleetCommand, tmp_path: Path) -> None:
     run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
     path = tmp_path / "run.json"
     path.write_bytes(msgspec.json.encode(run))

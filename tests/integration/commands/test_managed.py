@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from isthmus.record import MIB, Run, read_run
+from tests.processes import Done
 
-HANGS_SECONDS = 120
-QUICK = ("measure", "managed", "--quick", "--time", "0.5s", "-o", "a.json")
+QUICK = ("managed", "--time", "0.5s")
 
 # What a CUDA device has that no processor has.
 CUDA_WAYS = {"prefetch_whole", "prefetch_touched", "read_mostly", "prefer_device", "accessed_by"}
 
-Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
-
-
-@pytest.fixture
-def isthmus(tmp_path: Path) -> Isthmus:
-    """Runs a quick measurement with these words; gives how it ended, and the run."""
-
-    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run]:
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", *QUICK, *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            timeout=HANGS_SECONDS,
-        )
-        return done, read_run(tmp_path / "a.json")
-
-    return run
+Measure = Callable[..., tuple[Done, Run]]
 
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
 def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
+    measure: Measure, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
 ) -> None:
     skip_without(device)
-    done, run = isthmus("--device", device, "--sizes", "2MiB")
+    done, run = measure(*QUICK, "--device", device, "--sizes", "2MiB")
     assert done.returncode == 0, done.stderr
     assert run.end
     assert run.end.status == "complete"
@@ -64,16 +41,13 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
 
 
 def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
-    isthmus: Isthmus,
-    tmp_path: Path,
-    compiled: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    told: Callable[[Run], str],
+    own_process: Callable[..., Done], tmp_path: Path, compiled: Callable[..., Path], told: Callable[[Run], str]
 ) -> None:
-    shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    done, run = isthmus("--device", "cuda:0", "--sizes", "2MiB", "--memory", "managed,pageable")
+    words = (*QUICK, "--device", "cuda:0", "--sizes", "2MiB", "--memory", "managed,pageable", "--quick")
+    fake = str(compiled("fake_cuda.cpp").parent)
+    done = own_process("measure", *words, "-o", "a.json", LD_LIBRARY_PATH=fake)
     assert done.returncode == 0, done.stderr
+    run = read_run(tmp_path / "a.json")
     found = {case.method: case for case in run.cases if not case.skipped}
     assert found.keys() >= CUDA_WAYS
     assert {found[method].verified for method in CUDA_WAYS} == {"yes"}
@@ -85,8 +59,8 @@ def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
 @pytest.mark.parametrize(
     ("fault", "memory"), [("copy:partial", "pageable"), ("doubles:partial", "managed"), ("section:partial", "pinned")]
 )
-def test_wrong_sums_fail_the_run(isthmus: Isthmus, fault: str, memory: str) -> None:
-    done, run = isthmus("--device", f"host:fault={fault}", "--sizes", "2MiB", "--memory", memory)
+def test_wrong_sums_fail_the_run(measure: Measure, fault: str, memory: str) -> None:
+    done, run = measure(*QUICK, "--device", f"host:fault={fault}", "--sizes", "2MiB", "--memory", memory)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr
     wrong = [case for case in run.cases if case.verified == "no"]
@@ -94,29 +68,22 @@ def test_wrong_sums_fail_the_run(isthmus: Isthmus, fault: str, memory: str) -> N
     assert all("wrong data: the array adds up to" in case.note for case in wrong)
 
 
-def test_memory_kinds_and_sizes_can_be_chosen(isthmus: Isthmus) -> None:
-    done, run = isthmus("--device", "host", "--sizes", "1MiB,2MiB", "--memory", "pinned")
+def test_memory_kinds_and_sizes_can_be_chosen(measure: Measure) -> None:
+    done, run = measure(*QUICK, "--device", "host", "--sizes", "1MiB,2MiB", "--memory", "pinned")
     assert done.returncode == 0, done.stderr
     assert {case.host_memory for case in run.cases} == {"pinned"}
     assert {case.bytes for case in run.cases} == {MIB, 2 * MIB}
 
 
-def test_arrays_that_are_too_large_are_left_out_with_figures(isthmus: Isthmus) -> None:
-    _, run = isthmus("--device", "host", "--sizes", "2MiB", "--memory-budget", "1MiB")
+def test_arrays_that_are_too_large_are_left_out_with_figures(measure: Measure) -> None:
+    _, run = measure(*QUICK, "--device", "host", "--sizes", "2MiB", "--memory-budget", "1MiB")
     assert run.cases
     assert all(case.skipped for case in run.cases)
     notes = {case.note for case in run.cases if case.method == "explicit_whole"}
     assert notes == {"its buffers exceed the 1 MiB of host memory that this run may take; --memory-budget allows more"}
 
 
-def test_a_memory_kind_that_it_does_not_know_is_refused(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *QUICK, "--memory", "write_combined"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        timeout=HANGS_SECONDS,
-    )
+def test_a_memory_kind_that_it_does_not_know_is_refused(isthmus: Callable[..., Done]) -> None:
+    done = isthmus("measure", *QUICK, "--memory", "write_combined")
     assert done.returncode == 2
     assert "there are pageable, pinned, managed, mapped" in done.stderr.replace("\n", " ")

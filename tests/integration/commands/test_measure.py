@@ -1,4 +1,4 @@
-"""`isthmus measure` as a user runs it: another process, real files and signals, exit codes and messages."""
+"""`isthmus measure` as a user runs it: real files, limits and signals, exit codes and messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -18,49 +18,27 @@ import pytest
 
 from isthmus.machine.devices import probe
 from isthmus.record import KIB, MIB, Run, read_run
+from tests.processes import HANGS_SECONDS, Done, ended, python
 
-Done = subprocess.CompletedProcess[str]
 Isthmus = Callable[..., Done]
 
 # Few, small and soon over; what a case needs at least is measured all the same.
 QUICK = ("--sizes", "1KiB,64KiB", "--memory", "pageable", "--memory", "pinned", "--time", "0.2s")
 # Far longer than any of these tests lasts.
 LONG = ("--device", "host", "--sizes", "1:1MiB", "--time", "600s")
-HANGS_SECONDS = 120
 
 
 def has_device(backend: str) -> bool:
     return any(found.name == backend and found.devices for found in probe())
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    cache = tmp_path_factory.mktemp("cache")
-    return os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+def under(limit: int, most: int, folder: Path, *words: str) -> Done:
+    """The command line under a limit of the system."""
 
+    def set_limit() -> None:
+        resource.setrlimit(limit, (most, most))
 
-@pytest.fixture
-def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
-    """Runs `python -m isthmus` in an empty folder, under limits and with other variables if any are given."""
-
-    def run(*words: str | Path, limits: Mapping[int, int] | None = None, **variables: str) -> Done:
-        def limit() -> None:
-            for which, most in (limits or {}).items():
-                resource.setrlimit(which, (most, most))
-
-        command = [sys.executable, "-m", "isthmus", *map(str, words)]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment | variables,
-            preexec_fn=limit if limits else None,
-            timeout=HANGS_SECONDS,
-        )
-
-    return run
+    return ended(sys.executable, "-m", "isthmus", *words, cwd=folder, preexec_fn=set_limit)
 
 
 def files(folder: Path) -> set[str]:
@@ -107,8 +85,8 @@ def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_
     )
 
 
-def test_json_is_the_run_and_nothing_else(isthmus: Isthmus, tmp_path: Path) -> None:
-    done = isthmus("measure", "bandwidth", "--device", "host", *QUICK, "--json", "-o", "a.json")
+def test_json_is_the_run_and_nothing_else(own_process: Isthmus, tmp_path: Path) -> None:
+    done = own_process("measure", "bandwidth", "--device", "host", *QUICK, "--json", "-o", "a.json")
     assert done.returncode == 0, done.stderr
     assert msgspec.json.decode(done.stdout, type=Run) == read_run(tmp_path / "a.json")
     assert files(tmp_path) == {"a.json", "a.html"}
@@ -173,8 +151,9 @@ def test_a_device_too_small_for_some_sizes_measures_the_rest(isthmus: Isthmus, t
 
 def test_host_memory_too_small_for_some_sizes_measures_the_rest(isthmus: Isthmus, tmp_path: Path) -> None:
     words = ("--sizes", "1KiB,32GiB", "--memory", "pageable,pinned", "--memory-budget", "1TiB", "--time", "0.2s")
-    limits = {resource.RLIMIT_AS: 8 << 30}
-    done = isthmus("measure", "--device", "host:memory=1024GiB", *words, "-o", "a.json", limits=limits)
+    done = under(
+        resource.RLIMIT_AS, 8 << 30, tmp_path, "measure", "--device", "host:memory=1024GiB", *words, "-o", "a.json"
+    )
     assert done.returncode == 0, done.stderr
     cases = read_run(tmp_path / "a.json").cases
     assert {case.bytes for case in cases if case.skipped} == {32 << 30}
@@ -244,8 +223,7 @@ def test_a_place_that_cannot_be_written_to_says_what_to_do(isthmus: Isthmus, tmp
 
 
 def test_a_disk_that_fills_up_ends_the_run_and_leaves_what_was_measured(isthmus: Isthmus, tmp_path: Path) -> None:
-    limits = {resource.RLIMIT_FSIZE: 32 * KIB}
-    done = isthmus("measure", *LONG, "-o", "a.json", limits=limits)
+    done = under(resource.RLIMIT_FSIZE, 32 * KIB, tmp_path, "measure", *LONG, "-o", "a.json")
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert last.startswith("isthmus: a.json: cannot be written: ")
@@ -266,7 +244,7 @@ def heed_interrupts() -> None:
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM], ids=lambda which: which.name)
 def test_an_interrupted_run_keeps_what_was_measured(
-    isthmus: Isthmus, tmp_path: Path, environment: dict[str, str], which: signal.Signals, name: str
+    isthmus: Isthmus, tmp_path: Path, which: signal.Signals, name: str
 ) -> None:
     growing = tmp_path / name
     with subprocess.Popen(
@@ -275,7 +253,6 @@ def test_an_interrupted_run_keeps_what_was_measured(
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env=environment,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - nothing else of this process runs in threads
     ) as process:
         try:
@@ -335,13 +312,11 @@ def test_a_run_in_which_nothing_could_be_measured_is_no_success(isthmus: Isthmus
     assert "nothing was measured: device memory is host memory: prefetching moves no pages" in done.stderr
 
 
-def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "isthmus", "measure", "--device", "host", *QUICK, "-o", "a.json"]
-    done = subprocess.run(
-        command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path, env=environment
-    )
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
     os.close(write)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
@@ -349,15 +324,15 @@ def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path, environment: 
     assert files(tmp_path) == {"a.json", "a.html"}
 
 
-def test_a_machine_without_devices_says_what_is_measured_instead(isthmus: Isthmus) -> None:
+def test_a_machine_without_devices_says_what_is_measured_instead(own_process: Isthmus) -> None:
     if has_device("cuda"):
         pytest.skip("a GPU is present: nothing else is measured instead")
     # Without a linker PoCL is no device; without PoCL there is none anyway.
-    done = isthmus("measure", *QUICK, PATH="")
+    done = own_process("measure", *QUICK, PATH="")
     assert done.returncode == 0
     cure = r"(install binutils .*|pip install .*); `isthmus devices` says what else is missing"
     assert re.search(rf"copies stay within this machine's memory\n{cure}\n", done.stderr)
-    assert "stay within" not in isthmus("measure", "--device", "host", *QUICK).stderr
+    assert "stay within" not in own_process("measure", "--device", "host", *QUICK).stderr
 
 
 def test_an_absent_gpu_is_exit_code_3_with_what_was_looked_for(isthmus: Isthmus, tmp_path: Path) -> None:
@@ -377,42 +352,43 @@ def test_a_device_number_too_high_is_exit_code_3(isthmus: Isthmus) -> None:
     assert "opencl" in done.stderr
 
 
-def test_pocl_without_a_linker_is_exit_code_3_with_what_to_install(isthmus: Isthmus) -> None:
+def test_pocl_without_a_linker_is_exit_code_3_with_what_to_install(own_process: Isthmus) -> None:
     if not any("Portable" in str(device.conditions) for found in probe() for device in found.devices):
         pytest.skip("needs PoCL: pip install 'isthmus[cpu]', and binutils")
-    done = isthmus("measure", "--device", "opencl:0", *QUICK, PATH="")
+    done = own_process("measure", "--device", "opencl:0", *QUICK, PATH="")
     assert done.returncode == 3
     assert "`ld`, which is not on PATH" in done.stderr
     assert "install binutils" in done.stderr
-    assert "takes host by default" in isthmus("devices", PATH="").stdout
+    assert "takes host by default" in own_process("devices", PATH="").stdout
 
 
-def test_importing_it_opens_no_driver_and_loads_no_library(environment: dict[str, str]) -> None:
+def test_importing_it_opens_no_driver_and_loads_no_library() -> None:
     code = (
         "import sys, isthmus; from pathlib import Path; "
         "maps = Path('/proc/self/maps').read_text(); "
         "print({'numpy', 'typer', 'rich', 'msgspec', 'scipy', 'isthmus._native'} & set(sys.modules), "
         "[name for name in ('libcuda', 'libOpenCL', 'libpocl', 'libnvidia') if name in maps])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = python(code)
     assert done.stdout == "set() []\n"
 
 
-def test_importing_the_native_module_opens_no_driver(environment: dict[str, str]) -> None:
+def test_importing_the_native_module_opens_no_driver() -> None:
     code = (
         "import isthmus._native; from pathlib import Path; maps = Path('/proc/self/maps').read_text(); "
         "print('_native' in maps, [name for name in ('libcuda', 'libOpenCL', 'libpocl', 'libnvidia') if name in maps])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = python(code)
     assert done.stdout == "True []\n"
 
 
-def test_a_device_that_is_lost_half_way_leaves_a_file_and_a_report_of_what_was_measured(tmp_path: Path) -> None:
+def test_a_device_that_is_lost_half_way_leaves_a_file_and_a_report_of_what_was_measured(
+    isthmus: Isthmus, tmp_path: Path
+) -> None:
     path = tmp_path / "run.json"
     for experiment, call in (("allocation", "allocate:fail@400"), ("breakeven", "copy:fail@500")):
         words = ["measure", experiment, "--device", f"host:fault={call}", "--quick", "--sizes", "4KiB,64KiB"]
-        command = [sys.executable, "-m", "isthmus", *words, "--time", "1s", "-o", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = isthmus(*words, "--time", "1s", "-o", path)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert "fault injected" in done.stdout

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 
 from isthmus.experiment.openacc.build import PROGRAMS
 from isthmus.record import read_run
+from tests.processes import Done
 
 # Prints figures that depend on the way, so that none can pass for another's; the device that it sees comes along.
 PROGRAM = """#!/bin/sh
@@ -23,24 +21,13 @@ tr -d '\\n'
 """
 QUICK = ("measure", "openacc", "--quick", "--sizes", "1MiB", "--side", "64", "--device", "cuda:0", "-o", "a.json")
 
-Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
+Isthmus = Callable[..., Done]
 
 
-@pytest.fixture
-def isthmus(tmp_path: Path, compiled: Callable[..., Path]) -> Isthmus:
+@pytest.fixture(autouse=True)
+def _driver(tmp_path: Path, compiled: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus", *words],
-            env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
-            cwd=tmp_path,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-
-    return run
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
 
 
 @pytest.fixture
@@ -56,10 +43,10 @@ def programs(tmp_path: Path) -> Callable[[str], None]:
 
 
 def test_programs_built_before_are_recorded_and_shown(
-    isthmus: Isthmus, programs: Callable[[str], None], tmp_path: Path
+    own_process: Isthmus, programs: Callable[[str], None], tmp_path: Path
 ) -> None:
     programs(PROGRAM)
-    done = isthmus(*QUICK, "--binaries", str(tmp_path / "bins"))
+    done = own_process(*QUICK, "--binaries", str(tmp_path / "bins"))
     assert done.returncode == 0, done.stderr
     run = read_run(tmp_path / "a.json")
     measured = {case.method: case for case in run.cases if not case.skipped}
@@ -73,10 +60,10 @@ def test_programs_built_before_are_recorded_and_shown(
 
 
 def test_programs_that_fall_back_to_the_host_fail_the_run(
-    isthmus: Isthmus, programs: Callable[[str], None], tmp_path: Path
+    own_process: Isthmus, programs: Callable[[str], None], tmp_path: Path
 ) -> None:
     programs("#!/bin/sh\necho no device >&2\nexit 3\n")
-    done = isthmus(*QUICK, "--binaries", "bins")
+    done = own_process(*QUICK, "--binaries", "bins")
     assert done.returncode == 1
     assert "cases failed" in done.stderr
     run = read_run(tmp_path / "a.json")
@@ -86,16 +73,16 @@ def test_programs_that_fall_back_to_the_host_fail_the_run(
     assert notes.pop().startswith("failed: the OpenACC program contiguous found no device to run on")
 
 
-def test_a_folder_without_programs_is_a_usage_error(isthmus: Isthmus, tmp_path: Path) -> None:
-    done = isthmus(*QUICK, "--binaries", "nowhere")
+def test_a_folder_without_programs_is_a_usage_error(own_process: Isthmus, tmp_path: Path) -> None:
+    done = own_process(*QUICK, "--binaries", "nowhere")
     assert done.returncode == 2
     assert "isthmus measure openacc --build FOLDER makes them" in done.stderr
     assert not (tmp_path / "a.json").exists()
 
 
 @pytest.mark.parametrize("words", [("measure", "--build", "bins"), ("measure", "all", "--build", "bins")])
-def test_to_build_is_asked_of_openacc_alone(isthmus: Isthmus, tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = isthmus(*words)
+def test_to_build_is_asked_of_openacc_alone(own_process: Isthmus, tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = own_process(*words)
     assert done.returncode == 2
     assert "isthmus measure openacc --build" in done.stderr
     assert not (tmp_path / "bins").exists()

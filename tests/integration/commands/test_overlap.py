@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from isthmus.record import Run, read_run
+from isthmus.record import Run
+from tests.processes import Done
 
-HANGS_SECONDS = 120
-QUICK = ("measure", "overlap", "--quick", "--sizes", "256KiB", "--time", "0.5s", "-o", "a.json")
+QUICK = ("overlap", "--sizes", "256KiB", "--time", "0.5s")
 
-Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
-
-
-@pytest.fixture
-def isthmus(tmp_path: Path) -> Isthmus:
-    """Runs a quick measurement with these words; gives how it ended, and the run."""
-
-    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run]:
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", *QUICK, *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            timeout=HANGS_SECONDS,
-        )
-        return done, read_run(tmp_path / "a.json")
-
-    return run
+Measure = Callable[..., tuple[Done, Run]]
 
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
 def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
+    measure: Measure, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
 ) -> None:
     skip_without(device)
-    done, run = isthmus("--device", device)
+    done, run = measure(*QUICK, "--device", device)
     assert done.returncode == 0, done.stderr
     assert run.end
     assert run.end.status == "complete"
@@ -58,8 +35,8 @@ def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
     assert all(case.note for case in run.cases if case.skipped)
 
 
-def test_wrong_results_fail_the_run(isthmus: Isthmus) -> None:
-    done, run = isthmus("--device", "host:fault=work:partial", "--memory", "pinned")
+def test_wrong_results_fail_the_run(measure: Measure) -> None:
+    done, run = measure(*QUICK, "--device", "host:fault=work:partial", "--memory", "pinned")
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr
     wrong = [case for case in run.cases if case.verified == "no"]
@@ -67,14 +44,7 @@ def test_wrong_results_fail_the_run(isthmus: Isthmus) -> None:
     assert all("32-bit words did not come back as computed" in case.note for case in wrong)
 
 
-def test_a_direction_is_nothing_to_choose(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *QUICK, "--direction", "h2d"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        timeout=HANGS_SECONDS,
-    )
+def test_a_direction_is_nothing_to_choose(isthmus: Callable[..., Done]) -> None:
+    done = isthmus("measure", *QUICK, "--direction", "h2d")
     assert done.returncode == 2
     assert "no experiment that was chosen has a direction to choose" in done.stderr

@@ -1,37 +1,16 @@
-"""`isthmus plan` as a user runs it, and after `isthmus measure`: other processes, one cache."""
+"""`isthmus plan` as a user runs it, and after `isthmus measure`."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.processes import Done
+
+Isthmus = Callable[..., Done]
 
 QUICK = ("--device", "host", "--quick", "--time", "0.3s", "--sizes", "4KiB,64KiB,1MiB", "--memory", "pageable,pinned")
-
-
-@pytest.fixture
-def isthmus(tmp_path: Path) -> Isthmus:
-    """Runs `python -m isthmus` in an empty folder, with a cache of its own unless `cache` names another."""
-
-    def run(*words: str, cache: Path = tmp_path / "cache") -> "subprocess.CompletedProcess[str]":
-        environment = os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-m", "isthmus", *words]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
-
-    return run
 
 
 def test_the_ways_are_measured_here_without_any_run(isthmus: Isthmus) -> None:
@@ -56,6 +35,6 @@ def test_a_cache_that_cannot_be_written_costs_one_line(isthmus: Isthmus, tmp_pat
     blocked = tmp_path / "blocked"
     blocked.mkdir()
     (blocked / "isthmus").write_text("")
-    done = isthmus("measure", "bandwidth", *QUICK, "-o", "a.json", cache=blocked)
+    done = isthmus("measure", "bandwidth", *QUICK, "-o", "a.json", XDG_CACHE_HOME=str(blocked))
     assert done.returncode == 0
     assert sum("is not kept for plans" in line for line in done.stderr.splitlines()) == 1

@@ -6,43 +6,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
-from isthmus.commands import main
+from tests import processes
+from tests.processes import Done, python
+from tests.synthetic import runs as synthetic
 
-Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    cache = tmp_path_factory.mktemp("cache")
-    return os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+Isthmus = Callable[..., Done]
 
 
 @pytest.fixture
-def isthmus(
-    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Isthmus:
-    """Runs `isthmus` in an empty folder, and in this process: to start one takes longer than most reports."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", environment["XDG_CACHE_HOME"])
-
-    def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-        command = [str(word) for word in words]
-        capsys.readouterr()
-        code = main(command)
-        out, err = capsys.readouterr()
-        return subprocess.CompletedProcess(command, code, out, err)
-
-    return run
-
-
-@pytest.fixture
-def run_file(tmp_path: Path, synthetic: ModuleType) -> Path:
-    truths = {
+def run_file(tmp_path: Path) -> Path:
+    truths: dict[synthetic.Key, synthetic.Truth] = {
         ("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9),
         ("copy", "h2d", "pageable"): synthetic.Truth(8e-6, 8e9, 0.1),
     }
@@ -92,9 +69,7 @@ def test_several_runs_in_one_report(isthmus: Isthmus, run_file: Path) -> None:
     assert "B: NVIDIA H200 (cuda:0), run node17" in done.stdout
 
 
-def test_failed_verification_is_reported_and_no_failure_of_the_report(
-    isthmus: Isthmus, run_file: Path, synthetic: ModuleType
-) -> None:
+def test_failed_verification_is_reported_and_no_failure_of_the_report(isthmus: Isthmus, run_file: Path) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, verified="no")
     run_file.write_bytes(msgspec.json.encode(synthetic.run(cases)))
     done = isthmus("report", run_file)
@@ -176,50 +151,46 @@ def test_help_without_words_and_with_one(isthmus: Isthmus) -> None:
         assert "report" in done.stdout
 
 
-def test_a_reader_that_stops_reading_is_no_failure(run_file: Path, environment: dict[str, str]) -> None:
+def test_a_reader_that_stops_reading_is_no_failure(run_file: Path) -> None:
     command = [sys.executable, "-m", "isthmus", "report", str(run_file), "--format", "csv"]
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
-def test_a_full_disk_behind_standard_output_is_said(run_file: Path, environment: dict[str, str]) -> None:
+def test_a_full_disk_behind_standard_output_is_said(run_file: Path) -> None:
     command = [sys.executable, "-m", "isthmus", "report", str(run_file)]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "isthmus: standard output: No space left on device\n"
 
 
-def test_a_terminal_without_the_sign_still_gets_its_report(run_file: Path, environment: dict[str, str]) -> None:
-    ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "isthmus", "report", str(run_file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ascii_only)
+def test_a_terminal_without_the_sign_still_gets_its_report(run_file: Path) -> None:
+    done = processes.isthmus("report", run_file, env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "settles" in done.stdout
 
 
-def test_it_loads_neither_the_native_module_nor_anything_that_measures(
-    run_file: Path, environment: dict[str, str]
-) -> None:
+def test_it_loads_neither_the_native_module_nor_anything_that_measures(run_file: Path) -> None:
     code = (
         "import sys; from isthmus.commands import main; "
         f"main(['report', {str(run_file)!r}, '--format', 'html', '-o', {str(run_file.with_suffix('.html'))!r}]); "
         "print([name for name in sys.modules if name.startswith(('isthmus.experiment', 'isthmus._'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = python(code)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_help_loads_no_library_for_charts_or_statistics(environment: dict[str, str]) -> None:
+def test_help_loads_no_library_for_charts_or_statistics() -> None:
     code = (
         "import sys; from isthmus.commands import main; main(['--help']); "
         "print({'jinja2', 'vl_convert'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = python(code)
     assert done.stdout.splitlines()[-1] == "set()"
 
 
@@ -284,7 +255,7 @@ def test_a_figure_that_cannot_be_written(isthmus: Isthmus, run_file: Path, words
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_run_of_skips_alone_has_no_figures(isthmus: Isthmus, run_file: Path, synthetic: ModuleType) -> None:
+def test_a_run_of_skips_alone_has_no_figures(isthmus: Isthmus, run_file: Path) -> None:
     skipped = synthetic.skips(("copy", "h2d", "pinned"), [1], "no memory left")
     run_file.write_bytes(msgspec.json.encode(synthetic.run(skipped)))
     assert isthmus("report", run_file, "--figures").stdout == ""

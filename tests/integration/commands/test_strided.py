@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from isthmus.record import read_run
+from tests.processes import Done
 
-HANGS_SECONDS = 120
-
-
-def isthmus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        timeout=HANGS_SECONDS,
-    )
+Isthmus = Callable[..., Done]
 
 
 @pytest.mark.parametrize("device", ["host", pytest.param("opencl:0", marks=pytest.mark.thorough)])
 def test_a_run_measures_sections_and_says_what_to_use(
-    tmp_path: Path, device: str, skip_without: Callable[[str], None]
+    isthmus: Isthmus, tmp_path: Path, device: str, skip_without: Callable[[str], None]
 ) -> None:
     skip_without(device)
     words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3s", "-o", "a.json")
-    done = isthmus(tmp_path, "measure", "strided", *words)
+    done = isthmus("measure", "strided", *words)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     run = read_run(tmp_path / "a.json")
@@ -45,7 +33,7 @@ def test_a_run_measures_sections_and_says_what_to_use(
     assert "Sections that programs know" in (tmp_path / "a.html").read_text("utf-8")
     assert "a box of 62 x 62 x 62 doubles" in done.stdout
 
-    table = isthmus(tmp_path, "report", "a.json", "--format", "csv")
+    table = isthmus("report", "a.json", "--format", "csv")
     rows = list(csv.DictReader(table.stdout.splitlines()))
     assert {row["host_layout"] for row in rows} == {"contiguous", "strided"}
     whole = [row for row in rows if row["method"] == "whole"]
@@ -53,15 +41,15 @@ def test_a_run_measures_sections_and_says_what_to_use(
     assert all(int(row["moved_bytes"]) > int(row["bytes"]) for row in whole)
 
 
-def test_wrong_data_fail_the_run(tmp_path: Path) -> None:
+def test_wrong_data_fail_the_run(isthmus: Isthmus) -> None:
     words = ("--device", "host:fault=copy:partial", "--quick", "--sizes", "64", "--memory", "pinned", "--time", "0.3s")
-    done = isthmus(tmp_path, "measure", "strided", *words)
+    done = isthmus("measure", "strided", *words)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr
     assert done.stdout.splitlines()[2].startswith("FAULT")
 
 
-def test_a_direction_that_sections_have_not_is_refused(tmp_path: Path) -> None:
-    done = isthmus(tmp_path, "measure", "strided", "--device", "host", "--direction", "both")
+def test_a_direction_that_sections_have_not_is_refused(isthmus: Isthmus) -> None:
+    done = isthmus("measure", "strided", "--device", "host", "--direction", "both")
     assert done.returncode == 2
     assert "no direction 'both'" in done.stderr

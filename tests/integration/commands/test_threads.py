@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -15,45 +14,20 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import Run, read_run
+from tests.processes import HANGS_SECONDS, Done, python
 
 HERE = Path(__file__).parent
-HANGS_SECONDS = 120
-QUICK = ("measure", "threads", "--quick", "--sizes", "256KiB", "--time", "0.3s", "-o", "a.json")
+QUICK = ("threads", "--sizes", "256KiB", "--time", "0.3s")
 
-Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    cache = tmp_path_factory.mktemp("cache")
-    return os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
-@pytest.fixture
-def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
-    """Runs a quick measurement with these words and variables; gives how it ended, and the run."""
-
-    def run(*words: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], Run]:
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", *QUICK, *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment | variables,
-            timeout=HANGS_SECONDS,
-        )
-        return done, read_run(tmp_path / "a.json")
-
-    return run
+Measure = Callable[..., tuple[Done, Run]]
 
 
 @pytest.mark.parametrize("device", ["host", "host:rate=20GB/s,latency=5us", "opencl:0"])
 def test_a_run_measures_threads_streams_chunks_and_creation(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+    measure: Measure, device: str, skip_without: Callable[[str], None]
 ) -> None:
     skip_without(device)
-    done, run = isthmus("--device", device)
+    done, run = measure(*QUICK, "--device", device)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert run.end
@@ -70,8 +44,8 @@ def test_a_run_measures_threads_streams_chunks_and_creation(
     assert {case.note for case in run.cases if case.skipped} >= {"needs two devices of one backend; there is one"}
 
 
-def test_threads_that_fail_fail_the_run_and_are_named(isthmus: Isthmus) -> None:
-    done, run = isthmus("--device", "host:fault=copy:fail@400", "--memory", "pinned")
+def test_threads_that_fail_fail_the_run_and_are_named(measure: Measure) -> None:
+    done, run = measure(*QUICK, "--device", "host:fault=copy:fail@400", "--memory", "pinned")
     assert done.returncode == 1
     failed = [case for case in run.cases if case.note.startswith("failed:")]
     assert failed
@@ -80,7 +54,7 @@ def test_threads_that_fail_fail_the_run_and_are_named(isthmus: Isthmus) -> None:
         assert re.match(expected, case.note), case.note
 
 
-def test_a_limit_on_threads_costs_the_cases_beyond_it(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_limit_on_threads_costs_the_cases_beyond_it(tmp_path: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("needs g++ to build the limit")
@@ -101,15 +75,7 @@ options = Options("quick", sizes=[1 << 18], memory=["pinned"], directions=["h2d"
 threads = [planner(each) for each in EXPERIMENTS if each.name == "threads"]
 measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: None, lambda: None)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=environment | {"LD_PRELOAD": str(limit), "FEW_THREADS": "30", "OPENBLAS_NUM_THREADS": "1"},
-        timeout=HANGS_SECONDS,
-    )
+    done = python(code, cwd=tmp_path, env={"LD_PRELOAD": str(limit), "FEW_THREADS": "30", "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     run = read_run(tmp_path / "a.json")
     many = [case for case in run.cases if case.threads == 16]
@@ -126,7 +92,7 @@ measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: No
     assert {case.verified for case in others} == {"yes"}
 
 
-def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path) -> None:
     growing = tmp_path / "a.json"
     words = ("measure", "threads", "--device", "host", "--sizes", "1MiB", "--time", "600s", "-o", "a.json")
     with subprocess.Popen(
@@ -135,7 +101,6 @@ def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment:
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env=environment,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no other threads here
     ) as process:
         try:
@@ -158,7 +123,7 @@ def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment:
     assert all(case.series or case.note for case in run.cases)
 
 
-def test_a_process_ends_while_a_thread_is_stuck_in_the_driver(environment: dict[str, str]) -> None:
+def test_a_process_ends_while_a_thread_is_stuck_in_the_driver() -> None:
     code = """
 from isthmus import _native
 from isthmus.errors import CallFailed
@@ -172,13 +137,6 @@ try:
 except CallFailed as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=HANGS_SECONDS,
-    )
+    done = python(code)
     message = "1 of 2 threads had not ended after 0.05 s and were left behind: h2d, 4096 bytes, 2 threads\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, message, "")

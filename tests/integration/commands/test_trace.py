@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
 from tests.synthetic.trace_file import block, text_block
 
 Result = subprocess.CompletedProcess[str]
@@ -38,15 +39,7 @@ def trace(tmp_path: Path) -> Trace:
     (tmp_path / "part").write_bytes(process + texts + call + copies)
 
     def run(*words: str, stdin: str = "", **more: str) -> Result:
-        return subprocess.run(
-            [*COMMAND, *words],
-            cwd=tmp_path,
-            env=environment(tmp_path, more),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return ended(*COMMAND, *words, cwd=tmp_path, env=environment(tmp_path, more), stdin=stdin)
 
     return run
 
