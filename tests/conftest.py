@@ -117,12 +117,6 @@ def synthetic() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def synthetic_fleet() -> ModuleType:
-    """tests/synthetic/fleet.py: fleet files of many hosts, some devices slower than the others."""
-    return _load("synthetic.fleet")
-
-
-@pytest.fixture(scope="session")
 def synthetic_threads() -> ModuleType:
     """tests/synthetic/threads.py: cases of the threads experiment."""
     return _load("synthetic.threads")
@@ -198,9 +192,3 @@ def synthetic_stencil() -> ModuleType:
 def c_library() -> ModuleType:
     """tests/c_library.py: isthmus.h for ctypes."""
     return _load("c_library")
-
-
-@pytest.fixture(scope="session")
-def synthetic_traces() -> ModuleType:
-    """tests/synthetic/traces.py: traces of programs whose every step has a known time."""
-    return _load("synthetic.traces")

@@ -1,6 +1,6 @@
 """Fleets whose truth is known: times of pinned and pageable transfers with noise, some devices slower."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -112,7 +112,7 @@ def save(made: Fleet, path: Path) -> Path:
 def save_hosts(
     folder: Path,
     hosts: int,
-    slow: dict[tuple[int, int], Member | Slower] | None = None,
+    slow: Mapping[tuple[int, int], Member | Slower] | None = None,
     *,
     devices: int = 8,
     seed: int = 1,

@@ -155,6 +155,12 @@ class Program:
         """Give pinned memory back."""
         self._hold(self._call(call, self.now, self.now + seconds), UNKNOWN, address, release=1)
 
+    @property
+    def span_seconds(self) -> float:
+        """From the first record to the end of the last one."""
+        begin, end = self.trace().span_ns
+        return float(end - begin) * 1e-9
+
     def trace(
         self, knows: Iterable[Knowledge] = EVERYTHING, *, maker: Maker = "isthmus", device: str = "NVIDIA H200"
     ) -> Trace:

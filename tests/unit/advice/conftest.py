@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 
 import pytest
 
 from isthmus.record import Run
+from tests.synthetic import batching, breakeven, managed, strided
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture(scope="session")
-def run(
-    synthetic: ModuleType,
-    synthetic_breakeven: ModuleType,
-    synthetic_batching: ModuleType,
-    synthetic_strided: ModuleType,
-    synthetic_managed: ModuleType,
-) -> Run:
+def run() -> Run:
     cases = [
-        *synthetic_breakeven.everything(),
-        *synthetic_batching.h200_cases(),
-        *synthetic_strided.h200_cases(),
-        *synthetic_strided.grid(host="strided", device="contiguous", direction="h2d"),
-        *synthetic_managed.cases(),
+        *breakeven.everything(),
+        *batching.h200_cases(),
+        *strided.h200_cases(),
+        *strided.grid(host="strided", device="contiguous", direction="h2d"),
+        *managed.cases(),
     ]
-    made: Run = synthetic.run(cases)
-    return made
+    return synthetic.run(cases)
 
 
 @pytest.fixture
-def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
+def seconds() -> Callable[..., float]:
     """What a copy takes on the synthetic machine."""
 
     def seconds(kind: str, direction: str, size: int) -> float:
-        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
-        return found
+        return breakeven.H200.copies[kind, direction].seconds(size)
 
     return seconds

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from isthmus.advice import Advice, advise
 from isthmus.record import Run
 from isthmus.trace import Allocations, Calls, Copies, Faults, Intervals, Process, Trace
+from tests.synthetic.traces import Program
 
 KNOWLEDGE = (
     *("calls", "kernels", "synchronizations", "migrations", "faults"),
@@ -90,9 +90,9 @@ def test_any_trace(advised: Callable[[list[Trace]], Advice], made: list[Trace]) 
         assert all(np.isfinite(each.seconds) for each in finding.evidence)
 
 
-def test_an_index_that_leads_nowhere(advised: Callable[[list[Trace]], Advice], synthetic_traces: ModuleType) -> None:
+def test_an_index_that_leads_nowhere(advised: Callable[[list[Trace]], Advice]) -> None:
     """Of a call, where there are fewer, or none."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         program.copy(64 << 20, 5e-3, kind="pageable")
     whole = program.trace()
@@ -101,8 +101,8 @@ def test_an_index_that_leads_nowhere(advised: Callable[[list[Trace]], Advice], s
         assert "pageable" in {finding.rule for finding in advised([trace]).findings}
 
 
-def test_a_clock_that_goes_back(advised: Callable[[list[Trace]], Advice], synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_a_clock_that_goes_back(advised: Callable[[list[Trace]], Advice]) -> None:
+    program = Program()
     program.copy(64 << 20, 5e-3, kind="pageable")
     trace = program.trace({"kernels"})
     backwards = replace(trace, copies=replace(trace.copies, start_ns=trace.copies.end_ns, end_ns=trace.copies.start_ns))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from isthmus.advice.code import own_code, way_code
 from isthmus.advice.records import Interface
 from isthmus.record import BufferNeed
+from tests.processes import ended
 
 CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "small_copies", "synchronous", "waits")
 # Torch has no managed memory, and no trace of OpenCL tells when pages move.
@@ -60,7 +60,7 @@ def test_cuda_compiles(tmp_path: Path) -> None:
     source = tmp_path / "snippets.cu"
     source.write_text("#include <cuda_runtime.h>\n" + "".join(texts), "utf-8")
     command = [nvcc, "-std=c++17", "-Werror=all-warnings", "-ptx", "-o", str(tmp_path / "snippets.ptx"), str(source)]
-    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    compiled = ended(*command)
     assert compiled.returncode == 0, compiled.stderr
 
 
@@ -74,7 +74,7 @@ def test_opencl_compiles(tmp_path: Path) -> None:
         source = tmp_path / f"{change}.c"
         source.write_text(f"#define CL_TARGET_OPENCL_VERSION 120\n{own_code(change, 'opencl')['opencl']}", "utf-8")
         command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{headers}", str(source)]
-        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+        compiled = ended(*command)
         assert compiled.returncode == 0, compiled.stderr
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 
 from isthmus.advice import advise
 from isthmus.record import MIB, Run
+from tests.synthetic.traces import Program
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
 
 
-def test_no_copy_counts_twice_in_the_sum(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
+def test_no_copy_counts_twice_in_the_sum(run: Run, seconds: Callable[..., float]) -> None:
     """Pageable, the same content each time, and never read: leaving the copies out gains all there is."""
-    program = synthetic_traces.Program()
+    program = Program()
     program.kernel(1e-6)
     for _ in range(20):
         program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE, content=5)
@@ -29,9 +29,9 @@ def test_no_copy_counts_twice_in_the_sum(run: Run, synthetic_traces: ModuleType,
     assert advice.gain_seconds.high <= advice.span_seconds
 
 
-def test_one_rule_speaks_of_a_copy(run: Run, synthetic_traces: ModuleType) -> None:
+def test_one_rule_speaks_of_a_copy(run: Run) -> None:
     """Small pageable copies in a row: packing gains more than pinning, and no copy is in two findings."""
-    program = synthetic_traces.Program()
+    program = Program()
     for piece in range(400):
         program.copy(4096, 1e-5, kind="pageable", host=HOST + piece * piece * 4096, device=DEVICE + piece * 4096)
     program.kernel(1e-3)

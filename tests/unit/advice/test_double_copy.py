@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.record import MIB, Run
+from isthmus.trace import Trace
+from tests.synthetic.traces import Program
 
 SIZE, STEPS, KERNEL = 48 * MIB, 20, 2e-3
 HOST, PINNED, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000, 0x3000_0000_0000
@@ -22,7 +23,6 @@ def of(advice: Advice) -> Finding | None:
 
 
 def program(
-    traces: ModuleType,
     seconds: Callable[..., float],
     *,
     held: int = 64 * MIB,
@@ -32,9 +32,9 @@ def program(
     sent: bool = False,
     second: float = 2 * MEMCPY,
     beside: float = 0.0,
-) -> Any:
+) -> Trace:
     """Layers that are swapped out into pinned memory, with or without pageable memory on the way."""
-    made = traces.Program()
+    made = Program()
     kind = "pageable" if again else "pinned"
     for _ in range(STEPS):
         made.kernel(KERNEL)
@@ -56,15 +56,13 @@ def program(
     return made.trace()
 
 
-def span(trace: Any) -> float:
+def span(trace: Trace) -> float:
     begin, end = trace.span_ns
     return float(end - begin) * 1e-9
 
 
-def test_the_gain_is_the_faster_copy_and_the_second_one(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    broken, fixed = (program(synthetic_traces, seconds, again=again) for again in (True, False))
+def test_the_gain_is_the_faster_copy_and_the_second_one(run: Run, seconds: Callable[..., float]) -> None:
+    broken, fixed = (program(seconds, again=again) for again in (True, False))
     finding = of(advise([broken], run))
     assert finding
     assert finding.gain_seconds
@@ -76,26 +74,20 @@ def test_the_gain_is_the_faster_copy_and_the_second_one(
     assert of(advise([fixed], run)) is None
 
 
-def test_both_copies_beside_work_of_the_device_cost_nothing(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    assert of(advise([program(synthetic_traces, seconds, beside=3 * MEMCPY)], run)) is None
+def test_both_copies_beside_work_of_the_device_cost_nothing(run: Run, seconds: Callable[..., float]) -> None:
+    assert of(advise([program(seconds, beside=3 * MEMCPY)], run)) is None
 
 
-def test_a_line_tells_where_sizes_are_not_known(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_a_line_tells_where_sizes_are_not_known(run: Run, seconds: Callable[..., float]) -> None:
     for line, there in ((LINE, True), ("swap.py:99 other", False)):
-        whole = program(synthetic_traces, seconds, line=line)
+        whole = program(seconds, line=line)
         assert bool(of(advise([whole], run)))
-        unsized = program(synthetic_traces, seconds, line=line, held=-1)
+        unsized = program(seconds, line=line, held=-1)
         assert bool(of(advise([unsized], run))) == there
 
 
 @pytest.mark.parametrize(
     "how", [{"held": 16 * MIB}, {"held": 512 * MIB}, {"pause": 5e-3}, {"sent": True}, {"second": 1e-5}]
 )
-def test_other_pinned_memory_is_none_of_the_copys(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], how: dict[str, Any]
-) -> None:
-    assert of(advise([program(synthetic_traces, seconds, **how)], run)) is None
+def test_other_pinned_memory_is_none_of_the_copys(run: Run, seconds: Callable[..., float], how: dict[str, Any]) -> None:
+    assert of(advise([program(seconds, **how)], run)) is None

@@ -216,5 +216,4 @@ def _gate(path: Path, run: Run, folder: Path) -> int:
     kept = folder / "run.json"
     if not kept.exists():
         kept.write_bytes(msgspec.json.encode(run, enc_hook=float))
-    code: int = main(["advise", str(path), "--run", str(kept), "--fail-if", "gain:5%"])
-    return code
+    return main(["advise", str(path), "--run", str(kept), "--fail-if", "gain:5%"])

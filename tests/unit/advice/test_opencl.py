@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from isthmus.advice.rules import RULES
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import GIB, KIB, MIB, Run
 from isthmus.trace import UNKNOWN, Trace, memory_index
+from tests.synthetic.traces import Program
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
@@ -52,9 +53,9 @@ def gain(advice: Advice, rule: str) -> float:
 
 
 @pytest.fixture
-def program(synthetic_traces: ModuleType) -> Trace:
+def program() -> Trace:
     """A program that does nearly everything wrong."""
-    program = synthetic_traces.Program()
+    program = Program()
     program.allocate(8 * GIB, 1e-3, HOST)
     for step in range(20):
         program.copy(SIZE, 8e-3, kind="pageable", host=HOST, device=DEVICE, content=1)
@@ -70,13 +71,12 @@ def program(synthetic_traces: ModuleType) -> Trace:
         program.allocate(SIZE, 1e-3, HOST)
         program.release(HOST, 1e-3)
     for step in range(5):
-        other = {"host": HOST + (step + 1) * GIB, "device": DEVICE + GIB}
+        other: dict[str, Any] = {"host": HOST + (step + 1) * GIB, "device": DEVICE + GIB}
         program.copy(2 * SIZE, 10e-3, content=2 + step, **other)
         program.kernel(5e-3)
         other["host"] += 64 * GIB
         program.copy(2 * SIZE, 10e-3, direction="d2h", content=9 + step, **other)
-    trace: Trace = program.trace()
-    return trace
+    return program.trace()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -128,12 +128,10 @@ def test_no_finding_of_a_cuda_program_names_opencl(run: Run, program: Trace) -> 
         assert "opencl" not in finding.snippets
 
 
-def test_the_process_that_gains_most_is_spoken_to(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_the_process_that_gains_most_is_spoken_to(run: Run, seconds: Callable[..., float]) -> None:
     traces = []
     for uses in (10, 20):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(uses):
             program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE)
         traces.append(program.trace())
@@ -142,11 +140,9 @@ def test_the_process_that_gains_most_is_spoken_to(
     assert "CL_MEM_ALLOC_HOST_PTR" in found(advise([few, as_opencl(many)], run), "pageable").change
 
 
-def test_memory_is_not_locked_where_it_is(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_memory_is_not_locked_where_it_is(run: Run, seconds: Callable[..., float]) -> None:
     """OpenCL has no call for what is cheapest with CUDA."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE)
     cuda, opencl = (advise([each], run) for each in (program.trace(), as_opencl(program.trace())))
@@ -155,10 +151,8 @@ def test_memory_is_not_locked_where_it_is(
     assert 0 < gain(opencl, "pageable") <= gain(cuda, "pageable")
 
 
-def test_a_copy_of_pageable_memory_that_does_not_block_takes_what_the_device_does(
-    run: Run, synthetic_traces: ModuleType
-) -> None:
-    program = synthetic_traces.Program()
+def test_a_copy_of_pageable_memory_that_does_not_block_takes_what_the_device_does(run: Run) -> None:
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, 5e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
     program.synchronize()
@@ -169,11 +163,9 @@ def test_a_copy_of_pageable_memory_that_does_not_block_takes_what_the_device_doe
 
 
 @pytest.mark.parametrize("call", ["cudaMemcpy", "cudaMemcpyAsync"])
-def test_a_thread_waits_in_the_call_or_for_the_queue(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], call: str
-) -> None:
+def test_a_thread_waits_in_the_call_or_for_the_queue(run: Run, seconds: Callable[..., float], call: str) -> None:
     usual = seconds("pinned", "h2d", SIZE)
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, usual, call=call, host=HOST, device=DEVICE)
         if call == "cudaMemcpyAsync":
@@ -184,8 +176,8 @@ def test_a_thread_waits_in_the_call_or_for_the_queue(
 
 
 @pytest.mark.parametrize("kind", ["pinned", "device"])
-def test_only_buffers_of_pinned_memory_are_got_too_often(run: Run, synthetic_traces: ModuleType, kind: str) -> None:
-    program = synthetic_traces.Program()
+def test_only_buffers_of_pinned_memory_are_got_too_often(run: Run, kind: str) -> None:
+    program = Program()
     program.copy(SIZE, 1.2e-3, host=HOST, device=DEVICE)
     for _ in range(10):
         program.allocate(SIZE, 30e-3, HOST)
@@ -199,9 +191,9 @@ def test_only_buffers_of_pinned_memory_are_got_too_often(run: Run, synthetic_tra
 
 
 @pytest.mark.parametrize("used", [True, False])
-def test_a_pinned_buffer_that_copies_fill_is_not_idle(run: Run, synthetic_traces: ModuleType, used: bool) -> None:
+def test_a_pinned_buffer_that_copies_fill_is_not_idle(run: Run, used: bool) -> None:
     """Devices may work on such a buffer itself, which copies then write to as they do to any other."""
-    program = synthetic_traces.Program()
+    program = Program()
     program.allocate(2 * GIB, 1e-3, DEVICE)
     program.copy(2 * GIB, 40e-3, host=HOST, device=DEVICE + (0 if used else 4 * GIB))
     advice = advise([as_opencl(program.trace())], run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,6 +11,8 @@ from isthmus.advice import Finding, advise
 from isthmus.advice.pageable_remedies import _once
 from isthmus.advice.rates import Rates
 from isthmus.record import MIB, Run
+from tests.synthetic import breakeven
+from tests.synthetic.traces import EVERYTHING, Program
 
 SIZE, STEPS = 64 * MIB, 40
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
@@ -26,11 +27,9 @@ def gained(finding: Finding) -> float:
     return finding.gain_seconds.median
 
 
-def loop(
-    traces: ModuleType, each: float, *, new: bool, direction: str = "h2d", own: float = 20e-3, kernel: float = 1e-4
-) -> Any:
+def loop(each: float, *, new: bool, direction: str = "h2d", own: float = 20e-3, kernel: float = 1e-4) -> Program:
     """Batches from the same memory or from new one each time."""
-    program = traces.Program()
+    program = Program()
     for step in range(STEPS):
         program.own(own)
         host = HOST + new * step * SIZE
@@ -46,62 +45,54 @@ def held(machine: Any, kind: str) -> float:
     return sum(float(machine.memory[kind, phase].seconds(SIZE)) for phase in ("allocate", "free"))
 
 
-def test_a_thread_fills_pinned_buffers_with_what_is_new_each_time(
-    run: Run, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_a_thread_fills_pinned_buffers_with_what_is_new_each_time(run: Run, seconds: Callable[..., float]) -> None:
     slow, fast = seconds("pageable", "h2d", SIZE), seconds("pinned", "h2d", SIZE)
-    new = of(loop(synthetic_traces, slow, new=True).trace(), run)
+    new = of(loop(slow, new=True).trace(), run)
     assert "DataLoader(pin_memory=True)" in new.change
     assert new.lines == "pageable-new-h2d"
-    buffers = 2 * held(synthetic_breakeven.H200, "pinned")
+    buffers = 2 * held(breakeven.H200, "pinned")
     assert gained(new) == pytest.approx(STEPS * (slow - fast) - buffers, rel=0.03)
-    same = of(loop(synthetic_traces, slow, new=False).trace(), run)
+    same = of(loop(slow, new=False).trace(), run)
     assert "DataLoader" not in same.change
     assert "cudaHostRegister" in same.change
     assert same.lines == "pageable-same-h2d"
 
 
-def test_a_thread_that_cannot_keep_up_gains_less(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_a_thread_that_cannot_keep_up_gains_less(run: Run, seconds: Callable[..., float]) -> None:
     """With nothing beside the copies, filling a buffer is what remains of a step."""
     slow = seconds("pageable", "h2d", SIZE)
-    busy = of(loop(synthetic_traces, slow, new=True).trace(), run)
-    idle = of(loop(synthetic_traces, slow, new=True, own=0.0, kernel=1e-6).trace(), run)
+    busy = of(loop(slow, new=True).trace(), run)
+    idle = of(loop(slow, new=True, own=0.0, kernel=1e-6).trace(), run)
     assert gained(idle) < 0.8 * gained(busy)
 
 
-def test_both_are_said_where_nothing_tells(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    program = loop(synthetic_traces, seconds("pageable", "h2d", SIZE), new=True)
-    finding = of(program.trace(synthetic_traces.EVERYTHING - {"addresses"}), run)
+def test_both_are_said_where_nothing_tells(run: Run, seconds: Callable[..., float]) -> None:
+    program = loop(seconds("pageable", "h2d", SIZE), new=True)
+    finding = of(program.trace(EVERYTHING - {"addresses"}), run)
     assert "If the memory is new each time" in finding.change
     assert "Register" in finding.change
 
 
 @pytest.mark.parametrize("addresses", [True, False])
 def test_fetching_into_new_pages_is_told_by_addresses_or_by_the_rate(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], addresses: bool
+    run: Run, seconds: Callable[..., float], addresses: bool
 ) -> None:
     warm, pinned, each = seconds("pageable", "d2h", SIZE), seconds("pinned", "d2h", SIZE), SIZE / 1.5e9
-    knows = synthetic_traces.EVERYTHING - (frozenset() if addresses else {"addresses"})
-    finding = of(loop(synthetic_traces, each, new=True, direction="d2h").trace(knows), run)
+    knows = EVERYTHING - (frozenset() if addresses else {"addresses"})
+    finding = of(loop(each, new=True, direction="d2h").trace(knows), run)
     assert "new memory each time" in finding.cause
     assert "1.50 GB/s" in finding.cause
     assert "pinned memory that is kept" in finding.change
     assert "A pageable buffer that is kept would gain" in finding.change
     assert gained(finding) == pytest.approx(STEPS * (each - pinned), rel=0.05)
     assert STEPS * (each - warm) < gained(finding)
-    usual = of(loop(synthetic_traces, warm, new=False, direction="d2h").trace(knows), run)
+    usual = of(loop(warm, new=False, direction="d2h").trace(knows), run)
     assert "new memory" not in usual.cause
     assert "is kept" not in usual.change
 
 
-def test_new_memory_without_new_pages_is_kept_all_the_same(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    finding = of(loop(synthetic_traces, seconds("pageable", "d2h", SIZE), new=True, direction="d2h").trace(), run)
+def test_new_memory_without_new_pages_is_kept_all_the_same(run: Run, seconds: Callable[..., float]) -> None:
+    finding = of(loop(seconds("pageable", "d2h", SIZE), new=True, direction="d2h").trace(), run)
     assert "pinned memory that is kept" in finding.change
     assert "new memory" not in finding.cause
 
@@ -110,9 +101,9 @@ def test_new_memory_without_new_pages_is_kept_all_the_same(
     ("kernel", "stream", "dry"), [(2e-3, 1, True), (2e-3, 0, False), (50e-3, 1, False), (None, 1, False)]
 )
 def test_streams_that_run_dry_beside_a_blocked_thread_are_named(
-    run: Run, synthetic_traces: ModuleType, kernel: float | None, stream: int, dry: bool
+    run: Run, kernel: float | None, stream: int, dry: bool
 ) -> None:
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(STEPS):
         if kernel is not None:
             program.kernel(kernel, stream=stream)

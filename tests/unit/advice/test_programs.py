@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -11,6 +10,8 @@ import pytest
 
 from isthmus.advice import Advice, advise
 from isthmus.record import KIB, MIB, Run
+from tests.synthetic import batching, managed, strided
+from tests.synthetic.traces import EVERYTHING, LAUNCH, Program
 
 HOST, HOST_OUT, DEVICE, DEVICE_OUT = (0x1000_0000_0000 * place for place in range(1, 5))
 SIZE = 64 * MIB
@@ -26,18 +27,11 @@ def check(broken: Advice, rule: str, gained: float, within: float = 0.25) -> Non
     assert top.gain_seconds.low <= top.gain_seconds.median <= top.gain_seconds.high
 
 
-def span(program: object) -> float:
-    begin, end = program.trace().span_ns  # type: ignore[attr-defined]
-    return float(end - begin) * 1e-9
-
-
 @pytest.mark.parametrize("kernel", [0.1e-3, 1e-3, 20e-3])
-def test_a_loop_through_pageable_memory(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float
-) -> None:
+def test_a_loop_through_pageable_memory(run: Run, seconds: Callable[..., float], kernel: float) -> None:
     programs = []
     for kind in ("pageable", "pinned"):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(STEPS):
             program.copy(SIZE, seconds(kind, "h2d", SIZE), kind=kind, host=HOST, device=DEVICE)
             program.kernel(kernel)
@@ -46,34 +40,27 @@ def test_a_loop_through_pageable_memory(
         programs.append(program)
     broken, fixed = programs
     advice = advise([broken.trace()], run)
-    check(advice, "pageable", span(broken) - span(fixed))
+    check(advice, "pageable", broken.span_seconds - fixed.span_seconds)
     assert "pageable" not in {finding.rule for finding in advise([fixed.trace()], run).findings}
     assert set(advice.findings[0].snippets) >= {"cuda", "torch", "cupy"}
 
 
 @pytest.mark.parametrize("call", ["cudaMemcpy", "cudaMemcpyAsync"])
 @pytest.mark.parametrize("overhead", [0.0, 3e-6])
-def test_thousands_of_small_copies(
-    run: Run,
-    synthetic_traces: ModuleType,
-    synthetic_batching: ModuleType,
-    seconds: Callable[..., float],
-    call: str,
-    overhead: float,
-) -> None:
+def test_thousands_of_small_copies(run: Run, seconds: Callable[..., float], call: str, overhead: float) -> None:
     """The same prediction however much tracing slows down each call."""
     count, size = 4096, 4 * KIB
     method = "waited_copies" if call == "cudaMemcpy" else "copies"
-    as_it_is = synthetic_batching.H200[method](size, count)
-    program = synthetic_traces.Program()
+    as_it_is = batching.H200[method](size, count)
+    program = Program()
     program.own(1e-3)
     for piece in range(count):
-        place = {"host": HOST + piece * 3 * size + (piece % 5) * 64, "device": DEVICE + piece * size}
+        place: dict[str, Any] = {"host": HOST + piece * 3 * size + (piece % 5) * 64, "device": DEVICE + piece * size}
         # The host enqueues more slowly than the device copies.
-        launch = synthetic_traces.LAUNCH if call == "cudaMemcpy" else as_it_is / count
+        launch = LAUNCH if call == "cudaMemcpy" else as_it_is / count
         program.copy(size, as_it_is / count + overhead, call=call, launch=launch + overhead, **place)
     program.synchronize()
-    packed = synthetic_batching.H200["pack"](size, count)
+    packed = batching.H200["pack"](size, count)
     advice = advise([program.trace()], run)
     top = advice.findings[0]
     assert top.rule == "small-copies"
@@ -82,12 +69,10 @@ def test_thousands_of_small_copies(
     assert top.gain_seconds.median == pytest.approx(as_it_is - packed, rel=0.25)
 
 
-def test_column_by_column(
-    run: Run, synthetic_traces: ModuleType, synthetic_strided: ModuleType, synthetic_batching: ModuleType
-) -> None:
+def test_column_by_column(run: Run) -> None:
     columns, rows, width, pitch = 8, 1024, 64, 128
-    each = synthetic_batching.H200["waited_copies"](width, 1)
-    program = synthetic_traces.Program()
+    each = batching.H200["waited_copies"](width, 1)
+    program = Program()
     for column in range(columns):
         for row in range(rows):
             host = HOST + column * width + row * pitch
@@ -95,50 +80,53 @@ def test_column_by_column(
         program.kernel(20e-6)
         program.synchronize()
     advice = advise([program.trace()], run)
-    together = columns * (rows * each - synthetic_strided.H200["section"](width, rows))
+    together = columns * (rows * each - strided.H200["section"](width, rows))
     check(advice, "strided", together)
     assert "small-copies" not in {finding.rule for finding in advice.findings}
-    without = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses"})], run)
+    without = advise([program.trace(EVERYTHING - {"addresses"})], run)
     assert without.findings[0].rule == "small-copies"
     assert "strided" in {abstention.rule for abstention in without.abstentions}
 
 
-def test_no_buffer_holds_all_of_many_small_copies(
-    run: Run, synthetic_traces: ModuleType, synthetic_batching: ModuleType
-) -> None:
+def test_no_buffer_holds_all_of_many_small_copies(run: Run) -> None:
     size, count, at_once = 4 * KIB, 32768, 16384
-    each = synthetic_batching.H200["copies"](size, at_once) / at_once
-    program = synthetic_traces.Program()
+    each = batching.H200["copies"](size, at_once) / at_once
+    program = Program()
     for piece in range(count):
-        place = {"host": HOST + (piece * piece % count) * size * 2, "device": DEVICE + piece * piece * size}
+        place: dict[str, Any] = {
+            "host": HOST + (piece * piece % count) * size * 2,
+            "device": DEVICE + piece * piece * size,
+        }
         program.copy(size, each / 2, call="cudaMemcpyAsync", launch=each, **place)
     program.synchronize()
     found = next(each for each in advise([program.trace()], run).findings if each.rule == "small-copies")
     assert "64 MiB take" in found.pricing
     assert "size_t{16384} * 4096" in found.snippets["cuda"]
-    packed = count / at_once * synthetic_batching.H200["pack"](size, at_once)
+    packed = count / at_once * batching.H200["pack"](size, at_once)
     assert found.gain_seconds
     assert found.gain_seconds.median == pytest.approx(count * each - packed, rel=0.1)
     # What its call takes a copy takes, too.
     assert found.evidence[0].seconds == pytest.approx(count * each, rel=0.01)
 
 
-def test_rows_larger_than_what_is_packed_at_once_are_rows_still(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_rows_larger_than_what_is_packed_at_once_are_rows_still(run: Run) -> None:
+    program = Program()
     for row in range(20):
         program.copy(2 * SIZE, 3e-3, host=HOST + row * 4 * SIZE, device=DEVICE + row * 2 * SIZE)
-    assert advise([program.trace()], run).span_seconds == pytest.approx(span(program), rel=0.1)
+    assert advise([program.trace()], run).span_seconds == pytest.approx(program.span_seconds, rel=0.1)
 
 
 @pytest.mark.parametrize("kernel", [0.4e-3, 1.2e-3, 5e-3])
-def test_chunks_one_after_another(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float
-) -> None:
+def test_chunks_one_after_another(run: Run, seconds: Callable[..., float], kernel: float) -> None:
     programs = []
     for streams in (1, 4):
-        program = synthetic_traces.Program()
+        program = Program()
         for chunk in range(STEPS):
-            place = {"host": HOST + chunk * SIZE, "device": DEVICE + chunk * SIZE, "stream": chunk % streams}
+            place: dict[str, Any] = {
+                "host": HOST + chunk * SIZE,
+                "device": DEVICE + chunk * SIZE,
+                "stream": chunk % streams,
+            }
             program.copy(SIZE, seconds("pinned", "h2d", SIZE), call="cudaMemcpyAsync", **place)
             program.kernel(kernel, stream=chunk % streams)
             out = seconds("pinned", "d2h", SIZE)
@@ -148,7 +136,7 @@ def test_chunks_one_after_another(
         programs.append(program)
     broken, fixed = programs
     advice = advise([broken.trace()], run)
-    check(advice, "no-overlap", span(broken) - span(fixed))
+    check(advice, "no-overlap", broken.span_seconds - fixed.span_seconds)
     # What is shorter than the longest stage is all that can be hidden.
     stages = [STEPS * seconds("pinned", way, SIZE) for way in ("h2d", "d2h")] + [STEPS * kernel]
     interval = advice.findings[0].gain_seconds
@@ -158,14 +146,12 @@ def test_chunks_one_after_another(
 
 
 @pytest.mark.parametrize("contents", [False, True])
-def test_a_round_trip_in_each_step(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], contents: bool
-) -> None:
+def test_a_round_trip_in_each_step(run: Run, seconds: Callable[..., float], contents: bool) -> None:
     programs = []
     for stays in (False, True):
-        program = synthetic_traces.Program()
+        program = Program()
         for step in range(STEPS):
-            place = {"host": HOST, "device": DEVICE, "kind": "pinned"}
+            place: dict[str, Any] = {"host": HOST, "device": DEVICE, "kind": "pinned"}
             if step == 0 or not stays:
                 program.copy(SIZE, seconds("pinned", "h2d", SIZE), content=step, **place)
             program.kernel(2e-3)
@@ -173,24 +159,24 @@ def test_a_round_trip_in_each_step(
                 program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", content=step + 1, **place)
         programs.append(program)
     broken, fixed = programs
-    knows = synthetic_traces.EVERYTHING - (set() if contents else {"contents"})
+    knows = EVERYTHING - (set() if contents else {"contents"})
     advice = advise([broken.trace(knows)], run)
-    check(advice, "round-trip", span(broken) - span(fixed))
+    check(advice, "round-trip", broken.span_seconds - fixed.span_seconds)
     # Each turn needs what the one before it made.
     assert "no-overlap" not in {finding.rule for finding in advice.findings}
     assert not [each for each in advise([fixed.trace(knows)], run).findings if each.level == "ATTENTION"]
 
 
-def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_managed_pages_that_thrash(run: Run) -> None:
     """As an H200 reports it: a page for its fault, and what the driver adds, more each time, for its own prefetch."""
-    truths = synthetic_managed.H200
+    truths = managed.H200
     array, block = 256 * MIB, 2 * MIB
-    share = array / synthetic_managed.SIZE
+    share = array / managed.SIZE
     spans = []
     for way in (("managed", "managed"), ("prefetch_whole", "managed")):
         into, out = (share * each for each in truths[way](1.0))
         on_demand = way[0] == "managed"
-        program = synthetic_traces.Program()
+        program = Program()
 
         def move(direction: str, begin: float, seconds: float, program: Any, on_demand: bool) -> None:
             """The array in order, in half of the time."""
@@ -214,10 +200,10 @@ def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synth
         spans.append(program)
     broken, fixed = spans
     advice = advise([broken.trace()], run)
-    check(advice, "managed", span(broken) - span(fixed))
+    check(advice, "managed", broken.span_seconds - fixed.span_seconds)
     assert advice.findings[0].bytes == 10 * array
     assert "managed" not in {finding.rule for finding in advise([fixed.trace()], run).findings}
-    lacking = advise([broken.trace(synthetic_traces.EVERYTHING - {"migrations"}, maker="kineto")], run)
+    lacking = advise([broken.trace(EVERYTHING - {"migrations"}, maker="kineto")], run)
     assert "managed" in {abstention.rule for abstention in lacking.abstentions}
     # Rates that say nothing of moves on demand give no price, and the finding stays.
     cases = [case for case in run.cases if case.experiment != "managed"]
@@ -226,15 +212,13 @@ def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synth
     assert "isthmus measure managed" in unpriced.pricing
 
 
-def test_a_program_that_does_everything_right(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_a_program_that_does_everything_right(run: Run, seconds: Callable[..., float]) -> None:
     """Pinned memory got once, few large copies on several streams under kernels, one wait at the end."""
-    program = synthetic_traces.Program()
+    program = Program()
     program.allocate(2 * SIZE, 60e-3, HOST)
     for chunk in range(STEPS):
         stream = chunk % 4
-        place = {"call": "cudaMemcpyAsync", "stream": stream, "device": DEVICE + chunk * SIZE}
+        place: dict[str, Any] = {"call": "cudaMemcpyAsync", "stream": stream, "device": DEVICE + chunk * SIZE}
         program.copy(SIZE, seconds("pinned", "h2d", SIZE), host=HOST + stream * 1024, **place)
         program.kernel(1.5e-3, stream=stream)
         program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", host=HOST_OUT + stream * 1024, **place)

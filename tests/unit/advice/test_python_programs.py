@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from isthmus.advice import Advice, advise
 from isthmus.record import KIB, MIB, Run
+from tests.synthetic.traces import EVERYTHING, Program
 
 HOST, STAGED, DEVICE = (0x1000_0000_0000 * place for place in range(1, 4))
 # Of a call from Python, and of what an interpreter does between two.
@@ -19,28 +19,23 @@ LAUNCH, BETWEEN = 2e-6, 4e-6
 Seconds = Callable[[str, str, int], float]
 
 
-def span(program: Any) -> float:
-    begin, end = program.trace().span_ns
-    return float(end - begin) * 1e-9
-
-
-def check(broken: Any, fixed: Any, run: Run, rule: str, knows: Any = None) -> Advice:
+def check(broken: Program, fixed: Program, run: Run, rule: str, knows: Any = None) -> Advice:
     """The first finding is of the rule, and gains what the fixed program gains; nothing is wrong with that one."""
     advice = advise([broken.trace(*([knows] if knows else []))], run)
     top = advice.findings[0]
     assert (top.rule, top.level) == (rule, "ATTENTION"), [(each.rule, each.gain_seconds) for each in advice.findings]
     assert top.gain_seconds
-    assert top.gain_seconds.median == pytest.approx(span(broken) - span(fixed), rel=0.25)
+    assert top.gain_seconds.median == pytest.approx(broken.span_seconds - fixed.span_seconds, rel=0.25)
     return advice
 
 
-def launch(program: Any, seconds: float, count: int = 1) -> None:
+def launch(program: Program, seconds: float, count: int = 1) -> None:
     for _ in range(count):
         program.own(BETWEEN)
         program.kernel(seconds)
 
 
-def send(program: Any, size: int, seconds: Seconds, host: int, *, pinned: bool, device: int = DEVICE) -> None:
+def send(program: Program, size: int, seconds: Seconds, host: int, *, pinned: bool, device: int = DEVICE) -> None:
     """`.to("cuda", non_blocking=pinned)`."""
     kind = "pinned" if pinned else "pageable"
     program.own(BETWEEN)
@@ -49,8 +44,8 @@ def send(program: Any, size: int, seconds: Seconds, host: int, *, pinned: bool, 
         program.synchronize()
 
 
-def loader(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
-    program = traces.Program()
+def loader(seconds: Seconds, *, fixed: bool) -> Program:
+    program = Program()
     for step in range(60):
         send(program, 64 * MIB, seconds, HOST + step % 4 * 64 * MIB, pinned=fixed)
         launch(program, 2.7e-3, 3)
@@ -58,8 +53,8 @@ def loader(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def item(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
-    program = traces.Program()
+def item(_: Seconds, *, fixed: bool) -> Program:
+    program = Program()
     for step in range(100):
         launch(program, 3e-6, 200)
         launch(program, 0.43e-3)
@@ -71,8 +66,8 @@ def item(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def blocks(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
-    program, order, moved, size = traces.Program(), random.Random(0), 2048, 32 * KIB
+def blocks(_: Seconds, *, fixed: bool) -> Program:
+    program, order, moved, size = Program(), random.Random(0), 2048, 32 * KIB
     # As the run has it of one thread.
     packing = 14e-3
     for _step in range(5):
@@ -89,8 +84,8 @@ def blocks(traces: ModuleType, _: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def checkpoint(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
-    program, size = traces.Program(), 40 * MIB
+def checkpoint(seconds: Seconds, *, fixed: bool) -> Program:
+    program, size = Program(), 40 * MIB
     for step in range(1, 31):
         launch(program, 3e-5, 6)
         if step % 5:
@@ -106,8 +101,8 @@ def checkpoint(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def offload(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
-    program = traces.Program()
+def offload(seconds: Seconds, *, fixed: bool) -> Program:
+    program = Program()
     for layer in range(8 * 16):
         send(program, 64 * MIB, seconds, HOST + layer % 8 * 64 * MIB, pinned=fixed)
         launch(program, 1.4e-3)
@@ -115,12 +110,12 @@ def offload(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
     return program
 
 
-def batches(traces: ModuleType, _: Seconds, *, fixed: bool, late: float = 0.0) -> Any:
+def batches(_: Seconds, *, fixed: bool, late: float = 0.0) -> Program:
     """As JAX: copies through pinned memory of its own, and a wait that is no call of the driver.
 
     It may ask for the copy when the kernels have ended, so long after.
     """
-    program = traces.Program()
+    program = Program()
     for step in range(100):
         program.own(2.6e-3)
         program.copy(4 * MIB, 9e-5, call="cuMemcpyHtoDAsync_v2", host=STAGED, device=DEVICE, stream=1)
@@ -133,15 +128,15 @@ def batches(traces: ModuleType, _: Seconds, *, fixed: bool, late: float = 0.0) -
     return program
 
 
-def trips(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
+def trips(seconds: Seconds, *, fixed: bool) -> Program:
     """As CuPy: `asnumpy` into new memory, and `asarray` through pinned memory of its own."""
-    program, size = traces.Program(), 32 * MIB
+    program, size = Program(), 32 * MIB
     for step in range(40):
         launch(program, 3e-5)
         if fixed:
             continue
         host, place = HOST + step % 2 * 2 * size, DEVICE + step % 2 * size
-        fetched = {"direction": "d2h", "kind": "pageable", "call": "cudaMemcpyAsync", "content": step}
+        fetched: dict[str, Any] = {"direction": "d2h", "kind": "pageable", "call": "cudaMemcpyAsync", "content": step}
         program.copy(size, size / 1.5e9, host=host, device=place, **fetched)
         program.own(size / 10e9)
         took = seconds("pinned", "h2d", size)
@@ -164,18 +159,16 @@ def trips(traces: ModuleType, seconds: Seconds, *, fixed: bool) -> Any:
 )
 @pytest.mark.parametrize("profiled", [False, True])
 def test_the_planted_problem_comes_first(
-    run: Run, synthetic_traces: ModuleType, seconds: Seconds, made: Callable[..., Any], rule: str, profiled: bool
+    run: Run, seconds: Seconds, made: Callable[..., Any], rule: str, profiled: bool
 ) -> None:
-    broken, fixed = (made(synthetic_traces, seconds, fixed=each) for each in (False, True))
-    profiler = synthetic_traces.EVERYTHING - {"addresses", "allocations", "contents"}
+    broken, fixed = (made(seconds, fixed=each) for each in (False, True))
+    profiler = EVERYTHING - {"addresses", "allocations", "contents"}
     check(broken, fixed, run, rule, profiler if profiled else None)
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_memory_that_is_new_each_time_is_not_to_be_locked_where_it_is(
-    run: Run, synthetic_traces: ModuleType, seconds: Seconds, new: bool
-) -> None:
-    program, size = synthetic_traces.Program(), 40 * MIB
+def test_memory_that_is_new_each_time_is_not_to_be_locked_where_it_is(run: Run, seconds: Seconds, new: bool) -> None:
+    program, size = Program(), 40 * MIB
     took = size / 1.5e9 if new else seconds("pageable", "d2h", size)
     for copy in range(36):
         host = HOST + copy % 6 * 2 * size
@@ -190,32 +183,30 @@ def test_memory_that_is_new_each_time_is_not_to_be_locked_where_it_is(
     assert "slow-copies" not in {finding.rule for finding in advice.findings}
 
 
-def test_contents_tell_of_round_trips_through_memory_of_the_library(
-    run: Run, synthetic_traces: ModuleType, seconds: Seconds
-) -> None:
-    broken, fixed = (trips(synthetic_traces, seconds, fixed=each) for each in (False, True))
+def test_contents_tell_of_round_trips_through_memory_of_the_library(run: Run, seconds: Seconds) -> None:
+    broken, fixed = (trips(seconds, fixed=each) for each in (False, True))
     gain = check(broken, fixed, run, "round-trip").findings[0].gain_seconds
     # What the host copied into that memory counts, too.
     assert gain
-    assert gain.median == pytest.approx(span(broken) - span(fixed), rel=0.05)
+    assert gain.median == pytest.approx(broken.span_seconds - fixed.span_seconds, rel=0.05)
     # Without them it is memory that is new each time.
-    check(broken, fixed, run, "pageable", synthetic_traces.EVERYTHING - {"contents"})
+    check(broken, fixed, run, "pageable", EVERYTHING - {"contents"})
 
 
 def test_the_rank_that_gains_most_counts_and_what_its_library_exchanges_is_let_alone(
-    run: Run, synthetic_traces: ModuleType, seconds: Seconds
+    run: Run, seconds: Seconds
 ) -> None:
     def ranks(*, fixed: bool) -> list[Any]:
         found = []
         for rank in range(2):
-            program = synthetic_traces.Program(rank)
+            program = Program(rank)
             for _ in range(50):
                 send(program, 64 * MIB, seconds, HOST, pinned=fixed)
                 launch(program, 2e-4, 4)
                 # Gloo fetches gradients into pinned memory of its own, on a stream of its own, and sends them back.
                 program.synchronize()
                 for way in ("d2h", "h2d"):
-                    where = {"host": STAGED, "device": DEVICE, "stream": 1}
+                    where: dict[str, Any] = {"host": STAGED, "device": DEVICE, "stream": 1}
                     program.copy(256 * KIB, 2e-5, direction=way, call="cudaMemcpyAsync", **where)
                     program.synchronize()
                     program.own(5e-4)
@@ -229,11 +220,11 @@ def test_the_rank_that_gains_most_counts_and_what_its_library_exchanges_is_let_a
     assert top.rule == "pageable"
     assert top.calls == 100
     assert top.gain_seconds
-    assert top.gain_seconds.median == pytest.approx(span(broken[0]) - span(fixed[0]), rel=0.25)
+    assert top.gain_seconds.median == pytest.approx(broken[0].span_seconds - fixed[0].span_seconds, rel=0.25)
 
 
-def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, synthetic_traces: ModuleType, seconds: Seconds) -> None:
-    program = synthetic_traces.Program()
+def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, seconds: Seconds) -> None:
+    program = Program()
     for step in range(60):
         program.copy(
             32 * MIB,

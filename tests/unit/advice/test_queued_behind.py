@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.record import GIB, MIB, Run
+from tests.synthetic.traces import Program
 
 STEPS, EVERY = 24, 4
 KERNEL, OWN, SAVING = 10e-3, 2e-3, 20e-3
@@ -19,11 +19,6 @@ def of(advice: Advice) -> Finding | None:
     return next((finding for finding in advice.findings if finding.rule == "queued-behind"), None)
 
 
-def span(program: Any) -> float:
-    begin, end = program.trace().span_ns
-    return float(end - begin) * 1e-9
-
-
 def save(program: Any, size: int = GIB, seconds: float = SAVING, stream: int = SIDE) -> None:
     program.copy(size, seconds, direction="d2h", call="cudaMemcpyAsync", stream=stream, site="train.py:70 save")
 
@@ -32,9 +27,9 @@ def look(program: Any) -> None:
     program.copy(4, 8e-6, direction="d2h", kind="pageable", stream=COMPUTE, site="train.py:41 check")
 
 
-def checkpoints(traces: ModuleType, how: str = "before") -> Any:
+def checkpoints(how: str = "before") -> Program:
     """Steps whose host part needs a value of the step; every few steps all is saved beside them."""
-    program = traces.Program()
+    program = Program()
     for step in range(STEPS):
         program.kernel(KERNEL, stream=COMPUTE)
         if step % EVERY == 0 and how == "before":
@@ -48,13 +43,13 @@ def checkpoints(traces: ModuleType, how: str = "before") -> Any:
     return program
 
 
-def test_the_gain_is_what_the_host_waits_for_the_large_copy(run: Run, synthetic_traces: ModuleType) -> None:
-    broken = checkpoints(synthetic_traces)
+def test_the_gain_is_what_the_host_waits_for_the_large_copy(run: Run) -> None:
+    broken = checkpoints()
     finding = of(advise([broken.trace()], run))
     assert finding
     assert finding.gain_seconds
     assert finding.level == "ATTENTION"
-    planted = span(broken) - span(checkpoints(synthetic_traces, "never"))
+    planted = broken.span_seconds - checkpoints("never").span_seconds
     assert planted == pytest.approx(STEPS // EVERY * (SAVING - KERNEL), rel=0.01)
     assert finding.gain_seconds.median == pytest.approx(planted, rel=0.02)
     assert 0.9 * planted < finding.gain_seconds.low < finding.gain_seconds.median <= finding.gain_seconds.high
@@ -65,15 +60,13 @@ def test_the_gain_is_what_the_host_waits_for_the_large_copy(run: Run, synthetic_
 
 
 @pytest.mark.parametrize("how", ["never", "small", "same stream"])
-def test_what_waits_for_no_large_copy_of_another_stream_is_none(
-    run: Run, synthetic_traces: ModuleType, how: str
-) -> None:
-    assert of(advise([checkpoints(synthetic_traces, how).trace()], run)) is None
+def test_what_waits_for_no_large_copy_of_another_stream_is_none(run: Run, how: str) -> None:
+    assert of(advise([checkpoints(how).trace()], run)) is None
 
 
-def inputs(traces: ModuleType, *, large: bool = True, stream: int = SIDE, wait: str = "") -> Any:
+def inputs(*, large: bool = True, stream: int = SIDE, wait: str = "") -> Program:
     """A large copy ahead of its use, and a small one that the next kernel needs."""
-    program = traces.Program()
+    program = Program()
     for _ in range(6):
         if large:
             program.copy(GIB, SAVING, call="cudaMemcpyAsync", stream=SIDE)
@@ -86,36 +79,36 @@ def inputs(traces: ModuleType, *, large: bool = True, stream: int = SIDE, wait: 
     return program
 
 
-def test_a_kernel_may_wait_for_more_than_the_small_copy(run: Run, synthetic_traces: ModuleType) -> None:
-    broken = inputs(synthetic_traces, stream=2)
+def test_a_kernel_may_wait_for_more_than_the_small_copy(run: Run) -> None:
+    broken = inputs(stream=2)
     finding = of(advise([broken.trace()], run))
     assert finding
     assert finding.gain_seconds
-    planted = span(broken) - span(inputs(synthetic_traces, large=False, stream=2))
+    planted = broken.span_seconds - inputs(large=False, stream=2).span_seconds
     assert finding.gain_seconds.median == pytest.approx(planted, rel=0.02)
     assert finding.gain_seconds.low == 0
 
 
-def test_a_kernel_behind_the_large_copy_needs_it(run: Run, synthetic_traces: ModuleType) -> None:
-    assert of(advise([inputs(synthetic_traces, stream=SIDE).trace()], run)) is None
+def test_a_kernel_behind_the_large_copy_needs_it(run: Run) -> None:
+    assert of(advise([inputs(stream=SIDE).trace()], run)) is None
 
 
-def test_who_waits_for_the_device_waits_for_the_large_copy_too(run: Run, synthetic_traces: ModuleType) -> None:
-    assert of(advise([inputs(synthetic_traces, stream=2, wait="device").trace()], run)) is None
-    assert of(advise([inputs(synthetic_traces, stream=2, wait="stream").trace()], run))
+def test_who_waits_for_the_device_waits_for_the_large_copy_too(run: Run) -> None:
+    assert of(advise([inputs(stream=2, wait="device").trace()], run)) is None
+    assert of(advise([inputs(stream=2, wait="stream").trace()], run))
 
 
-def test_an_engine_without_a_pause_gains_nothing(run: Run, synthetic_traces: ModuleType) -> None:
+def test_an_engine_without_a_pause_gains_nothing(run: Run) -> None:
     """What waits goes on sooner, and no large copy ends any sooner."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(STEPS):
         save(program)
         look(program)
     assert of(advise([program.trace()], run)) is None
 
 
-def test_without_streams_nothing_is_said(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_without_streams_nothing_is_said(run: Run) -> None:
+    program = Program()
     for _ in range(STEPS):
         save(program, stream=-1)
         program.copy(4, 8e-6, direction="d2h", kind="pageable", stream=-1)
@@ -123,9 +116,9 @@ def test_without_streams_nothing_is_said(run: Run, synthetic_traces: ModuleType)
     assert of(advise([program.trace()], run)) is None
 
 
-def test_one_finding_speaks_of_the_large_copies(run: Run, synthetic_traces: ModuleType) -> None:
+def test_one_finding_speaks_of_the_large_copies(run: Run) -> None:
     """They take turns with kernels because the host waits for the small copy: no second counts twice."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(STEPS):
         save(program)
         look(program)
@@ -139,9 +132,9 @@ def test_one_finding_speaks_of_the_large_copies(run: Run, synthetic_traces: Modu
     assert advice.gain_seconds.median == pytest.approx(planted, rel=0.1)
 
 
-def test_a_loss_that_is_fetched_now_and_then_beside_batches_is_no_fault(run: Run, synthetic_traces: ModuleType) -> None:
+def test_a_loss_that_is_fetched_now_and_then_beside_batches_is_no_fault(run: Run) -> None:
     """Batches go in and a value comes out: each direction has an engine of its own."""
-    program = synthetic_traces.Program()
+    program = Program()
     for step in range(STEPS):
         program.copy(GIB // 4, SAVING / 4, call="cudaMemcpyAsync", stream=SIDE)
         program.kernel(KERNEL, stream=COMPUTE)
@@ -152,9 +145,9 @@ def test_a_loss_that_is_fetched_now_and_then_beside_batches_is_no_fault(run: Run
     assert of(advise([program.trace()], run)) is None
 
 
-def test_a_wait_that_kernels_hide_is_none(run: Run, synthetic_traces: ModuleType) -> None:
+def test_a_wait_that_kernels_hide_is_none(run: Run) -> None:
     """The small copy comes late, and the device has been given enough to do."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(STEPS):
         save(program)
         program.copy(4, 8e-6, direction="d2h", call="cudaMemcpyAsync", stream=2)

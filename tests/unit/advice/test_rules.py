@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -15,6 +14,9 @@ from isthmus.advice import Advice, Finding, advise
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
 from isthmus.trace import UNKNOWN, Faults, fault_index
+from tests.synthetic import batching, breakeven, managed
+from tests.synthetic import runs as synthetic
+from tests.synthetic.traces import EVERYTHING, Program
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
@@ -33,15 +35,13 @@ def abstaining(advice: Advice) -> set[str]:
     return {abstention.rule for abstention in advice.abstentions}
 
 
-def test_the_gain_of_pinning_is_the_copies_less_what_locking_costs(
-    run: Run, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_the_gain_of_pinning_is_the_copies_less_what_locking_costs(run: Run, seconds: Callable[..., float]) -> None:
     uses = 20
     slow, fast = (seconds(kind, "h2d", SIZE) for kind in ("pageable", "registered"))
-    lock = sum(synthetic_breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
+    lock = sum(breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
     gains = []
     for buffers in (1, 4):
-        program = synthetic_traces.Program()
+        program = Program()
         for use in range(uses):
             program.copy(SIZE, slow, kind="pageable", host=HOST + use % buffers * SIZE, device=DEVICE, site="load")
             program.kernel(1e-5)
@@ -50,14 +50,12 @@ def test_the_gain_of_pinning_is_the_copies_less_what_locking_costs(
         assert gains[-1] == pytest.approx(uses * (slow - fast) - buffers * lock, rel=0.03)
         assert found(advice, "pageable").evidence[0].place == "load"  # type: ignore[union-attr]
         # Without addresses, all copies are taken to be of one buffer.
-        blind = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses"})], run)
+        blind = advise([program.trace(EVERYTHING - {"addresses"})], run)
         assert gain(blind, "pageable") == pytest.approx(gains[0], rel=0.001)
 
 
-def test_a_pageable_buffer_that_is_used_once_is_left(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    program = synthetic_traces.Program()
+def test_a_pageable_buffer_that_is_used_once_is_left(run: Run, seconds: Callable[..., float]) -> None:
+    program = Program()
     program.copy(4 * KIB, seconds("pageable", "h2d", 4 * KIB), kind="pageable", host=HOST, device=DEVICE)
     program.own(1.0)
     finding = found(advise([program.trace()], run), "pageable")
@@ -65,15 +63,13 @@ def test_a_pageable_buffer_that_is_used_once_is_left(
     assert (finding.level, finding.gain_seconds, finding.calls) == ("note", None, 1)
 
 
-def test_what_kernels_hide_is_not_gained(
-    run: Run, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_what_kernels_hide_is_not_gained(run: Run, seconds: Callable[..., float]) -> None:
     """Pageable copies under kernels of another stream: only what sticks out counts."""
     slow = seconds("pageable", "h2d", SIZE)
-    lock = sum(synthetic_breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
+    lock = sum(breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
     gains = []
     for covered in (0.0, 0.5, 1.0):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(20):
             program.kernel(max(covered * slow, 1e-6), stream=1)
             program.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE)
@@ -83,10 +79,8 @@ def test_what_kernels_hide_is_not_gained(
     assert gains[2] <= 20 * 10e-6
 
 
-def test_what_a_copy_takes_while_the_host_works_and_nothing_waits_is_not_gained(
-    run: Run, synthetic_traces: ModuleType
-) -> None:
-    program = synthetic_traces.Program()
+def test_what_a_copy_takes_while_the_host_works_and_nothing_waits_is_not_gained(run: Run) -> None:
+    program = Program()
     for _ in range(20):
         # Three times as long as the run says, but the host is busy for longer.
         program.copy(SIZE, 3.6e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
@@ -98,12 +92,10 @@ def test_what_a_copy_takes_while_the_host_works_and_nothing_waits_is_not_gained(
     assert (finding.gain_seconds.median if finding.gain_seconds else 0) < 1e-3
 
 
-def test_slow_copies_gain_the_difference_to_what_the_run_says(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_slow_copies_gain_the_difference_to_what_the_run_says(run: Run, seconds: Callable[..., float]) -> None:
     usual = seconds("pinned", "h2d", SIZE)
     for factor, slow in ((1.2, False), (2.0, True)):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(20):
             program.copy(SIZE, factor * usual, host=HOST, device=DEVICE)
         advice = advise([program.trace()], run)
@@ -111,8 +103,8 @@ def test_slow_copies_gain_the_difference_to_what_the_run_says(
         assert gain(advice, "slow-copies") == pytest.approx(expected, rel=0.03)
 
 
-def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run, synthetic_traces: ModuleType) -> None:
-    rows, both = synthetic_traces.Program(), synthetic_traces.Program()
+def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run) -> None:
+    rows, both = Program(), Program()
     for _ in range(20):
         rows.copy(SIZE, 20e-3, host=HOST, device=DEVICE, rows=8 * MIB)
         both.copy(SIZE, 2.4e-3, call="cudaMemcpyAsync", stream=1)
@@ -123,9 +115,9 @@ def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run, synt
 
 
 @pytest.fixture
-def slow(synthetic_traces: ModuleType, seconds: Callable[..., float]) -> Any:
+def slow(seconds: Callable[..., float]) -> Any:
     """A program whose copies take twice what the run says."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
     return program
@@ -136,8 +128,8 @@ def test_another_machines_rates_call_nothing_slow(run: Run, slow: Any) -> None:
     assert "slow-copies" in abstaining(advise([slow.trace(device="NVIDIA A100-SXM4-80GB")], run))
 
 
-def test_copies_of_unknown_memory_are_not_passed_over_in_silence(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_copies_of_unknown_memory_are_not_passed_over_in_silence(run: Run) -> None:
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, 8e-3, kind="pageable", host=HOST, device=DEVICE)
     known = program.trace()
@@ -168,12 +160,10 @@ def test_copies_beside_those_of_another_process_are_not_slow(run: Run, slow: Any
     assert found(advise([replace(alone, devices={})], run), "slow-copies") is None
 
 
-def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(run: Run, seconds: Callable[..., float]) -> None:
     usual = seconds("pinned", "h2d", SIZE)
     for own, after in ((0.4e-3, False), (5e-3, False), (5e-3, True)):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(20):
             program.copy(SIZE, usual, call="cudaMemcpyAsync" if after else "cudaMemcpy", host=HOST, device=DEVICE)
             if after:
@@ -182,7 +172,7 @@ def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
             program.kernel(1e-5)
         advice = advise([program.trace()], run)
         assert gain(advice, "synchronous") == pytest.approx(20 * min(own, usual), rel=0.03)
-    lacking = advise([program.trace(synthetic_traces.EVERYTHING - {"calls"})], run)
+    lacking = advise([program.trace(EVERYTHING - {"calls"})], run)
     assert "synchronous" in abstaining(lacking)
     # The recorder hashes between the calls, and nobody knows for how long.
     program.copy(SIZE, usual, host=HOST, device=DEVICE, content=1)
@@ -191,24 +181,22 @@ def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
     assert "synchronous" in abstaining(advise([program.trace()], run))
 
 
-def test_the_same_content_is_needed_once(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
+def test_the_same_content_is_needed_once(run: Run, seconds: Callable[..., float]) -> None:
     usual = seconds("pinned", "h2d", SIZE)
-    program = synthetic_traces.Program()
+    program = Program()
     for step in range(20):
         program.copy(SIZE, usual, host=HOST + step % 2 * SIZE, device=DEVICE, content=step % 2)
         program.kernel(1e-3)
     advice = advise([program.trace()], run)
     assert gain(advice, "duplicate") == pytest.approx(18 * usual, rel=0.03)
-    assert "duplicate" in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {"contents"})], run))
+    assert "duplicate" in abstaining(advise([program.trace(EVERYTHING - {"contents"})], run))
 
 
 @pytest.mark.parametrize("change", ["content", "time", "place"])
-def test_what_the_host_may_have_changed_is_no_round_trip(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], change: str
-) -> None:
-    program = synthetic_traces.Program()
+def test_what_the_host_may_have_changed_is_no_round_trip(run: Run, seconds: Callable[..., float], change: str) -> None:
+    program = Program()
     for step in range(20):
-        content = {"content": step * 2} if change == "content" else {}
+        content: dict[str, Any] = {"content": step * 2} if change == "content" else {}
         program.copy(SIZE, seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE, **content)
         program.kernel(1e-3)
         content = {"content": step * 2 + 1} if change == "content" else {}
@@ -218,21 +206,19 @@ def test_what_the_host_may_have_changed_is_no_round_trip(
     assert found(advise([program.trace()], run), "round-trip") is None
 
 
-def test_a_round_trip_cannot_be_told_without_addresses_and_contents(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_a_round_trip_cannot_be_told_without_addresses_and_contents(run: Run) -> None:
+    program = Program()
     program.copy(SIZE, 1.2e-3, host=HOST, device=DEVICE)
-    lacking = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses", "contents"})], run)
+    lacking = advise([program.trace(EVERYTHING - {"addresses", "contents"})], run)
     assert "round-trip" in abstaining(lacking)
     for one in ("addresses", "contents"):
-        assert "round-trip" not in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {one})], run))
+        assert "round-trip" not in abstaining(advise([program.trace(EVERYTHING - {one})], run))
 
 
 @pytest.mark.parametrize("between", [True, False])
-def test_data_that_no_kernel_saw_is_unused(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], between: bool
-) -> None:
+def test_data_that_no_kernel_saw_is_unused(run: Run, seconds: Callable[..., float], between: bool) -> None:
     usual = seconds("pinned", "h2d", SIZE)
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         for use in range(2):
             program.copy(SIZE, usual, host=HOST + use * SIZE, device=DEVICE)
@@ -244,18 +230,14 @@ def test_data_that_no_kernel_saw_is_unused(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_more_moves_than_the_run_counted_take_longer(
-    run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType, times: int
-) -> None:
+def test_more_moves_than_the_run_counted_take_longer(run: Run, times: int) -> None:
     """What managed pages take on demand beyond a prefetch is a time for each move."""
-    size, share = 64 * MIB, 64 * MIB / synthetic_managed.SIZE
-    demanded, prefetched = (
-        share * synthetic_managed.H200[way, "managed"](1.0)[0] for way in ("managed", "prefetch_whole")
-    )
+    size, share = 64 * MIB, 64 * MIB / managed.SIZE
+    demanded, prefetched = (share * managed.H200[way, "managed"](1.0)[0] for way in ("managed", "prefetch_whole"))
     moves = [Migrations(direction="h2d", cause="coherence", bytes=64 * KIB, count=1024, alignment_bytes=64 * KIB)]
     sweep = Case(experiment="managed", method="counted_device_sweep", host_memory="managed", bytes=size)
     sweep = msgspec.structs.replace(sweep, direction="h2d", stride_bytes=4 * KIB, migrations=moves, verified="yes")
-    program = synthetic_traces.Program()
+    program = Program()
     begin = program.kernel(1.0)
     part = 64 * KIB // times
     for place in range(size // part):
@@ -269,11 +251,9 @@ def test_more_moves_than_the_run_counted_take_longer(
     ("cause", "calls", "expected"),
     [("prefetch", True, True), ("", False, True), ("", True, False), ("user", True, False)],
 )
-def test_only_what_nobody_asked_for_moves_on_demand(
-    run: Run, synthetic_traces: ModuleType, cause: str, calls: bool, expected: bool
-) -> None:
+def test_only_what_nobody_asked_for_moves_on_demand(run: Run, cause: str, calls: bool, expected: bool) -> None:
     """The driver's own prefetch is on demand, a program's is not; without causes its calls tell."""
-    program = synthetic_traces.Program()
+    program = Program()
     if calls:
         program.call("cudaMemPrefetchAsync", 1e-5)
     begin = program.kernel(1.0)
@@ -283,8 +263,8 @@ def test_only_what_nobody_asked_for_moves_on_demand(
     assert (gain(advise([program.trace()], run), "managed") > 0) == expected
 
 
-def test_faults_of_the_process_are_told(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_faults_of_the_process_are_told(run: Run) -> None:
+    program = Program()
     begin = program.kernel(1.0)
     program.migrate(64 * MIB, 0.5, "h2d", DEVICE, begin)
     trace = program.trace()
@@ -306,8 +286,8 @@ def test_faults_of_the_process_are_told(run: Run, synthetic_traces: ModuleType) 
     assert "faults" not in silent.cause
 
 
-def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_traces: ModuleType) -> None:
-    loop, pool = synthetic_traces.Program(), synthetic_traces.Program()
+def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run) -> None:
+    loop, pool = Program(), Program()
     for step in range(10):
         loop.allocate(SIZE, 30e-3, HOST)
         loop.kernel(1e-3)
@@ -321,20 +301,20 @@ def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_t
     assert found(advise([pool.trace()], run), "pinned-in-loop") is None
 
 
-def test_pinned_memory_that_no_copy_touches_is_told(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_pinned_memory_that_no_copy_touches_is_told(run: Run) -> None:
+    program = Program()
     program.allocate(8 * GIB, 1.0, HOST)
     program.copy(SIZE, 1.2e-3, host=HOST + SIZE, device=DEVICE)
     finding = found(advise([program.trace()], run), "over-pinned")
     assert finding
     assert (finding.level, finding.gain_seconds) == ("note", None)
     assert "8128 MiB" in finding.title
-    assert "over-pinned" in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {"allocations"})], run))
+    assert "over-pinned" in abstaining(advise([program.trace(EVERYTHING - {"allocations"})], run))
 
 
-def test_one_large_copy_before_one_long_kernel_can_be_cut(run: Run, synthetic_traces: ModuleType) -> None:
+def test_one_large_copy_before_one_long_kernel_can_be_cut(run: Run) -> None:
     for kernels, cut in ((1, True), (50, False)):
-        program = synthetic_traces.Program()
+        program = Program()
         program.copy(GIB, 19.4e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
         for _ in range(kernels):
             program.kernel(20e-3 / kernels)
@@ -345,12 +325,12 @@ def test_one_large_copy_before_one_long_kernel_can_be_cut(run: Run, synthetic_tr
 
 
 def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+    run: Run, seconds: Callable[..., float]
 ) -> None:
     slow = seconds("pageable", "h2d", SIZE)
     traces = []
     for uses in (20, 10):
-        program = synthetic_traces.Program()
+        program = Program()
         for _ in range(uses):
             program.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE)
         traces.append(program.trace())
@@ -363,12 +343,10 @@ def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
     assert together.span_seconds == alone.span_seconds
 
 
-def test_what_overlap_gains_beyond_pinning_comes_on_top(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    program = synthetic_traces.Program()
+def test_what_overlap_gains_beyond_pinning_comes_on_top(run: Run, seconds: Callable[..., float]) -> None:
+    program = Program()
     for step in range(20):
-        place = {"host": HOST + step * SIZE, "device": DEVICE, "kind": "pageable"}
+        place: dict[str, Any] = {"host": HOST + step * SIZE, "device": DEVICE, "kind": "pageable"}
         program.copy(SIZE, seconds("pageable", "h2d", SIZE), **place)
         program.kernel(1e-3)
         program.copy(SIZE, seconds("pageable", "d2h", SIZE), direction="d2h", **place)
@@ -379,10 +357,8 @@ def test_what_overlap_gains_beyond_pinning_comes_on_top(
     assert advice.gain_seconds.median == pytest.approx(pinned + overlapped)
 
 
-def test_a_run_without_times_makes_a_rule_abstain(
-    synthetic: ModuleType, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
-    program = synthetic_traces.Program()
+def test_a_run_without_times_makes_a_rule_abstain() -> None:
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, 5e-3, kind="pageable", host=HOST, device=DEVICE)
     advice = advise([program.trace()], synthetic.run([]))
@@ -400,10 +376,10 @@ def without_breakeven(run: Run, layouts: Sequence[str] = ("scattered", "contiguo
 
 @pytest.mark.parametrize("own", [2e-6, 1e-3])
 def test_a_round_trip_without_a_moment_of_the_host_needs_no_rate(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], own: float
+    run: Run, seconds: Callable[..., float], own: float
 ) -> None:
     """Less than the fastest thread could write the data in; above that, only a rate could tell."""
-    program = synthetic_traces.Program()
+    program = Program()
     for _ in range(20):
         program.copy(SIZE, seconds("pinned", "h2d", SIZE), call="cudaMemcpyAsync", host=HOST, device=DEVICE)
         program.kernel(1e-3)
@@ -417,28 +393,29 @@ def test_a_round_trip_without_a_moment_of_the_host_needs_no_rate(
 
 
 @pytest.mark.parametrize("apart", [1, 3])
-def test_small_copies_need_no_rate_of_a_memcpy(
-    run: Run, synthetic_traces: ModuleType, synthetic_batching: ModuleType, apart: int
-) -> None:
+def test_small_copies_need_no_rate_of_a_memcpy(run: Run, apart: int) -> None:
     """Where pieces lie side by side on the device, those that lie apart there stand for them in a run without such."""
     count, size = 4096, KIB
-    as_it_is = synthetic_batching.H200["copies"](size, count)
-    program = synthetic_traces.Program()
+    as_it_is = batching.H200["copies"](size, count)
+    program = Program()
     for piece in range(count):
-        place = {"host": HOST + (piece * 7919 % count) * size * 2, "device": DEVICE + piece * apart * size}
+        place: dict[str, Any] = {
+            "host": HOST + (piece * 7919 % count) * size * 2,
+            "device": DEVICE + piece * apart * size,
+        }
         program.copy(size, as_it_is / count, call="cudaMemcpyAsync", launch=as_it_is / count, **place)
     program.synchronize()
     advice = advise([program.trace()], without_breakeven(run, ["scattered"]))
-    packed = synthetic_batching.H200["pack"](size, count)
+    packed = batching.H200["pack"](size, count)
     assert gain(advice, "small-copies") == pytest.approx(as_it_is - packed, rel=0.25)
 
 
-def test_bursts_that_wait_in_a_queue_last_from_the_end_of_those_before(run: Run, synthetic_traces: ModuleType) -> None:
+def test_bursts_that_wait_in_a_queue_last_from_the_end_of_those_before(run: Run) -> None:
     """All are asked for at once; what the first takes is no time of the others."""
-    each, program = 20e-6, synthetic_traces.Program()
+    each, program = 20e-6, Program()
     for burst in range(8):
         for piece in range(100):
-            place = {"host": HOST + piece * piece * KIB, "device": DEVICE + piece * KIB}
+            place: dict[str, Any] = {"host": HOST + piece * piece * KIB, "device": DEVICE + piece * KIB}
             direction = "d2h" if burst % 2 else "h2d"
             program.copy(KIB, each, direction=direction, call="cudaMemcpyAsync", launch=1e-6, **place)
     program.synchronize()
@@ -449,8 +426,8 @@ def test_bursts_that_wait_in_a_queue_last_from_the_end_of_those_before(run: Run,
     assert 0.5 * 800 * each < gain(advice, "small-copies") < 800 * each
 
 
-def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_rates_of_another_machine_are_said_to_be(run: Run) -> None:
+    program = Program()
     program.kernel(1e-3)
     for device, elsewhere in (("NVIDIA A100-SXM4-80GB", True), ("NVIDIA H200", False), ("", False)):
         advice = advise([program.trace(device=device)], run)
@@ -459,8 +436,8 @@ def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: Mod
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_rule_speaks_every_language(run: Run, synthetic_traces: ModuleType, language: str) -> None:
-    program = synthetic_traces.Program()
+def test_every_rule_speaks_every_language(run: Run, language: str) -> None:
+    program = Program()
     program.allocate(8 * GIB, 1e-3, HOST)
     for step in range(20):
         program.copy(SIZE, 5e-3, kind="pageable", host=HOST, device=DEVICE, content=1)
@@ -487,7 +464,7 @@ def test_every_rule_speaks_every_language(run: Run, synthetic_traces: ModuleType
     assert all(abstention.why for abstention in advice.abstentions)
 
 
-def test_an_empty_trace_has_no_findings(run: Run, synthetic_traces: ModuleType) -> None:
-    advice = advise([synthetic_traces.Program().trace()], run)
+def test_an_empty_trace_has_no_findings(run: Run) -> None:
+    advice = advise([Program().trace()], run)
     assert (advice.findings, advice.gain_seconds, advice.span_seconds) == ((), None, 0.0)
     assert advise([], run).findings == ()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 
 import pytest
 
 from isthmus.advice import advise, parse_gain_gate
 from isthmus.advice.links import generation_of
 from isthmus.record import MIB, Run
+from isthmus.trace import Trace
+from tests.synthetic.traces import Program
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE, STEPS = 64 * MIB, 40
 
 
-def program(traces: ModuleType, slow: float, *, saves: bool = False):  # type: ignore[no-untyped-def]
+def program(slow: float, *, saves: bool = False) -> Trace:
     """Two seconds of start-up, then steps of a pageable copy and two kernels, of which one is the optimizer's."""
-    found = traces.Program()
+    found = Program()
     found.kernel(1e-3, name="initialise")
     found.own(2.0)
     for step in range(STEPS):
@@ -32,11 +33,9 @@ def program(traces: ModuleType, slow: float, *, saves: bool = False):  # type: i
 
 
 @pytest.mark.parametrize("saves", [False, True])
-def test_a_step_is_told_with_what_it_would_take(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], saves: bool
-) -> None:
+def test_a_step_is_told_with_what_it_would_take(run: Run, seconds: Callable[..., float], saves: bool) -> None:
     slow, fast = (seconds(kind, "h2d", SIZE) for kind in ("pageable", "registered"))
-    steps = advise([program(synthetic_traces, slow, saves=saves)], run).steps
+    steps = advise([program(slow, saves=saves)], run).steps
     assert steps
     assert steps.gain_seconds
     assert steps.seconds == pytest.approx(slow + 4e-3, rel=0.02)
@@ -47,10 +46,8 @@ def test_a_step_is_told_with_what_it_would_take(
     assert 4e-3 <= steps.new_seconds <= 1.05 * (fast + 4e-3)
 
 
-def test_a_share_is_of_the_steps_unless_told_otherwise(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    advice = advise([program(synthetic_traces, seconds("pageable", "h2d", SIZE))], run)
+def test_a_share_is_of_the_steps_unless_told_otherwise(run: Run, seconds: Callable[..., float]) -> None:
+    advice = advise([program(seconds("pageable", "h2d", SIZE))], run)
     assert advice.steps
     assert advice.steps.gain_seconds
     assert advice.gain_seconds
@@ -62,8 +59,8 @@ def test_a_share_is_of_the_steps_unless_told_otherwise(
     assert not parse_gain_gate(gate, of_total=True).fails(advice)
 
 
-def test_a_program_without_a_loop_has_no_steps(run: Run, synthetic_traces: ModuleType) -> None:
-    found = synthetic_traces.Program()
+def test_a_program_without_a_loop_has_no_steps(run: Run) -> None:
+    found = Program()
     for pause in (0.1, 1e-3, 0.7, 0.02, 0.3, 1e-4, 0.9):
         found.kernel(1e-3, name=f"kernel {pause}")
         found.own(pause)

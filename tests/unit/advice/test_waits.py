@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.record import MIB, Run
+from isthmus.trace import Trace
+from tests.synthetic.traces import EVERYTHING, Program
 
 STEPS, KERNELS, KERNEL, LAUNCHING = 20, 10, 1e-3, 5e-3
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
@@ -20,9 +20,9 @@ def of(advice: Advice, rule: str) -> Finding | None:
     return next((finding for finding in advice.findings if finding.rule == rule), None)
 
 
-def steps(traces: ModuleType, *, launching: float = LAUNCHING, every: int = 1, how: str = "item"):  # type: ignore[no-untyped-def]
+def steps(*, launching: float = LAUNCHING, every: int = 1, how: str = "item") -> Trace:
     """Steps whose host part comes after the value of the step before is known, as in `if loss.item() > ...`."""
-    program = traces.Program()
+    program = Program()
     for step in range(STEPS):
         program.own(launching)
         for _ in range(KERNELS):
@@ -43,8 +43,8 @@ def steps(traces: ModuleType, *, launching: float = LAUNCHING, every: int = 1, h
 
 
 @pytest.mark.parametrize("how", ["item", "synchronize"])
-def test_the_gain_is_what_the_device_idles(run: Run, synthetic_traces: ModuleType, how: str) -> None:
-    advice = advise([steps(synthetic_traces, how=how)], run)
+def test_the_gain_is_what_the_device_idles(run: Run, how: str) -> None:
+    advice = advise([steps(how=how)], run)
     finding = of(advice, "waits")
     assert finding
     assert finding.gain_seconds
@@ -56,8 +56,8 @@ def test_the_gain_is_what_the_device_idles(run: Run, synthetic_traces: ModuleTyp
     assert {"cuda", "torch", "cupy"} <= set(finding.snippets)
 
 
-def test_tiny_copies_are_not_to_be_left_where_their_wait_is_the_cost(run: Run, synthetic_traces: ModuleType) -> None:
-    advice = advise([steps(synthetic_traces)], run)
+def test_tiny_copies_are_not_to_be_left_where_their_wait_is_the_cost(run: Run) -> None:
+    advice = advise([steps()], run)
     pageable = of(advice, "pageable")
     assert pageable is None or pageable.calls == 1
     waits = of(advice, "waits")
@@ -65,32 +65,30 @@ def test_tiny_copies_are_not_to_be_left_where_their_wait_is_the_cost(run: Run, s
     assert waits.evidence[0].place == "train.py:41 check"
 
 
-def test_a_host_that_is_slower_than_the_device_gains_what_it_waited(run: Run, synthetic_traces: ModuleType) -> None:
+def test_a_host_that_is_slower_than_the_device_gains_what_it_waited(run: Run) -> None:
     launching = 5 * KERNELS * KERNEL
-    finding = of(advise([steps(synthetic_traces, launching=launching)], run), "waits")
+    finding = of(advise([steps(launching=launching)], run), "waits")
     assert finding
     assert finding.gain_seconds
     # Launched ahead or not, each step takes the host as long as it takes to launch.
     assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.02)
 
 
-def test_waits_now_and_then_are_none(run: Run, synthetic_traces: ModuleType) -> None:
-    assert of(advise([steps(synthetic_traces, every=10)], run), "waits") is None
+def test_waits_now_and_then_are_none(run: Run) -> None:
+    assert of(advise([steps(every=10)], run), "waits") is None
 
 
-def test_a_device_that_is_kept_busy_gains_nothing(run: Run, synthetic_traces: ModuleType) -> None:
-    assert of(advise([steps(synthetic_traces, launching=1e-6)], run), "waits") is None
+def test_a_device_that_is_kept_busy_gains_nothing(run: Run) -> None:
+    assert of(advise([steps(launching=1e-6)], run), "waits") is None
 
 
-def test_work_on_a_result_may_be_what_the_device_waits_for(run: Run, synthetic_traces: ModuleType) -> None:
-    finding = of(advise([steps(synthetic_traces, how="fetch")], run), "waits")
+def test_work_on_a_result_may_be_what_the_device_waits_for(run: Run) -> None:
+    finding = of(advise([steps(how="fetch")], run), "waits")
     assert finding is None or (finding.gain_seconds and finding.gain_seconds.low == 0)
 
 
-def test_a_value_that_the_driver_fetches_may_be_waited_for_without_a_call(
-    run: Run, synthetic_traces: ModuleType
-) -> None:
-    finding = of(advise([steps(synthetic_traces, how="driver")], run), "waits")
+def test_a_value_that_the_driver_fetches_may_be_waited_for_without_a_call(run: Run) -> None:
+    finding = of(advise([steps(how="driver")], run), "waits")
     assert finding
     assert finding.gain_seconds
     assert finding.calls == STEPS - 1
@@ -98,11 +96,11 @@ def test_a_value_that_the_driver_fetches_may_be_waited_for_without_a_call(
     # The host may have been at work on something else.
     assert finding.gain_seconds.low == 0
     # Who calls the runtime waits by its calls, all of which are recorded.
-    assert of(advise([steps(synthetic_traces, how="runtime")], run), "waits") is None
+    assert of(advise([steps(how="runtime")], run), "waits") is None
 
 
-def test_a_value_that_the_driver_fetches_beside_more_work_costs_nothing(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_a_value_that_the_driver_fetches_beside_more_work_costs_nothing(run: Run) -> None:
+    program = Program()
     for _ in range(STEPS):
         for _ in range(KERNELS):
             program.kernel(KERNEL)
@@ -111,8 +109,8 @@ def test_a_value_that_the_driver_fetches_beside_more_work_costs_nothing(run: Run
     assert of(advise([program.trace()], run), "waits") is None
 
 
-def test_without_calls_waits_are_not_judged(run: Run, synthetic_traces: ModuleType) -> None:
-    program = synthetic_traces.Program()
+def test_without_calls_waits_are_not_judged(run: Run) -> None:
+    program = Program()
     program.kernel(1e-3)
-    advice = advise([program.trace(synthetic_traces.EVERYTHING - {"calls"})], run)
+    advice = advise([program.trace(EVERYTHING - {"calls"})], run)
     assert "waits" in {abstention.rule for abstention in advice.abstentions}

@@ -14,6 +14,7 @@ import pytest
 from isthmus.commands.main import main
 from isthmus.errors import RunFileError, as_text
 from isthmus.record import End, RunWriter, read_run
+from tests.synthetic import fleet as synthetic_fleet
 
 ODD = os.fsdecode(b"r\xff.json")
 Command = Callable[..., tuple[int, str, str]]
@@ -77,9 +78,7 @@ def test_the_page_beside_a_run(run: Path, command: Command) -> None:
     assert run.with_suffix(".html").is_file()
 
 
-def test_a_host_without_a_name_is_named_after_them(
-    tmp_path: Path, run: Path, synthetic_fleet: ModuleType, command: Command
-) -> None:
+def test_a_host_without_a_name_is_named_after_them(tmp_path: Path, run: Path, command: Command) -> None:
     run.unlink()
     member = synthetic_fleet.member("", 0)
     synthetic_fleet.save(synthetic_fleet.fleet([member]), run)

@@ -14,11 +14,12 @@ from isthmus.fleet.rows import fleet_rows
 from isthmus.record import Launch, Missing, Run, Summary
 from isthmus.report.fleet import map as fleet_map
 from isthmus.report.fleet.files import about_files
+from tests.synthetic import fleet as synthetic_fleet
 
 MISSING = -128
 
 
-def test_machines_of_one_name_share_no_switch(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_machines_of_one_name_share_no_switch(tmp_path: Path) -> None:
     """Each of the two has one device that is slow only together with others."""
     members = [synthetic_fleet.member(f"n{host}", index) for host in range(6) for index in range(4)]
     for node in (100, 200):
@@ -33,7 +34,7 @@ def test_machines_of_one_name_share_no_switch(tmp_path: Path, synthetic_fleet: M
     assert any("machines: twin (" in text for text in about_files(found))
 
 
-def test_two_cards_at_one_address_are_of_two_machines(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_two_cards_at_one_address_are_of_two_machines(tmp_path: Path) -> None:
     """Which files without a launch tell no better."""
     for uuid in ("GPU-a", "GPU-b"):
         of = synthetic_fleet.fingerprint("localhost", 0)
@@ -70,7 +71,7 @@ def test_run_files_have_the_same_rows_as_a_fleet_file(tmp_path: Path, synthetic:
     assert rows[-1]["median"] is None
 
 
-def test_hosts_that_could_not_measure_are_suspects(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_hosts_that_could_not_measure_are_suspects(tmp_path: Path) -> None:
     """One rank has died, and one device cannot pin memory."""
     made = synthetic_fleet.member("n2", 1)
     summaries = [
@@ -92,7 +93,7 @@ def test_hosts_that_could_not_measure_are_suspects(tmp_path: Path, synthetic_fle
     assert main(["fleet", str(folder), "--fail-if", "outliers"]) == 1
 
 
-def test_a_device_keeps_its_column_where_another_is_missing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_device_keeps_its_column_where_another_is_missing(tmp_path: Path) -> None:
     members = [synthetic_fleet.member(f"n{host}", index) for host in range(5) for index in range(4)]
     members = [each for each in members if (each.fingerprint.host.name, each.rank) not in {("n4", 0), ("n4", 3)}]
     members.append(synthetic_fleet.member("n4", 3, synthetic_fleet.by_link(2.0)))
@@ -103,7 +104,7 @@ def test_a_device_keeps_its_column_where_another_is_missing(tmp_path: Path, synt
     assert line[3] == pytest.approx(50, abs=3)
 
 
-def test_devices_that_all_call_themselves_0_stand_by_their_address(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_devices_that_all_call_themselves_0_stand_by_their_address(tmp_path: Path) -> None:
     members = []
     for host in range(5):
         for index in range(4):
@@ -118,7 +119,7 @@ def test_devices_that_all_call_themselves_0_stand_by_their_address(tmp_path: Pat
     assert drawn.views[0].alone[drawn.lines.index("n4")] == [0, MISSING, 0, 0]
 
 
-def test_nothing_is_certain_of_what_was_not_measured(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_nothing_is_certain_of_what_was_not_measured(tmp_path: Path) -> None:
     alone = [place for place, point in enumerate(synthetic_fleet.POINTS) if point.phase == "alone"]
     members = [
         synthetic_fleet.member(f"n{host}", 0, synthetic_fleet.by_link(2.0) if host == 3 else None) for host in range(6)
@@ -131,7 +132,7 @@ def test_nothing_is_certain_of_what_was_not_measured(tmp_path: Path, synthetic_f
     assert drawn.views[0].together[line] == [MISSING]
 
 
-def test_a_reference_names_single_devices(tmp_path: Path, synthetic_fleet: ModuleType, synthetic: ModuleType) -> None:
+def test_a_reference_names_single_devices(tmp_path: Path, synthetic: ModuleType) -> None:
     """Of two devices nobody can tell which is slow but by a reference."""
     from isthmus.fleet import chosen_reference
 
@@ -148,7 +149,7 @@ def test_a_reference_names_single_devices(tmp_path: Path, synthetic_fleet: Modul
 
 @pytest.mark.parametrize("format_name", ["prometheus"])
 def test_no_two_gauges_have_the_same_labels(
-    tmp_path: Path, synthetic_fleet: ModuleType, capsys: pytest.CaptureFixture[str], format_name: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_name: str
 ) -> None:
     """With parameters that alone tell points apart, and two ranks that share a device."""
     points = [
@@ -166,9 +167,7 @@ def test_no_two_gauges_have_the_same_labels(
     assert len(set(names)) == len(names)
 
 
-def test_no_input_of_a_folder_is_overwritten(
-    tmp_path: Path, synthetic_fleet: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_input_of_a_folder_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 3)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     path = sorted(before)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -11,22 +10,23 @@ import pytest
 from isthmus.fleet import Survey, survey
 from isthmus.record import Point
 from isthmus.report.fleet.words import contention, percent
+from tests.synthetic import fleet as synthetic_fleet
 
 MARGIN = 0.05
 
 
-def all_slower(tmp_path: Path, made: ModuleType, memory: str, factor: float, devices: int = 2) -> Survey:
+def all_slower(tmp_path: Path, memory: str, factor: float, devices: int = 2) -> Survey:
     """Hosts of which every device takes so many times as long together with the others."""
 
     def slower(point: Point) -> float:
         return factor if point.phase == "together" and point.host_memory == memory else 1.0
 
     slow = {(host, index): slower for host in range(3) for index in range(devices)}
-    return survey([made.save_hosts(tmp_path / "fleet", 3, slow, devices=devices)])
+    return survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 3, slow, devices=devices)])
 
 
-def test_what_all_hosts_share_is_no_outlier_and_still_shows(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
-    found = all_slower(tmp_path, synthetic_fleet, "pinned", 1.5)
+def test_what_all_hosts_share_is_no_outlier_and_still_shows(tmp_path: Path) -> None:
+    found = all_slower(tmp_path, "pinned", 1.5)
     assert found.outliers == []
     (group,) = found.groups
     assert {(each.kind.host_memory, each.kind.direction) for each in group.contentions[:2]} == {
@@ -40,26 +40,26 @@ def test_what_all_hosts_share_is_no_outlier_and_still_shows(tmp_path: Path, synt
     assert "share a switch, a root port" in text
 
 
-def test_what_cpus_copy_shows_that_links_are_not_shared(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
-    (group,) = all_slower(tmp_path, synthetic_fleet, "pageable", 1.25).groups
+def test_what_cpus_copy_shows_that_links_are_not_shared(tmp_path: Path) -> None:
+    (group,) = all_slower(tmp_path, "pageable", 1.25).groups
     assert group.contentions[0].lost == pytest.approx(0.2, abs=0.03)
     text = contention(group, MARGIN)
     assert f"the most is {percent(group.contentions[0].lost)}." in text
     assert "the links keep their rates" in text
 
 
-def test_devices_that_keep_their_rates(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
-    text = contention(all_slower(tmp_path, synthetic_fleet, "pinned", 1.0).groups[0], MARGIN)
+def test_devices_that_keep_their_rates(tmp_path: Path) -> None:
+    text = contention(all_slower(tmp_path, "pinned", 1.0).groups[0], MARGIN)
     assert "0 of 4 kinds of large transfers lose more than 5.0 %; the most is 0" in text
 
 
-def test_a_device_without_neighbours_shares_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
-    (group,) = all_slower(tmp_path, synthetic_fleet, "pinned", 1.5, devices=1).groups
+def test_a_device_without_neighbours_shares_nothing(tmp_path: Path) -> None:
+    (group,) = all_slower(tmp_path, "pinned", 1.5, devices=1).groups
     assert group.contentions == []
     assert contention(group, MARGIN) == ""
 
 
-def test_ranks_that_share_a_device_say_nothing_of_neighbours(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_ranks_that_share_a_device_say_nothing_of_neighbours(tmp_path: Path) -> None:
     """Two ranks are on the first device, one is on the second, which alone has a device for itself."""
     slower = synthetic_fleet.together_only(2.0)
     members = [synthetic_fleet.member("n0", index, slower if index == 0 else None) for index in (0, 1, 0)]
@@ -68,7 +68,7 @@ def test_ranks_that_share_a_device_say_nothing_of_neighbours(tmp_path: Path, syn
     assert [each.lost for each in found.groups[0].contentions] == pytest.approx([0, 0, 0, 0], abs=0.03)
 
 
-def test_what_was_measured_alone_only_says_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_what_was_measured_alone_only_says_nothing(tmp_path: Path) -> None:
     alone = len(synthetic_fleet.POINTS) // 2
     members = [synthetic_fleet.member("n0", index) for index in (0, 1)]
     members = [msgspec.structs.replace(each, summaries=each.summaries[:alone]) for each in members]
@@ -76,7 +76,7 @@ def test_what_was_measured_alone_only_says_nothing(tmp_path: Path, synthetic_fle
     assert found.groups[0].contentions == []
 
 
-def test_nothing_is_said_of_kinds_that_nobody_measured(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_nothing_is_said_of_kinds_that_nobody_measured(tmp_path: Path) -> None:
     """Pageable copies alone do not show that links are not shared."""
     slower = lambda point: 1.5 if point.phase == "together" else 1.0  # noqa: E731
     members = [synthetic_fleet.member("n0", index, slower) for index in (0, 1)]
@@ -89,11 +89,11 @@ def test_nothing_is_said_of_kinds_that_nobody_measured(tmp_path: Path, synthetic
     assert "2 of 2 kinds" in text
 
 
-def test_what_goes_both_ways_at_once_counts_as_a_whole(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_what_goes_both_ways_at_once_counts_as_a_whole(tmp_path: Path) -> None:
     """Its two directions, each timed within it, would count the same loss again; and no device is at work by them."""
     slower = synthetic_fleet.together_only(2.0)
     made = synthetic_fleet.fleet([synthetic_fleet.member("n0", index, slower) for index in (0, 1)])
-    whole = {"h2d": {"direction": "both"}, "d2h": {"method": "duplex"}}
+    whole: dict[str | None, dict[str, str]] = {"h2d": {"direction": "both"}, "d2h": {"method": "duplex"}}
     points = [msgspec.structs.replace(point, **whole[point.direction]) for point in made.points]
     (group,) = survey(
         [synthetic_fleet.save(msgspec.structs.replace(made, points=points), tmp_path / "both.json")]
@@ -106,7 +106,7 @@ def test_what_goes_both_ways_at_once_counts_as_a_whole(tmp_path: Path, synthetic
     assert group.contentions == []
 
 
-def test_other_experiments_say_nothing_of_links(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_other_experiments_say_nothing_of_links(tmp_path: Path) -> None:
     """As allocation, which is large and pinned, and never crosses the link."""
     slower = synthetic_fleet.together_only(3.0)
     made = synthetic_fleet.fleet([synthetic_fleet.member("n0", index, slower) for index in (0, 1)])
@@ -117,9 +117,7 @@ def test_other_experiments_say_nothing_of_links(tmp_path: Path, synthetic_fleet:
 
 
 @pytest.mark.parametrize("gone", ["a phase", "a launch"])
-def test_a_neighbour_that_did_not_work_at_the_same_time_is_none(
-    tmp_path: Path, synthetic_fleet: ModuleType, gone: str
-) -> None:
+def test_a_neighbour_that_did_not_work_at_the_same_time_is_none(tmp_path: Path, gone: str) -> None:
     members = [synthetic_fleet.member("n0", index) for index in (0, 1)]
     alone = len(synthetic_fleet.POINTS) // 2
     if gone == "a phase":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from isthmus.record import MIB, Point
 from isthmus.report.fleet.data import fleet_data
 from isthmus.report.fleet.document import fleet_document
 from isthmus.report.fleet.words import beside_reference, verdict, warnings
+from tests.synthetic.fleet import fingerprint, fleet, member, save
 
 
 def one_kind(point: Point) -> float:
@@ -20,19 +20,16 @@ def one_kind(point: Point) -> float:
     return 1 / 0.74 if (point.host_memory, point.direction) == ("pageable", "h2d") and point.bytes >= 4 * MIB else 1.0
 
 
-def twelve(folder: Path, synthetic_fleet: ModuleType, seed: int, *, slow: bool) -> Survey:
+def twelve(folder: Path, seed: int, *, slow: bool) -> Survey:
     members = [
-        synthetic_fleet.member(f"n{host}", 0, one_kind if slow and host == 5 else None, seed=seed, noise=0.04)
-        for host in range(12)
+        member(f"n{host}", 0, one_kind if slow and host == 5 else None, seed=seed, noise=0.04) for host in range(12)
     ]
-    return survey([synthetic_fleet.save(synthetic_fleet.fleet(members), folder / "fleet.json")])
+    return survey([save(fleet(members), folder / "fleet.json")])
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_device_of_twelve_that_loses_a_quarter_is_named(
-    tmp_path: Path, synthetic_fleet: ModuleType, seed: int
-) -> None:
-    found = twelve(tmp_path, synthetic_fleet, seed, slow=True)
+def test_a_device_of_twelve_that_loses_a_quarter_is_named(tmp_path: Path, seed: int) -> None:
+    found = twelve(tmp_path, seed, slow=True)
     assert [found.gathered.devices[each.device].host for each in found.perhaps] == ["n5"]
     (said,) = warnings(found)
     assert "n5 cuda:0" in said
@@ -43,21 +40,19 @@ def test_a_device_of_twelve_that_loses_a_quarter_is_named(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_none_of_twelve_right_devices_is_named(tmp_path: Path, synthetic_fleet: ModuleType, seed: int) -> None:
-    found = twelve(tmp_path, synthetic_fleet, seed, slow=False)
+def test_none_of_twelve_right_devices_is_named(tmp_path: Path, seed: int) -> None:
+    found = twelve(tmp_path, seed, slow=False)
     assert (found.perhaps, found.outliers, warnings(found)) == ([], [], [])
 
 
-def test_one_device_through_two_interfaces_is_one_and_has_two_names(
-    tmp_path: Path, synthetic_fleet: ModuleType
-) -> None:
-    cuda = synthetic_fleet.fingerprint("n0", 0)
+def test_one_device_through_two_interfaces_is_one_and_has_two_names(tmp_path: Path) -> None:
+    cuda = fingerprint("n0", 0)
     device = msgspec.structs.replace(cuda.device, backend="opencl", uuid="")
     opencl = msgspec.structs.replace(cuda, device=device)
     files = []
     for name, of in (("first", cuda), ("second", cuda), ("third", opencl)):
-        made = synthetic_fleet.fleet([synthetic_fleet.member("n0", 0, of=of)])
-        files.append(synthetic_fleet.save(msgspec.structs.replace(made, fleet=name), tmp_path / f"{name}.json"))
+        made = fleet([member("n0", 0, of=of)])
+        files.append(save(msgspec.structs.replace(made, fleet=name), tmp_path / f"{name}.json"))
     found = survey(files, reference=chosen_reference("reference:h200-pcie5"))
     assert found.count == 1
     assert found.unjudged == 1

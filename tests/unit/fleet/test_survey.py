@@ -14,6 +14,7 @@ from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
 from isthmus.report.fleet.files import about_files
 from isthmus.report.fleet.words import beside_reference, evidence
+from tests.synthetic import fleet as synthetic_fleet
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:
@@ -21,7 +22,7 @@ def named(found: Survey) -> dict[tuple[str, str], Outlier]:
     return {(devices[each.device].host, devices[each.device].spec): each for each in found.outliers}
 
 
-def test_a_slow_link_is_named_with_its_cause(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_slow_link_is_named_with_its_cause(tmp_path: Path) -> None:
     of = synthetic_fleet.fingerprint("n3", 2, link=Link(generation=5, width=8))
     slow = {(3, 2): synthetic_fleet.member("n3", 2, synthetic_fleet.by_link(2.0), of=of)}
     found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 10, slow)])
@@ -38,14 +39,14 @@ def test_a_slow_link_is_named_with_its_cause(tmp_path: Path, synthetic_fleet: Mo
     assert found.suspects == ["n3"]
 
 
-def test_a_slow_link_shows_by_its_pattern_where_no_fact_differs(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_slow_link_shows_by_its_pattern_where_no_fact_differs(tmp_path: Path) -> None:
     found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 5, {(1, 1): synthetic_fleet.by_link(1.4)})])
     (outlier,) = found.outliers
     assert outlier.causes == ()
     assert outlier.cause == "link"
 
 
-def test_a_device_bound_to_the_farther_node(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_device_bound_to_the_farther_node(tmp_path: Path) -> None:
     slow = {(0, 5): synthetic_fleet.member("n0", 5, synthetic_fleet.everything(1.3), bound_node=0)}
     (outlier,) = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 5, slow)]).outliers
     assert outlier.cause == "placement"
@@ -54,7 +55,7 @@ def test_a_device_bound_to_the_farther_node(tmp_path: Path, synthetic_fleet: Mod
     assert "--cpunodebind=1" in outlier.command
 
 
-def test_devices_that_share_a_switch(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_devices_that_share_a_switch(tmp_path: Path) -> None:
     slow = {(2, index): synthetic_fleet.together_only(1.6) for index in (4, 5, 6, 7)}
     found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 6, slow)])
     assert sorted(named(found)) == [("n2", f"cuda:{index}") for index in (4, 5, 6, 7)]
@@ -65,7 +66,7 @@ def test_devices_that_share_a_switch(tmp_path: Path, synthetic_fleet: ModuleType
         assert outlier.device not in outlier.neighbours
 
 
-def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path) -> None:
     """One host of six had a rank more than it has devices."""
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 5)
     slower = synthetic_fleet.together_only(2.0)
@@ -79,14 +80,14 @@ def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path, syntheti
     assert found.suspects == [], "nothing is wrong with the host"
 
 
-def test_one_device_slow_together_has_no_neighbours(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_one_device_slow_together_has_no_neighbours(tmp_path: Path) -> None:
     slow = {(2, 4): synthetic_fleet.together_only(1.6)}
     (outlier,) = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 6, slow)]).outliers
     assert outlier.neighbours == ()
     assert outlier.pattern == "neighbours"
 
 
-def test_a_driver_that_many_have_explains_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_driver_that_many_have_explains_nothing(tmp_path: Path) -> None:
     """The slow device has an odd driver like a third of the right ones, and too few CPUs, which nobody else has."""
     folder = tmp_path / "fleet"
     folder.mkdir()
@@ -105,7 +106,7 @@ def test_a_driver_that_many_have_explains_nothing(tmp_path: Path, synthetic_flee
     assert [cause.difference.topic for cause in outlier.causes] == ["cpus", "driver"]
 
 
-def test_a_limit_that_the_others_do_not_have(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_limit_that_the_others_do_not_have(tmp_path: Path) -> None:
     """No limit is an empty value, and a fact all the same."""
     of = synthetic_fleet.fingerprint("n0", 0)
     limits = msgspec.structs.replace(of.host.limits, container_cpus=1.0)
@@ -117,7 +118,7 @@ def test_a_limit_that_the_others_do_not_have(tmp_path: Path, synthetic_fleet: Mo
     assert outlier.causes[0].difference.base == ""
 
 
-def test_times_that_are_none_are_left_out(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_times_that_are_none_are_left_out(tmp_path: Path) -> None:
     member = synthetic_fleet.member("n0", 0)
     strange = [msgspec.structs.replace(each, median=1e300) for each in member.summaries[:12]]
     strange += [msgspec.structs.replace(each, median=0.0) for each in member.summaries[12:24]]
@@ -128,17 +129,17 @@ def test_times_that_are_none_are_left_out(tmp_path: Path, synthetic_fleet: Modul
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_nobody_is_named_in_a_right_fleet(tmp_path: Path, synthetic_fleet: ModuleType, seed: int) -> None:
+def test_nobody_is_named_in_a_right_fleet(tmp_path: Path, seed: int) -> None:
     assert survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 6, seed=seed)]).outliers == []
 
 
-def test_less_than_the_margin_is_no_matter(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_less_than_the_margin_is_no_matter(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 20, {(0, 0): synthetic_fleet.everything(1.15)})
     assert len(survey([folder]).outliers) == 1
     assert survey([folder], margin=0.25).outliers == []
 
 
-def test_two_kinds_of_devices_are_held_apart(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_two_kinds_of_devices_are_held_apart(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 4)
     members = []
     for index in range(8):
@@ -154,7 +155,7 @@ def test_two_kinds_of_devices_are_held_apart(tmp_path: Path, synthetic_fleet: Mo
     assert found.outliers == []
 
 
-def test_a_link_that_many_have_is_a_kind_of_machine(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_link_that_many_have_is_a_kind_of_machine(tmp_path: Path) -> None:
     slow = {
         (host, index): synthetic_fleet.member(
             f"n{host}",
@@ -170,13 +171,13 @@ def test_a_link_that_many_have_is_a_kind_of_machine(tmp_path: Path, synthetic_fl
     assert found.outliers == []
 
 
-def test_too_few_are_not_judged(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_too_few_are_not_judged(tmp_path: Path) -> None:
     found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 1, devices=2)])
     assert found.unjudged == 2
     assert found.outliers == []
 
 
-def test_the_newest_of_a_device_counts(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_the_newest_of_a_device_counts(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 5)
     again = [synthetic_fleet.member("n1", 0, synthetic_fleet.everything(3.0))]
     synthetic_fleet.save(synthetic_fleet.fleet(again, created="2025-01-01T00:00:00Z"), folder / "a-old.json")
@@ -189,7 +190,7 @@ def test_the_newest_of_a_device_counts(tmp_path: Path, synthetic_fleet: ModuleTy
     assert len(found.gathered.devices) == 40
 
 
-def test_ranks_that_see_one_device_each_are_told_apart(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_ranks_that_see_one_device_each_are_told_apart(tmp_path: Path) -> None:
     members = []
     for index in range(8):
         of = synthetic_fleet.fingerprint("n1", index)
@@ -200,7 +201,7 @@ def test_ranks_that_see_one_device_each_are_told_apart(tmp_path: Path, synthetic
     assert found.gathered.duplicates == []
 
 
-def test_half_a_fleet(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_half_a_fleet(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 4)
     cut = synthetic_fleet.member("n9", 0)
     cut = msgspec.structs.replace(cut, summaries=cut.summaries[:5])
@@ -213,7 +214,7 @@ def test_half_a_fleet(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
     assert found.outliers == []
 
 
-def test_what_launches_noticed_is_told_once(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_what_launches_noticed_is_told_once(tmp_path: Path) -> None:
     folder = tmp_path / "fleet"
     folder.mkdir()
     shared = "ranks 0, 1 share a device"
@@ -225,7 +226,7 @@ def test_what_launches_noticed_is_told_once(tmp_path: Path, synthetic_fleet: Mod
     assert set(found.gathered.notes) <= set(about_files(found))
 
 
-def test_wrong_data_is_no_time_and_makes_a_suspect(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_wrong_data_is_no_time_and_makes_a_suspect(tmp_path: Path) -> None:
     member = synthetic_fleet.member("n0", 0)
     summaries = [msgspec.structs.replace(member.summaries[0], median=1e-12, verified="no"), *member.summaries[1:]]
     slow = {(0, 0): msgspec.structs.replace(member, summaries=summaries)}
@@ -234,9 +235,7 @@ def test_wrong_data_is_no_time_and_makes_a_suspect(tmp_path: Path, synthetic_fle
     assert found.suspects == ["n0"]
 
 
-def test_run_files_are_devices_that_were_measured_alone(
-    tmp_path: Path, synthetic: ModuleType, synthetic_fleet: ModuleType
-) -> None:
+def test_run_files_are_devices_that_were_measured_alone(tmp_path: Path, synthetic: ModuleType) -> None:
     for index in range(6):
         truth = synthetic.Truth(8e-6, 25e9 if index == 4 else 50e9)
         cases = synthetic.cases({("copy", way, "pinned"): truth for way in ("h2d", "d2h")}, seed=index)
@@ -249,9 +248,7 @@ def test_run_files_are_devices_that_were_measured_alone(
     assert found.outliers[0].phases == ("alone",)
 
 
-def test_run_files_of_ranks_do_not_count_twice(
-    tmp_path: Path, synthetic: ModuleType, synthetic_fleet: ModuleType
-) -> None:
+def test_run_files_of_ranks_do_not_count_twice(tmp_path: Path, synthetic: ModuleType) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 1)
     member = msgspec.structs.replace(synthetic_fleet.member("n5", 0), run_file="ranks/rank-0.json")
     synthetic_fleet.save(synthetic_fleet.fleet([member]), folder / "n5.json")
@@ -263,7 +260,7 @@ def test_run_files_of_ranks_do_not_count_twice(
     assert len(found.gathered.devices) == 9
 
 
-def test_other_files_are_passed_over_and_counted(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_other_files_are_passed_over_and_counted(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 2)
     (folder / "log.txt").write_text("hello")
     (folder / "deep").mkdir()
@@ -304,23 +301,21 @@ def test_a_file_that_is_named_must_be_readable(tmp_path: Path, content: bytes, s
         survey([path])
 
 
-def test_more_summaries_than_points_is_damage(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_more_summaries_than_points_is_damage(tmp_path: Path) -> None:
     made = synthetic_fleet.fleet([synthetic_fleet.member("n0", 0)])
     path = synthetic_fleet.save(msgspec.structs.replace(made, points=made.points[:3]), tmp_path / "n0.json")
     with pytest.raises(RunFileError, match="for 3 points"):
         survey([path])
 
 
-def test_a_fleet_of_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_fleet_of_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no fleet files and no run files"):
         survey([tmp_path])
     with pytest.raises(UsageError, match="no devices"):
         survey([synthetic_fleet.save(synthetic_fleet.fleet([]), tmp_path / "none.json")])
 
 
-def test_a_reference_shows_what_is_wrong_with_all(
-    tmp_path: Path, synthetic: ModuleType, synthetic_fleet: ModuleType
-) -> None:
+def test_a_reference_shows_what_is_wrong_with_all(tmp_path: Path, synthetic: ModuleType) -> None:
     rates = {("copy", way, memory): rate for way in ("h2d", "d2h") for memory, rate in synthetic_fleet.RATES.items()}
 
     def saved(factor: float) -> Path:
@@ -341,7 +336,7 @@ def test_a_reference_shows_what_is_wrong_with_all(
     assert not any("was measured on" in text for text, _ in beside_reference(found))
 
 
-def test_a_reference_of_another_device_is_said_to_be_one(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+def test_a_reference_of_another_device_is_said_to_be_one(tmp_path: Path) -> None:
     members = []
     for index in range(3):
         of = synthetic_fleet.fingerprint("n0", index)

@@ -30,6 +30,7 @@ from isthmus.report import (
     write,
 )
 from tests.made_traces import made_advice, made_trace
+from tests.synthetic.fleet import by_link, save_hosts
 
 # The one file of a new format.
 OUTLINE = '''"""The headings of a document, and how many tables are under each."""
@@ -66,9 +67,9 @@ def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Install:
 
 
 @pytest.fixture(scope="module")
-def fleet_folder(tmp_path_factory: pytest.TempPathFactory, synthetic_fleet: ModuleType) -> Path:
-    slow = {(1, 1): synthetic_fleet.by_link(2.0)}
-    folder: Path = synthetic_fleet.save_hosts(tmp_path_factory.mktemp("fleet") / "hosts", 6, slow)
+def fleet_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    slow = {(1, 1): by_link(2.0)}
+    folder: Path = save_hosts(tmp_path_factory.mktemp("fleet") / "hosts", 6, slow)
     return folder
 
 
