@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from isthmus.analysis.labels import DIRECTIONS, direction_title, run_label, run_title
+from isthmus.analysis.machine import machine_strip, origin_line
 from isthmus.analysis.sections import sections
 from isthmus.document.palette import all_looks
 from isthmus.document.section import Chart, Part, Section, chart_name
@@ -59,10 +60,11 @@ def _placed(runs: Sequence[Run]) -> list[tuple[Section, Part, Chart]]:
 
 
 def figure_picture(runs: Sequence[Run], name: str, kind: Literal["svg", "png"]) -> bytes:
-    """The figure of this name with titles and legend, 640 pixels wide without its axes; PNG has twice the pixels."""
+    """The figure with titles, machines and legend, 640 pixels wide without its axes; PNG has twice the pixels."""
     import vl_convert
 
-    spec = _standing_alone(next(each for each in figures(runs) if each.name == name))
+    machines = [line(run) for run in runs for line in (machine_strip, origin_line)]
+    spec = _standing_alone(next(each for each in figures(runs) if each.name == name), machines)
     if kind == "svg":
         text: str = vl_convert.vegalite_to_svg(spec)
         return text.encode()
@@ -78,12 +80,12 @@ def _plain(title: str, runs: Sequence[Run]) -> str:
     return title
 
 
-def _standing_alone(figure: Figure) -> dict[str, Any]:
+def _standing_alone(figure: Figure, machines: Sequence[str]) -> dict[str, Any]:
     drawn = draw(figure.chart.spec)
     colours = _COLOURS | {look.variable: look.light for look in all_looks()}
     spec: dict[str, Any] = _resolved(drawn, colours)
     config = spec["config"] | {"background": "#ffffff", "font": _FONT, "padding": 12}
-    title = {"text": figure.heading, "subtitle": figure.chart.title, "anchor": "start"}
+    title = {"text": figure.heading, "subtitle": [figure.chart.title, *machines], "anchor": "start"}
     return spec | {"width": _WIDTH, "title": title, "config": config}
 
 

@@ -38,11 +38,11 @@ def _chart(comparison: Comparison, experiment: str) -> Chart | None:
         for verdict in reversed(VERDICTS)
     ]
     ratios = [min(max(case.ratio.median, _LOWEST), _HIGHEST) for case in cases]
-    y = Axis(say("compare.column_ratio"), (min(0.9, *ratios), max(1.1, *ratios)), scale="linear")
+    y = Axis(say("compare.axis_ratio"), (min(0.9, *ratios), max(1.1, *ratios)), scale="linear")
     x = Axis(say("page.size"), labels="bytes")
     return Chart(
         title=experiment,
-        label=say("terminal.labelled", label=experiment, text=say("compare.column_ratio")),
+        label=say("terminal.labelled", label=experiment, text=say("compare.axis_ratio")),
         spec=points_chart([cloud for cloud in clouds if cloud.rows], x, y),
     )
 

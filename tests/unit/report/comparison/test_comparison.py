@@ -112,6 +112,7 @@ def test_the_page_holds_every_case_folded_and_draws_each_experiment(comparison: 
     assert found
     (chart,) = json.loads(gzip.decompress(base64.b64decode(found[1])))["charts"]
     assert len(chart["datasets"]["points"]["rows"]) == 122
+    assert chart["encoding"]["y"]["title"] == "new/base (below 1: faster)"
 
 
 def test_the_page_of_many_cases_leaves_out_those_that_are_the_same(
