@@ -2,8 +2,8 @@
 
 This is plain data: measuring and meaning do not import each other, so each side loads its own modules by their names.
 Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`: `findings` and
-`section` say what the figures mean, `glance` picks a few for the first screen; its title and question are texts of the
-subject ``X_report``.
+`section` say what the figures mean. The first screen shows rows of the section's first table, or what `glance` picks.
+Title and question are texts of the subject ``X_report``.
 """
 
 import importlib
@@ -21,6 +21,7 @@ class Experiment(NamedTuple):
     importance: int  # 1 is what most programs meet first, and what a summary begins with
     is_default: bool = False  # measured where none is named: answers within half a minute
     options: tuple[str, ...] = ()  # of the command line, which no other experiment takes unless it names them, too
+    glance_rows: int = 0  # of the section's first table on the first screen; 0 where `glance` picks the figures
 
     @property
     def cases(self) -> str:
@@ -39,7 +40,7 @@ class Experiment(NamedTuple):
 
     @property
     def glance(self) -> str:
-        """The module that picks its figures for the first screen."""
+        """The module that picks its figures for the first screen, where `glance_rows` is 0."""
         return f"isthmus.analysis.{self.name}.glance"
 
     @property
@@ -65,6 +66,7 @@ EXPERIMENTS = (
     Experiment(
         *("openacc", "OpenACC's data directives beside managed memory and native calls", 10),
         options=("--side", "--halo", "--binaries", "--build"),
+        glance_rows=6,
     ),
     Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8),
     Experiment(
@@ -75,8 +77,13 @@ EXPERIMENTS = (
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),
-    Experiment("interference", "what each way of copying costs kernels and threads that run beside it", 12),
-    Experiment("latency", "one access to other memory, a launch, an event, a wait; copies within the device", 11),
+    Experiment(
+        *("interference", "what each way of copying costs kernels and threads that run beside it", 12), glance_rows=10
+    ),
+    Experiment(
+        *("latency", "one access to other memory, a launch, an event, a wait; copies within the device", 11),
+        glance_rows=8,
+    ),
 )
 MEASURED = tuple(sorted(EXPERIMENTS, key=lambda each: each.name))
 

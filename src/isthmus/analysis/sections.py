@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from isthmus.document.grid import excerpt
 from isthmus.document.section import Glance, Section
 from isthmus.record import Run
-from isthmus.registry import EXPERIMENTS, load
+from isthmus.registry import EXPERIMENTS, Experiment, load
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
@@ -15,5 +16,13 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 def glances(run: Run) -> list[tuple[str, Glance]]:
     """The few figures of each experiment that the run holds, with its name; in the order of reports."""
-    made = ((each.name, load(each.glance, ("glance",)).glance(run)) for each in EXPERIMENTS)
+    made = ((each.name, _glance(each, run)) for each in EXPERIMENTS)
     return [(name, glance) for name, glance in made if glance]
+
+
+def _glance(experiment: Experiment, run: Run) -> Glance | None:
+    if not experiment.glance_rows:
+        picked: Glance | None = load(experiment.glance, ("glance",)).glance(run)
+        return picked
+    section: Section | None = load(experiment.section, ("section",)).section([run])
+    return Glance((excerpt(section.parts[0].grids[0], experiment.glance_rows),)) if section else None
