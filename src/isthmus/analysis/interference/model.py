@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from isthmus.analysis.figures import Figure, figures, paired
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.record import Interval, Run
 
 NEIGHBOURS = ("compute", "memory", "thread")
 DIRECTIONS = ("h2d", "d2h")
@@ -37,7 +38,7 @@ class Cost(NamedTuple):
 @once()
 def costs(run: Run) -> Sequence[Cost]:
     """In the order of the table; without those whose data was wrong."""
-    all_costs = [cost for case in run.cases if case.experiment == "interference" and (cost := _cost(run, case))]
+    all_costs = [cost for figure in figures(run, "interference") if (cost := _cost(run, figure))]
     return sorted(all_costs, key=_order)
 
 
@@ -47,16 +48,11 @@ def _order(cost: Cost) -> tuple[object, ...]:
     return cost.bytes, DIRECTIONS.index(cost.direction), place, NEIGHBOURS.index(cost.neighbour)
 
 
-def _cost(run: Run, case: Case) -> Cost | None:
+def _cost(run: Run, figure: Figure) -> Cost | None:
+    case, ratio = figure.case, paired(figure.case, "beside_seconds", "alone_seconds")
     known = (case.method, case.host_memory) in WAYS and case.direction in DIRECTIONS and case.neighbour in NEIGHBOURS
-    alone, during, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
-    # Each sample by itself: a device that changes its clock does so for both.
-    if not known or case.verified == "no" or not len(alone) == len(during) == len(copies) > 0:
+    if not known or ratio is None or figure.rate is None:
         return None
-    if min(alone) <= 0 or min(copies) <= 0:
-        return None
-    ratio = median_interval([with_copies / without for with_copies, without in zip(during, alone, strict=True)])
-    seconds = median_interval(copies)
     return Cost(
         neighbour=case.neighbour,
         method=case.method,
@@ -66,7 +62,7 @@ def _cost(run: Run, case: Case) -> Cost | None:
         blocks=case.blocks,
         threads=case.threads,
         slowdown=Interval(ratio.median - 1, ratio.low - 1, ratio.high - 1),
-        rate=Interval(case.bytes / seconds.median, case.bytes / seconds.high, case.bytes / seconds.low),
+        rate=figure.rate,
         wide=ratio.relative_half_width > run.settings.target_relative_half_width,
     )
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.latency.model import Step, steps
+from isthmus.analysis.figures import Figure
+from isthmus.analysis.latency.section import ends, steps
 from isthmus.analysis.phrases import memory_name
 from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
-from isthmus.record import Run, format_seconds
+from isthmus.record import Run, format_seconds, median_interval
 
 
 def findings(run: Run) -> list[Finding]:
@@ -28,19 +29,20 @@ def takeaway(run: Run) -> Finding | None:
     )
 
 
-def _access(timed: Sequence[Step]) -> str:
+def _access(timed: Sequence[Figure]) -> str:
     times = [
-        f"{each.ends or memory_name(each.memory)} {format_seconds(each.seconds.median)}"
+        f"{ends(each.case) or memory_name(each.case.host_memory)} {format_seconds(each.seconds.median)}"
         for each in timed
-        if each.method == "access"
+        if each.case.method == "access" and each.seconds
     ]
     return say("latency.access", times=say("common.comma").join(times)) if times else ""
 
 
-def _launch(timed: Sequence[Step]) -> tuple[str, str]:
+def _launch(timed: Sequence[Figure]) -> tuple[str, str]:
     """What a launch takes, and what to do about it."""
     for each in timed:
-        if each.method == "launch" and each.queued:
-            queued, done = format_seconds(each.queued.median), format_seconds(each.seconds.median)
+        calls = each.case.samples("enqueue_seconds")
+        if each.case.method == "launch" and calls and each.seconds:
+            queued, done = format_seconds(median_interval(calls).median), format_seconds(each.seconds.median)
             return say("latency.launch", queued=queued, done=done), say("latency.fuse", done=done)
     return "", ""

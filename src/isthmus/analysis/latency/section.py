@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
-from isthmus.analysis.latency.model import Step, steps
 from isthmus.analysis.phrases import memory_label
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.language import say
-from isthmus.record import Run, format_bytes
+from isthmus.record import Case, Run, format_bytes, kind_rank, median_interval
+
+_METHODS = ("access", "launch", "event", "query", "wait", "copy")
+_COLUMNS = ("done", "queued", "rate")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -26,14 +29,25 @@ def section(runs: Sequence[Run]) -> Section | None:
     return section_of("latency", [Part(say("latency_report.grid"), grids=(grid,))])
 
 
-_COLUMNS = ("done", "queued", "rate")
-
-
-def _row(step: Step) -> Row:
-    where = step.ends or (memory_label(step.memory) if step.memory else "")
-    words = {"memory": where, "size": format_bytes(step.bytes)}
-    queued = time_cell(step.queued) if step.queued else Cell("")
-    rate = interval_cell(step.rate, scale=1e-9) if step.rate else Cell("")
-    return Row(
-        say(f"latency_report.step_{step.method}", **words), (time_cell(step.seconds, wide=step.wide), queued, rate)
+def steps(run: Run) -> list[Figure]:
+    """The steps of the table that have a time, in its order."""
+    timed = [each for each in figures(run, "latency") if each.seconds and each.case.method in _METHODS]
+    return sorted(
+        timed, key=lambda each: (_METHODS.index(each.case.method), kind_rank(each.case.host_memory), each.case.bytes)
     )
+
+
+def ends(case: Case) -> str:
+    """The two devices of an access to a peer's memory; empty for other steps."""
+    return f"{case.target} - {case.peer}" if case.peer else ""
+
+
+def _row(figure: Figure) -> Row:
+    """The time until a step has ended, what of it its caller spends, and of a copy the rate."""
+    case, calls = figure.case, figure.case.samples("enqueue_seconds")
+    where = ends(case) or (memory_label(case.host_memory) if case.host_memory else "")
+    done = time_cell(figure.seconds, wide=figure.wide) if figure.seconds else Cell("")
+    queued = time_cell(median_interval(calls)) if calls and case.method == "launch" else Cell("")
+    rate = interval_cell(figure.rate, scale=1e-9) if figure.rate and case.method == "copy" else Cell("")
+    heading = say(f"latency_report.step_{case.method}", memory=where, size=format_bytes(case.bytes))
+    return Row(heading, (done, queued, rate))

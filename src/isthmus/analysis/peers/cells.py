@@ -1,34 +1,7 @@
-"""Figures between devices as cells of tables, and what joins two devices as a short name."""
+"""What joins two devices, as a short name and as a cell of tables."""
 
-from dataclasses import replace
-
-from isthmus.analysis.peers.model import Figure
-from isthmus.document.grid import Cell, brief, failed, interval_cell, missing, skipped
+from isthmus.document.grid import Cell, missing
 from isthmus.language import say
-
-
-def figure_cell(figure: Figure | None) -> Cell:
-    """A rate in GB/s; of what is missing, wrong or skipped the reason."""
-    return _cell(figure, is_time=False)
-
-
-def access_cell(figure: Figure | None) -> Cell:
-    """The time of one access in ns."""
-    return _cell(figure, is_time=True)
-
-
-def _cell(figure: Figure | None, *, is_time: bool) -> Cell:
-    if figure is None:
-        return missing()
-    if figure.is_wrong:
-        return failed(figure.note)
-    if figure.seconds is None or figure.rate is None:
-        return skipped(figure.note)
-    # Eight columns have no room for units and intervals, which pointing at a figure shows.
-    shown = interval_cell(figure.seconds if is_time else figure.rate, scale=1e9 if is_time else 1e-9, wide=figure.wide)
-    return replace(
-        brief(shown), detail=say("peers_report.half", half=shown.half_width, unit="ns" if is_time else "GB/s")
-    )
 
 
 def path_name(path: str) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.analysis.figures import figure_cell
 from isthmus.analysis.labels import in_lines, run_label, run_title
-from isthmus.analysis.peers.cells import figure_cell
 from isthmus.analysis.peers.model import METHODS, Copies, Pair, copies_of
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Column, Grid, Group, Row
+from isthmus.document.grid import Column, Grid
 from isthmus.document.palette import numbered_look
+from isthmus.document.pivot import Entry, pivot
 from isthmus.document.section import Chart, LegendEntry, Part, chart_name
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate
@@ -27,7 +28,7 @@ def size_parts(runs: Sequence[Run]) -> list[Part]:
                 continue
             title = say("peers_report.pair", source=pair[0], to=pair[1])
             title += f": {run_title(runs, index)}" if len(runs) > 1 else ""
-            grids.append(_grid(title, of_pair, pair))
+            grids += filter(None, [_grid(title, of_pair, pair)])
             curves = [curve for method in METHODS if (curve := _drawn(method, of_pair, pair))]
             spec = curves_chart(curves, Axis(say("peers_report.size"), labels="bytes"), Axis("GB/s"))
             name = chart_name("peers", *pair, run_label(runs, index))
@@ -43,15 +44,14 @@ def _name(method: str) -> str:
     return say(f"peers_report.method_{method}")
 
 
-def _grid(title: str, of_pair: Sequence[Copies], pair: Pair) -> Grid:
+def _grid(title: str, of_pair: Sequence[Copies], pair: Pair) -> Grid | None:
     methods = [method for method in METHODS if any(each.method == method for each in of_pair)]
-    sizes = sorted({each.bytes for each in of_pair})
-    figures = {(each.method, each.bytes): each.pairs[pair] for each in of_pair}
-    rows = [
-        Row(format_bytes(size), tuple(figure_cell(figures.get((method, size))) for method in methods)) for size in sizes
+    columns = [Column(in_lines(_name(method)), _name(method)) for method in methods]
+    entries = [
+        Entry("GB/s", format_bytes(each.bytes), _name(each.method), figure_cell(each.pairs[pair]))
+        for each in sorted(of_pair, key=lambda each: each.bytes)
     ]
-    columns = tuple(Column(in_lines(_name(method)), _name(method)) for method in methods)
-    return Grid(title, columns, (Group("GB/s", tuple(rows)),))
+    return pivot(title, "", columns, entries)
 
 
 def _drawn(method: str, of_pair: Sequence[Copies], pair: Pair) -> Drawn | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.peers.cells import access_cell, figure_cell, path_name
-from isthmus.analysis.peers.model import Figure, Pair, accesses, copies_of, paths, whole
-from isthmus.document.grid import Column, Grid, Group, Row
+from isthmus.analysis.figures import Figure, figure_cell
+from isthmus.analysis.peers.cells import path_name
+from isthmus.analysis.peers.model import Pair, accesses, copies_of, paths, whole
+from isthmus.document.grid import Grid, Group, Row
+from isthmus.document.pivot import columns_of
 from isthmus.document.section import Glance
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
@@ -25,15 +27,14 @@ def glance(run: Run) -> Glance | None:
     rows = []
     for name, pairs in by_path.items():
         cells = [figure_cell(_slowest([by_kind[column].pairs.get(pair) for pair in pairs])) for column in columns]
-        cells.append(access_cell(_slowest([times.get(pair) for pair in pairs])))
+        cells.append(figure_cell(_slowest([times.get(pair) for pair in pairs]), "ns"))
         if all(cell.state in ("skipped", "missing") for cell in cells):
             continue
         rows.append(Row(say("peers_report.glance_row", path=name, count=len(pairs)), tuple(cells)))
     headings = [say(f"peers_report.glance_{direction}_{method}") for direction, method in columns]
     headings.append(say("peers_report.glance_access"))
     title = say("peers_report.glance", size=format_bytes(copies_of(run)[0].bytes))
-    shown = tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
-    return Glance((Grid(title, shown, (Group("", tuple(rows)),), say("peers_report.glance_corner")),))
+    return Glance((Grid(title, columns_of(headings), (Group("", tuple(rows)),), say("peers_report.glance_corner")),))
 
 
 def _slowest(figures: Sequence[Figure | None]) -> Figure | None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.peers.cells import figure_cell
-from isthmus.analysis.peers.model import Figure, cases_of, figure_of, specs_of
+from isthmus.analysis.figures import Figure, figure_cell, figures
+from isthmus.analysis.peers.model import specs_of
 from isthmus.analysis.phrases import way_word
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
 from isthmus.language import say
@@ -33,16 +33,16 @@ class Together(NamedTuple):
 
 def together(run: Run) -> list[Together]:
     """Every root port that several devices are below, then all devices; none where that was not measured."""
-    links = [case for case in cases_of(run) if case.method == "link" and case.direction]
-    alone = {(case.target, str(case.direction)): figure_of(run, case) for case in links if case.devices == 1}
+    links = [figure for figure in figures(run, "peers") if figure.case.method == "link" and figure.case.direction]
+    alone = {(each.case.target, str(each.case.direction)): each for each in links if each.case.devices == 1}
     groups = []
-    for port in sorted({case.neighbour for case in links}, key=lambda port: (not port, port)):
-        group = [case for case in links if case.neighbour == port and (case.devices or 0) > 1]
-        by_way = {str(case.direction): figure_of(run, case) for case in group if not case.target}
-        sums = {direction: by_way[direction] for direction in _WAYS if direction in by_way}
-        specs = specs_of(case.target for case in group if case.target) or specs_of(spec for spec, _ in alone)
+    for port in sorted({each.case.neighbour for each in links}, key=lambda port: (not port, port)):
+        group = [each for each in links if each.case.neighbour == port and (each.case.devices or 0) > 1]
+        of_all = {str(each.case.direction): each for each in group if not each.case.target}
+        sums = {direction: of_all[direction] for direction in _WAYS if direction in of_all}
+        specs = specs_of(each.case.target for each in group if each.case.target) or specs_of(spec for spec, _ in alone)
         if sums:
-            groups.append(Together(port, specs, group[0].bytes, sums, alone))
+            groups.append(Together(port, specs, group[0].case.bytes, sums, alone))
     return groups
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from isthmus.analysis.figures import figure_cell
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import of_run
-from isthmus.analysis.peers.cells import access_cell, figure_cell, path_cell
+from isthmus.analysis.peers.cells import path_cell
 from isthmus.analysis.peers.charts import size_parts
 from isthmus.analysis.peers.links import link_grid
 from isthmus.analysis.peers.model import METHODS, Copies, OneAndAll, Pair, accesses, one_and_all, paths, specs_of, whole
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Cell, Grid
+from isthmus.document.pivot import Entry, columns_of, pivot
 from isthmus.document.section import Part, Section
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
@@ -57,7 +59,7 @@ def _path_grid(run: Run) -> Grid | None:
 
 def _access_grid(run: Run) -> Grid | None:
     by_pair = accesses(run)
-    return _matrix(say("peers_report.grid_access"), [("", by_pair, lambda pair: access_cell(by_pair.get(pair)))])
+    return _matrix(say("peers_report.grid_access"), [("", by_pair, lambda pair: figure_cell(by_pair.get(pair), "ns"))])
 
 
 def _rate_grid(copies: Sequence[Copies], name: str) -> Grid | None:
@@ -77,23 +79,24 @@ def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pa
     if not pairs:
         return None
     rows, columns = specs_of(source for source, _ in pairs), specs_of(to for _, to in pairs)
-    made = tuple(
-        Group(name, tuple(Row(row, tuple(cell((row, to)) if row != to else _SELF for to in columns)) for row in rows))
+    entries = [
+        Entry(name, row, to, cell((row, to)) if row != to else _SELF)
         for name, _, cell in groups
-    )
-    return Grid(title, tuple(Column(to, to) for to in columns), made, say("peers_report.corner"))
-
-
-def _all_grid(figures: OneAndAll) -> Grid:
-    specs = specs_of(spec for _, spec in figures.figures)
-    methods = [method for method in METHODS if any((method, spec) in figures.figures for spec in specs)]
-    rows = [
-        Row(method_name(method), tuple(figure_cell(figures.figures.get((method, spec))) for spec in specs))
-        for method in methods
+        for row in rows
+        for to in columns
     ]
-    words = {"count": figures.devices - 1, "size": format_bytes(figures.bytes)}
-    title = say("peers_report.to_one" if figures.to_one else "peers_report.to_all", **words)
-    return Grid(title, tuple(Column(spec, spec) for spec in specs), (Group("", tuple(rows)),), say("peers_report.way"))
+    return pivot(title, say("peers_report.corner"), columns_of(columns), entries)
+
+
+def _all_grid(sums: OneAndAll) -> Grid | None:
+    words = {"count": sums.devices - 1, "size": format_bytes(sums.bytes)}
+    title = say("peers_report.to_one" if sums.to_one else "peers_report.to_all", **words)
+    entries = [
+        Entry("", method_name(method), spec, figure_cell(figure))
+        for (method, spec), figure in sorted(sums.figures.items(), key=lambda each: METHODS.index(each[0][0]))
+    ]
+    columns = columns_of(specs_of(spec for _, spec in sums.figures))
+    return pivot(title, say("peers_report.way"), columns, entries)
 
 
 def method_name(method: str) -> str:
