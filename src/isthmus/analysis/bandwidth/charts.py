@@ -28,9 +28,9 @@ def rate_charts(runs: Sequence[Run]) -> list[Chart]:
         domain = _domain(runs, groups)
         label = _label("rates", direction)
         for index, group in enumerate(groups):
-            if group:
+            if group and (spec := rate_chart(runs[index], group, domain)):
                 title, name = _title(direction, runs, index), _name("rate", direction, runs, index)
-                charts.append(Chart(title, label, rate_chart(runs[index], group, domain), name))
+                charts.append(Chart(title, label, spec, name))
     return charts
 
 
@@ -67,14 +67,14 @@ def _along(run: Run, direction: str) -> list[Curve]:
 
 
 def _domain(runs: Sequence[Run], groups: Sequence[Sequence[Curve]]) -> tuple[float, float]:
-    """Range of rates in GB/s over all runs, the link's rate included, with some room."""
+    """Range of rates in GB/s from zero on over all runs, the link's rate included, with some room."""
     rates = [point.rate.median for group in groups for curve in group for point in (*curve.points, *curve.failed)]
     limits = [
         limit
         for run, group in zip(runs, groups, strict=True)
         if group and (limit := link_rate(run, both=group[0].direction == "both"))
     ]
-    return (min(rates, default=1e9) / 1.5e9, max([*rates, *limits], default=1e9) * 1.6e-9)
+    return (0.0, max([*rates, *limits], default=1e9) * 1.08e-9)
 
 
 def _label(what: str, direction: str) -> str:

@@ -13,21 +13,27 @@ from isthmus.document.palette import look
 from isthmus.language import say
 from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds, kind_rank
 
+# Below, all kinds of memory are within a hair of zero; their times are in a chart of their own.
+_RATES_FROM = 4 * KIB
 # More points of one size only hide each other.
 _MOST_SAMPLES = 40
 
 
-def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -> Spec:
-    """Rate against size, both logarithmic: a line, an interval band and points for each curve, and the link's rate.
+def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -> Spec | None:
+    """Rate against size from 4 KiB on: a line, an interval band and points for each curve, and the link's rate.
 
     All curves have one direction; `domain` is the range of rates to show, in GB/s, so that charts can be compared.
+    None where all copies are smaller.
     """
+    large = [_part(curve, lambda point: point.bytes >= _RATES_FROM) for curve in curves]
+    drawn = [_drawn(curve, _rate_row) for curve in large if curve.points or curve.failed]
+    if not drawn:
+        return None
     limit = link_rate(run, both=curves[0].direction == "both")
     rules = []
     if limit:
         rules.append((limit / 1e9, say("labels.link_rate", rate=format_rate(limit))))
-    drawn = [_drawn(curve, _rate_row) for curve in curves]
-    return curves_chart(drawn, _sizes(), Axis("GB/s", domain), rules=rules)
+    return curves_chart(drawn, _sizes(), Axis("GB/s", domain, scale="linear"), rules=rules)
 
 
 def time_chart(curves: Sequence[Curve]) -> Spec | None:

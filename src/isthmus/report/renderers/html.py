@@ -20,8 +20,8 @@ from isthmus.messages import plain
 from isthmus.report import vega
 from isthmus.report.drawing import VegaLite, draw, packed
 
-# About what a chart has on a wide page; it scales with what there is.
-_STILL_WIDTH = 1040
+# About what the first chart has next to its table; it scales with what there is.
+_STILL_WIDTH = 600
 
 
 def write(document: Document, out: TextIO) -> None:
