@@ -79,7 +79,7 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
 
 
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
-    values = measured(run, reference.run.cases if reference else ())
+    values = measured(run, ())
     ranges = {each.key: each for each in reference.expected(run) if each.quantity == "rate"} if reference else {}
     # By the driver, and at last by the library, as curves name it.
     for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):

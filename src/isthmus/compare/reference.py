@@ -144,7 +144,7 @@ def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey
             figures["latency", key._replace(size="small")] = smallest.median
     times = {case_key(case): case.series[0].samples[0] for case in typical}
     ratios: dict[GroupKey, list[float]] = {}
-    for case in run.cases:
+    for case in run.cases if times else ():
         metric = timed_metric(case)
         expected = times.get(case_key(case))
         if metric and expected and case.experiment != "bandwidth" and case.verified != "no":

@@ -1,5 +1,6 @@
 """One run as plain data: what was asked, where it was measured, every case with its raw samples."""
 
+from operator import attrgetter
 from typing import Annotated, Literal
 
 import msgspec
@@ -150,11 +151,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # `path` follow from those and from the machine.
 _RESULTS = {"migrations", "faults", "carried", "spans", "series", "verified", "skipped", "note", "moved_bytes", "path"}
 PARAMETERS = tuple(name for name in Case.__struct_fields__ if name not in _RESULTS)
+_parameters = attrgetter(*PARAMETERS)
 
 
 def case_key(case: Case) -> tuple[object, ...]:
     """The values of PARAMETERS: the same for one case in several runs."""
-    return tuple(getattr(case, name) for name in PARAMETERS)
+    key: tuple[object, ...] = _parameters(case)
+    return key
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
