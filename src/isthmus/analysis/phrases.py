@@ -1,5 +1,6 @@
-"""Words that conclusions share: names of memory kinds, ranges and factors."""
+"""Words that conclusions share: names of memory kinds, ranges, factors and shares."""
 
+from isthmus.document.grid import UNKNOWN, Cell
 from isthmus.language import can_say, in_brackets, say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_rate
 
@@ -81,3 +82,14 @@ def describe_device(run: Run) -> str:
     """``NVIDIA H200 (cuda:0)``."""
     device = run.fingerprint.device
     return say("common.device", name=device.name or say("common.unnamed_device"), spec=device.spec)
+
+
+def percent_cell(share: Interval, *, wide: bool = False) -> Cell:
+    """A share in per cent with half of its interval."""
+    half = percent_words((share.high - share.low) / 2) if share.is_known else UNKNOWN
+    return Cell(percent_words(share.median), half, state="wide" if wide and share.is_known else "ok")
+
+
+def percent_words(share: float) -> str:
+    """``-1.5``, ``10``: per cent, with a decimal below ten; never a zero with a sign."""
+    return f"{100 * share:.{0 if abs(share) >= 0.0995 else 1}f}".replace("-0.0", "0.0")

@@ -13,7 +13,7 @@ from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
-from isthmus.record import MIB, Case, Direction, Run, format_bytes, format_rate, median_interval
+from isthmus.record import MIB, Case, Direction, Interval, Run, format_bytes, format_rate, median_interval
 
 
 def quality_findings(run: Run) -> list[Finding]:
@@ -24,6 +24,7 @@ def quality_findings(run: Run) -> list[Finding]:
         _calls_failed(run),
         _ended_early(run),
         _nothing_measured(run),
+        _few_samples(run),
         _precision(run),
     ]
     return [finding for finding in candidates if finding]
@@ -119,6 +120,15 @@ def _nothing_measured(run: Run) -> Finding | None:
     if any(case.series for case in run.cases):
         return None
     return Finding("ATTENTION", "empty", say("quality.empty", count=len(run.cases)))
+
+
+def _few_samples(run: Run) -> Finding | None:
+    counts = [len(series.samples) for case in _decided(run) for series in case.series[:1]]
+    few = sum(not Interval.exists_for(count) for count in counts)
+    if not few:
+        return None
+    text = say("quality.few_samples", few=few, all=len(counts))
+    return Finding("note", "few_samples", text, do=(say("quality.few_samples_fix"),))
 
 
 def _precision(run: Run) -> Finding | None:

@@ -1,11 +1,14 @@
 """The tables of a report as plain data: every format draws the same."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from isthmus.language import say
 from isthmus.record import Interval
+
+# In place of half of an interval, where there are too few samples for one.
+UNKNOWN = "?"
 
 CellState = Literal["ok", "wide", "failed", "skipped", "missing", "bar"]
 
@@ -14,7 +17,8 @@ CellState = Literal["ok", "wide", "failed", "skipped", "missing", "bar"]
 class Cell:
     """One figure: its text, half of its 95 % interval in the same decimals, what is to be marked, more on hovering.
 
-    `unit` follows the figure where those of one table differ too much to share one.
+    The half is a question mark where there are too few samples for an interval. `unit` follows the figure where those
+    of one table differ too much to share one.
     """
 
     text: str
@@ -22,6 +26,11 @@ class Cell:
     state: CellState = "ok"
     detail: str = ""
     unit: str = ""
+
+    @property
+    def sign(self) -> str:
+        """What goes between the figure and half of its interval."""
+        return "~" if self.state == "wide" else "±"
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,9 @@ def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False,
     """A median times `scale` with half of its interval; `wide` marks one that the run knows less well than it meant."""
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
     digits = decimals(median)
+    if not interval.is_known:
+        detail = ", ".join(filter(None, (detail, say("labels.no_interval"))))
+        return Cell(f"{median:.{digits}f}", UNKNOWN, detail=detail)
     return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", state="wide" if wide else "ok", detail=detail)
 
 
@@ -114,6 +126,11 @@ def decimals(value: float) -> int:
     return 2 if value >= 0.0995 else 4
 
 
+def cells_of(grid: Grid) -> Iterator[Cell]:
+    """All cells, row by row."""
+    return (cell for group in grid.groups for row in group.rows for cell in row.cells)
+
+
 def part_of(grid: Grid, kept: Sequence[int]) -> Grid:
     """The grid with these columns alone."""
     groups = tuple(
@@ -124,10 +141,10 @@ def part_of(grid: Grid, kept: Sequence[int]) -> Grid:
 
 
 def brief(cell: Cell) -> Cell:
-    """The figure without its interval; behind it a mark where that is wide."""
+    """The figure without its interval; behind it a mark where that is wide or unknown."""
     unit = f" {cell.unit}" if cell.unit else ""
-    wide = cell.state == "wide" and bool(cell.half_width)
-    return replace(cell, text=f"{cell.text}{unit}{'~' if wide else ''}", half_width="", unit="")
+    mark = UNKNOWN if cell.half_width == UNKNOWN else "~" if cell.state == "wide" and cell.half_width else ""
+    return replace(cell, text=f"{cell.text}{unit}{mark}", half_width="", unit="")
 
 
 def excerpt(grid: Grid, most: int, *, columns: Sequence[int] | None = None, title: str | None = None) -> Grid:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from isthmus.analysis.interference.words import percent_words
 from isthmus.analysis.managed.model import MANAGED_WAYS
 from isthmus.analysis.managed.words import way_label
-from isthmus.analysis.phrases import memory_label, memory_name
+from isthmus.analysis.phrases import memory_label, memory_name, percent_words
 from isthmus.analysis.pieces.words import layout_words, method_name
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import can_say, enumerated, in_brackets, say, sentences

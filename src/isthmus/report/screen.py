@@ -8,7 +8,7 @@ from isthmus.analysis.sections import glances
 from isthmus.analysis.skips import skip_counts
 from isthmus.analysis.summary import Entry, things_to_do
 from isthmus.document.document import Block, Document, Labelled, Prose, Table
-from isthmus.document.grid import Grid, part_of
+from isthmus.document.grid import UNKNOWN, Grid, cells_of, part_of
 from isthmus.language import say
 from isthmus.record import Run
 from isthmus.report.verdict import verdict_blocks
@@ -32,8 +32,11 @@ def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
             # The first experiment has the room of a screen, each further one twelve lines.
             others = others if name == shown[0][0] else []
         yield Table((first, *others), narrow=True)
-    if any(_has_wide(grid) for _, glance in shown for grid in glance.grids):
+    cells = [cell for _, glance in shown for grid in glance.grids for cell in cells_of(grid)]
+    if any(cell.state == "wide" for cell in cells):
         yield Prose(say("screen.wide", percent=100 * run.settings.target_relative_half_width), "small")
+    if any(cell.text.endswith(UNKNOWN) and cell.text != UNKNOWN for cell in cells):
+        yield Prose(say("screen.unknown"), "small")
     if to_do := things_to_do(conclusions, _MOST_TO_DO):
         yield Prose("")
         yield Labelled(say("page.do"), tuple(_thing(each, several=len(shown) > 1) for each in to_do))
@@ -51,10 +54,6 @@ def _without_empty_columns(grid: Grid) -> Grid:
 def _thing(entry: Entry, *, several: bool) -> str:
     title = say(f"{entry.experiment}_report.title")
     return say("skips.with_detail", subject=title, detail=entry.text) if several else entry.text
-
-
-def _has_wide(grid: Grid) -> bool:
-    return any(cell.state == "wide" for group in grid.groups for row in group.rows for cell in row.cells)
 
 
 def _skipped(run: Run) -> str:

@@ -30,7 +30,7 @@ def paths(tmp_path: Path, build: Callable[..., None], isthmus: Run) -> Measured:
 def test_two_devices_by_own_links_and_each_others_and_what_that_costs(paths: Measured) -> None:
     done, cases = paths()
     assert done.returncode == 0, done.stderr
-    assert {case["verified"] for case in cases} == {"yes"}
+    assert [case for case in cases if case.get("verified") != "yes"] == []
     rates = [case for case in cases if not case.get("neighbour")]
     assert {(case["target"], case["method"], case.get("peer", "")) for case in rates} == {
         (own, method, other if method == "one" else "")

@@ -40,7 +40,14 @@ def test_known_ranks(count: int, expected: tuple[int, int]) -> None:
     assert ranks(count) == expected
 
 
-@pytest.mark.parametrize("count", range(1, LEAST_SAMPLES))
+@pytest.mark.parametrize("samples", [[5.0], [4.0, 6.0]])
+def test_one_or_two_samples_have_no_interval(samples: list[float]) -> None:
+    interval = median_interval(samples)
+    assert interval == (5.0, 5.0, 5.0)
+    assert not interval.is_known
+
+
+@pytest.mark.parametrize("count", range(3, LEAST_SAMPLES))
 def test_too_few_samples_give_their_whole_range(count: int) -> None:
     assert ranks(count) == (0, count - 1)
     assert coverage(count, 0, count - 1) < Fraction(95, 100)
@@ -69,7 +76,9 @@ def test_half_width_is_relative_to_the_median() -> None:
 def test_the_interval_encloses_its_median_and_lies_within_the_samples(samples: list[float]) -> None:
     interval = median_interval(samples)
     assert min(samples) <= interval.low <= interval.median <= interval.high <= max(samples)
-    assert {interval.low, interval.high} <= set(samples)
+    assert interval.is_known == (interval.low != interval.high)
+    if len(samples) >= 3:
+        assert {interval.low, interval.high} <= set(samples)
 
 
 @pytest.mark.parametrize("count", [10, 25])

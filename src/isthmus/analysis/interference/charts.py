@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, WAYS, Cost, costs, largest
-from isthmus.analysis.interference.words import percent_words, way_words
+from isthmus.analysis.interference.words import way_words
 from isthmus.analysis.labels import of_run
-from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.phrases import memory_name, percent_words
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.palette import numbered_look

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.interference.charts import cost_part
 from isthmus.analysis.interference.model import NEIGHBOURS, Cost, costs
-from isthmus.analysis.interference.words import percent_words, way_words
+from isthmus.analysis.interference.words import way_words
 from isthmus.analysis.labels import run_title
+from isthmus.analysis.phrases import percent_cell
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing
 from isthmus.document.section import Part, Section
 from isthmus.language import say
@@ -55,8 +56,6 @@ def _row(of_neighbours: dict[str, Cost]) -> Row:
         if cost is None:
             cells += [missing(), missing()]
             continue
-        low, high = cost.slowdown.low, cost.slowdown.high
-        half = percent_words((high - low) / 2)
-        cells.append(Cell(percent_words(cost.slowdown.median), half, state="wide" if cost.wide else "ok"))
+        cells.append(percent_cell(cost.slowdown, wide=cost.wide))
         cells.append(interval_cell(cost.rate, scale=1e-9))
     return Row(way_words(next(iter(of_neighbours.values()))), tuple(cells))

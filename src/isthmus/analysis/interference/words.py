@@ -1,7 +1,7 @@
 """How methods of copying and what they cost are named."""
 
 from isthmus.analysis.interference.model import Cost
-from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.phrases import memory_name, percent_words
 from isthmus.language import say
 from isthmus.record import format_rate
 
@@ -13,11 +13,6 @@ def way_words(cost: Cost) -> str:
     if cost.method == "isthmus":
         return say("interference.isthmus", count=cost.threads or 1)
     return say("interference.copy", memory=memory_name(cost.memory))
-
-
-def percent_words(share: float) -> str:
-    """``-1.5``, ``10``: per cent, with a decimal below ten."""
-    return f"{100 * share:.{0 if abs(share) >= 0.0995 else 1}f}"
 
 
 def cost_words(cost: Cost) -> str:

@@ -14,8 +14,8 @@ from isthmus.analysis.paths.model import (
     largest,
     targets,
 )
-from isthmus.analysis.paths.words import factor_words, gain_words, links_words, percent_words
-from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.paths.words import factor_words, gain_words, links_words
+from isthmus.analysis.phrases import memory_name, percent_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding
 from isthmus.language import say, sentences

@@ -6,8 +6,8 @@ from dataclasses import replace
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import in_lines, of_run
 from isthmus.analysis.paths.model import ALL, DIRECTIONS, MEMORIES, OWN, Compared, Cost, Figure, comparisons, costs
-from isthmus.analysis.paths.words import factor_words, percent_words, split_words, way_heading
-from isthmus.analysis.phrases import memory_label, way_word
+from isthmus.analysis.paths.words import factor_words, split_words, way_heading
+from isthmus.analysis.phrases import memory_label, percent_cell, way_word
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, failed, interval_cell, missing, skipped
 from isthmus.document.section import Part, Section
 from isthmus.language import say
@@ -123,5 +123,5 @@ def _cost_rows(costs: dict[tuple[str, str], dict[str, Cost]]) -> Iterator[Row]:
 def _loss_cell(cost: Cost | None) -> Cell:
     if cost is None:
         return missing()
-    half = percent_words((cost.loss.high - cost.loss.low) / 2)
-    return brief(Cell(percent_words(cost.loss.median), half, state="wide" if cost.wide else "ok", detail=f"±{half} %"))
+    shown = percent_cell(cost.loss, wide=cost.wide)
+    return brief(replace(shown, detail=f"±{shown.half_width} %"))

@@ -47,8 +47,3 @@ def split_words(compared: Compared) -> str:
 def factor_words(factor: float) -> str:
     """Two decimals, since 1.85 and 1.95 times differ here: ``1.92``."""
     return f"{factor:.2f}" if factor < 9.995 else f"{factor:.1f}"
-
-
-def percent_words(share: float) -> str:
-    """``-1.5``, ``10``: per cent, with a decimal below ten; never a zero with a sign."""
-    return f"{100 * share:.{0 if abs(share) >= 0.0995 else 1}f}".replace("-0.0", "0.0")

@@ -107,10 +107,16 @@ def contrasts(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int
 
 
 def above(point: Point, other: Point) -> bool:
-    """Whether the first rate is significantly higher: the two 95 % intervals do not overlap."""
-    return point.rate.low > other.rate.high
+    """Whether the first rate is significantly higher: the two 95 % intervals do not overlap, and both are known."""
+    is_known = Interval.exists_for(min(len(point.samples), len(other.samples)))
+    return is_known and point.rate.low > other.rate.high
 
 
 def ratio(over: Interval, under: Interval) -> Interval:
-    """One figure over another, with all that the ends of both leave room for: at least 95 % of what may be true."""
+    """One figure over another, with all that the ends of both leave room for: at least 95 % of what may be true.
+
+    Where either has no interval, their ratio has none.
+    """
+    if not (over.is_known and under.is_known):
+        return Interval(*[over.median / under.median] * 3)
     return Interval(over.median / under.median, over.low / under.high, over.high / under.low)

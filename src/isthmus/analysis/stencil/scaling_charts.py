@@ -96,9 +96,8 @@ def _efficiency(curve: StencilCurve, stencil: Stencil, method: StencilWay, targe
         return missing()
     if stencil.ranks == 1:
         return Cell("100")
-    # Two times went into it; no width at all is that of one sample.
-    is_wide = efficiency.low == efficiency.high or efficiency.relative_half_width > 2 * target
-    return interval_cell(efficiency, scale=100, wide=is_wide)
+    # Two times went into it.
+    return interval_cell(efficiency, scale=100, wide=efficiency.relative_half_width > 2 * target)
 
 
 def _exchange(stencil: Stencil, method: StencilWay) -> Cell:

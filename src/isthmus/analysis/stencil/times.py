@@ -63,8 +63,5 @@ def ratio_cell(run: Run, value: Interval | None) -> Cell:
     """A quotient of two totals."""
     if value is None:
         return missing()
-    # Two figures went into it, each known as well as the run aimed at; no width at all is that of one sample.
-    is_single = value.low == value.high
-    return interval_cell(
-        value, wide=is_single or value.relative_half_width > 2 * run.settings.target_relative_half_width
-    )
+    # Two figures went into it, each known as well as the run aimed at.
+    return interval_cell(value, wide=value.relative_half_width > 2 * run.settings.target_relative_half_width)

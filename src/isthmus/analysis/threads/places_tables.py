@@ -8,7 +8,7 @@ from isthmus.analysis.phrases import way_word
 from isthmus.analysis.threads.labels import BLANK
 from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.analysis.threads.rates import point_cell
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, missing
 from isthmus.document.section import Part
 from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes
@@ -74,7 +74,7 @@ def _sum_cells(group: Together | None) -> tuple[Cell, Cell, Cell]:
     complete = len(group.alone) == group.devices
     share = group.share
     return (
-        interval_cell(Interval(alone, alone, alone), scale=1e-9) if complete else missing(),
+        Cell(f"{alone * 1e-9:.{decimals(alone * 1e-9)}f}") if complete else missing(),
         point_cell(group.all),
         _factor_cell(Interval(1 / share.median, 1 / share.high, 1 / share.low)) if share else missing(),
     )

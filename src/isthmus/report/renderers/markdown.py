@@ -102,7 +102,7 @@ def _table(grid: Grid) -> Iterator[str]:
 def _figure(cell: Cell) -> str:
     text = _escaped(cell.text)
     if cell.half_width:
-        text += f" {'~' if cell.state == 'wide' else '±'}{cell.half_width}"
+        text += f" {cell.sign}{cell.half_width}"
     text += f" {cell.unit}" if cell.unit else ""
     return f"**{text}**" if cell.state == "failed" else text
 

@@ -302,7 +302,7 @@ def _figure(cell: Cell, *, compact: bool) -> str:
     half = cell.half_width
     if compact and "." in half:
         half = f"{float(half):.1f}" if float(half) >= 1 else half.removeprefix("0")
-    return f"{cell.text} {'~' if cell.state == 'wide' else '±'}{half}{unit}"
+    return f"{cell.text} {cell.sign}{half}{unit}"
 
 
 def _indented(text: Text) -> Padding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -162,6 +163,7 @@ def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
     run_rounds(prepared.subjects[:2], Rules(), FOREVER, found.extend, random.Random(1))
     assert [case.skipped for case in found] == [True, True]
     first, second = found
-    assert first.note.startswith(f"failed: {first.threads} of {first.threads} threads had not ended after 0.05")
-    assert first.note.endswith(f"were left behind: h2d, 65536 bytes, {first.threads} threads")
+    # Those that had not begun by then, on a loaded machine, end.
+    ended = rf"failed: [1-{first.threads}] of {first.threads} threads had not ended after 0\.\d+ s and"
+    assert re.match(rf"{ended} were left behind: h2d, 65536 bytes, {first.threads} threads$", first.note)
     assert second.note.startswith("failed: a thread that was left behind may still use this buffer: h2d, 65536 bytes")
