@@ -1,9 +1,11 @@
 """Several links at a glance: the largest copies of each device, by the own link alone and by all, and the factor."""
 
+from isthmus.analysis.figures import figure_cell
 from isthmus.analysis.paths.model import DIRECTIONS, MEMORIES, OWN, largest, targets
-from isthmus.analysis.paths.section import figure_cell, times_cell
+from isthmus.analysis.paths.section import times_cell
 from isthmus.analysis.phrases import memory_label, way_word
-from isthmus.document.grid import Column, Grid, Group, Row, missing
+from isthmus.document.grid import Grid, Group, Row, missing
+from isthmus.document.pivot import columns_of
 from isthmus.document.section import Glance
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
@@ -35,6 +37,5 @@ def glance(run: Run) -> Glance | None:
         for direction in DIRECTIONS
         for name in ("own", "all", "times")
     ]
-    columns = tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
     title = say("paths_report.glance", size=format_bytes(max(sizes)))
-    return Glance((Grid(title, columns, (Group("", tuple(rows)),), say("paths_report.glance_corner")),))
+    return Glance((Grid(title, columns_of(headings), (Group("", tuple(rows)),), say("paths_report.glance_corner")),))

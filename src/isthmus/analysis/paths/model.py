@@ -3,24 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from isthmus.analysis.figures import Figure, figures, paired, rate_of
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.record import Interval, Run, median_interval
 
 MEMORIES, DIRECTIONS = ("pinned", "pageable"), ("h2d", "d2h")
 WORKS = ("copies_h2d", "copies_d2h", "compute")
 # The links of one comparison: the own link alone, all; between them neighbours by their names.
 OWN, ALL = "own", "all"
-
-
-class Figure(NamedTuple):
-    """One link: its rate in bytes/s, None where nothing was measured or arrived right, and each link's share of it."""
-
-    rate: Interval | None
-    shares: Mapping[str, float]
-    wide: bool = False
-    is_wrong: bool = False
-    note: str = ""
 
 
 class Compared(NamedTuple):
@@ -76,18 +67,15 @@ class Cost(NamedTuple):
         return self.target, self.peer, self.work, self.direction, self.bytes
 
 
-def _cases(run: Run) -> list[Case]:
-    return [case for case in run.cases if case.experiment == "paths" and case.direction in DIRECTIONS]
-
-
 @once()
 def comparisons(run: Run) -> Sequence[Compared]:
     """By device, memory, direction and size, the largest last."""
     groups: dict[tuple[str, str, str, int], dict[str, Figure]] = {}
-    for case in _cases(run):
-        if not case.neighbour and case.host_memory in MEMORIES and case.target:
+    for figure in figures(run, "paths"):
+        case = figure.case
+        if case.direction in DIRECTIONS and not case.neighbour and case.host_memory in MEMORIES and case.target:
             key = (case.target, case.host_memory, str(case.direction), case.bytes)
-            groups.setdefault(key, {})[case.peer or case.method] = _figure(run, case)
+            groups.setdefault(key, {})[case.peer or case.method] = figure
     all_compared = [Compared(*key, links) for key, links in groups.items()]
     places = {target: at for at, target in enumerate(dict.fromkeys(each.target for each in all_compared))}
     return sorted(
@@ -130,22 +118,10 @@ def gains_from(run: Run, of: Compared) -> int | None:
     return start
 
 
-def _figure(run: Run, case: Case) -> Figure:
-    samples = case.samples("host_seconds")
-    if case.skipped or not samples or min(samples) <= 0 or case.verified == "no":
-        return Figure(None, {}, is_wrong=case.verified == "no" and not case.skipped, note=case.note)
-    seconds = median_interval(samples)
-    total = sum(case.carried.values())
-    shares = {spec: taken / total for spec, taken in case.carried.items()} if total else {}
-    wide = seconds.relative_half_width > run.settings.target_relative_half_width
-    return Figure(_rate(case.bytes, seconds), shares, wide, note=case.note)
-
-
 @once()
 def costs(run: Run) -> Sequence[Cost]:
     """In the order of the table; without those whose data was wrong."""
-    known = (case for case in _cases(run) if case.neighbour in WORKS and case.peer)
-    all_costs = [cost for case in known if (cost := _cost(run, case))]
+    all_costs = [cost for figure in figures(run, "paths") if (cost := _cost(run, figure))]
     return sorted(all_costs, key=_order)
 
 
@@ -154,14 +130,12 @@ def _order(cost: Cost) -> tuple[object, ...]:
     return (*devices, cost.bytes, WORKS.index(cost.work), DIRECTIONS.index(cost.direction), cost.method != OWN)
 
 
-def _cost(run: Run, case: Case) -> Cost | None:
-    alone, during, copies = (case.samples(name) for name in ("alone_seconds", "beside_seconds", "host_seconds"))
-    if case.verified == "no" or not len(alone) == len(during) == len(copies) > 0:
+def _cost(run: Run, figure: Figure) -> Cost | None:
+    case, kept = figure.case, paired(figure.case, "alone_seconds", "beside_seconds")
+    known = case.direction in DIRECTIONS and case.neighbour in WORKS and case.peer
+    if not known or kept is None or figure.rate is None:
         return None
-    if min(alone) <= 0 or min(during) <= 0 or min(copies) <= 0:
-        return None
-    # Each sample by itself: a device that changes its clock does so for both.
-    kept = median_interval([without / with_copies for with_copies, without in zip(during, alone, strict=True)])
+    alone = median_interval(case.samples("alone_seconds"))
     return Cost(
         target=case.target,
         peer=case.peer,
@@ -170,11 +144,7 @@ def _cost(run: Run, case: Case) -> Cost | None:
         bytes=case.bytes,
         method=case.method,
         loss=Interval(1 - kept.median, 1 - kept.high, 1 - kept.low),
-        rate=_rate(case.bytes, median_interval(copies)),
-        work_rate=_rate(case.bytes, median_interval(alone)) if case.neighbour != "compute" else None,
+        rate=figure.rate,
+        work_rate=None if case.neighbour == "compute" else rate_of(case.bytes, alone),
         wide=kept.relative_half_width > run.settings.target_relative_half_width,
     )
-
-
-def _rate(size: int, seconds: Interval) -> Interval:
-    return Interval(size / seconds.median, size / seconds.high, size / seconds.low)

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from isthmus.analysis.figures import figure_cell, narrow_cell
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import in_lines, of_run
-from isthmus.analysis.paths.model import ALL, DIRECTIONS, MEMORIES, OWN, Compared, Cost, Figure, comparisons, costs
+from isthmus.analysis.paths.model import ALL, DIRECTIONS, MEMORIES, OWN, Compared, comparisons, costs
 from isthmus.analysis.paths.words import factor_words, split_words, way_heading
 from isthmus.analysis.phrases import memory_label, percent_cell, way_word
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, failed, interval_cell, missing, skipped
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
+from isthmus.document.pivot import Entry, columns_of, pivot
 from isthmus.document.section import Part, Section
 from isthmus.language import say
-from isthmus.record import Interval, Run, format_bytes
+from isthmus.record import Run, format_bytes
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -62,25 +64,6 @@ def _row(compared: Compared, links: Sequence[str]) -> Row:
     return Row(format_bytes(compared.bytes), tuple(cells))
 
 
-def figure_cell(figure: Figure | None) -> Cell:
-    """A rate in GB/s; of what is missing, wrong or skipped the reason."""
-    if figure is None:
-        return missing()
-    if figure.is_wrong:
-        return failed(figure.note)
-    if figure.rate is None:
-        return skipped(figure.note)
-    return rate_cell(figure.rate, wide=figure.wide)
-
-
-def rate_cell(rate: Interval | None, *, wide: bool = False) -> Cell:
-    """A rate in GB/s, whose interval pointing at it shows."""
-    if rate is None:
-        return missing()
-    shown = interval_cell(rate, scale=1e-9, wide=wide)
-    return replace(brief(shown), detail=f"±{shown.half_width} GB/s")
-
-
 def times_cell(compared: Compared) -> Cell:
     """How many times as fast the best way is as the own link alone."""
     gain = compared.gain(compared.best)
@@ -92,36 +75,22 @@ def times_cell(compared: Compared) -> Cell:
 
 def cost_grid(run: Run) -> Grid | None:
     """One table: a group for each pair of devices, a row for each work during copies of either direction."""
-    groups: dict[tuple[str, str, int], dict[tuple[str, str], dict[str, Cost]]] = {}
+    columns = columns_of(say(f"paths_report.heading_{name}") for name in _COSTS)
+    return pivot(say("paths_report.grid_cost"), say("paths_report.corner_cost"), columns, _entries(run))
+
+
+_COSTS = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
+
+
+def _entries(run: Run) -> Iterator[Entry]:
     for cost in costs(run):
-        rows = groups.setdefault((cost.target, cost.peer, cost.bytes), {})
-        rows.setdefault((cost.work, cost.direction), {})[cost.method] = cost
-    if not groups:
-        return None
-    names = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
-    headings = [say(f"paths_report.heading_{name}") for name in names]
-    columns = tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
-    shown = tuple(
-        Group(say("paths_report.beside", peer=peer, target=target, size=format_bytes(size)), tuple(_cost_rows(rows)))
-        for (target, peer, size), rows in groups.items()
-    )
-    return Grid(say("paths_report.grid_cost"), columns, shown, say("paths_report.corner_cost"))
-
-
-def _cost_rows(costs: dict[tuple[str, str], dict[str, Cost]]) -> Iterator[Row]:
-    for (work, direction), by_method in costs.items():
-        own, both = by_method.get(OWN), by_method.get("one")
-        some = both or own
-        cells = [
-            rate_cell(some.work_rate if some else None),
-            *(_loss_cell(cost) for cost in (own, both)),
-            *(rate_cell(cost.rate if cost else None) for cost in (own, both)),
-        ]
-        yield Row(say(f"paths_report.work_{work}", way=way_word(direction)), tuple(cells))
-
-
-def _loss_cell(cost: Cost | None) -> Cell:
-    if cost is None:
-        return missing()
-    shown = percent_cell(cost.loss, wide=cost.wide)
-    return brief(replace(shown, detail=f"±{shown.half_width} %"))
+        group = say("paths_report.beside", peer=cost.peer, target=cost.target, size=format_bytes(cost.bytes))
+        row = say(f"paths_report.work_{cost.work}", way=way_word(cost.direction))
+        links = "own" if cost.method == OWN else "both"
+        loss = percent_cell(cost.loss, wide=cost.wide)
+        loss = brief(replace(loss, detail=f"±{loss.half_width} %"))
+        cells = {f"loss_{links}": loss, f"ours_{links}": narrow_cell(cost.rate)}
+        if cost.work_rate:
+            cells["alone"] = narrow_cell(cost.work_rate)
+        for name, cell in cells.items():
+            yield Entry(group, row, say(f"paths_report.heading_{name}").replace("\n", " "), cell)

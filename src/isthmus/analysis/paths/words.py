@@ -39,9 +39,10 @@ def gain_words(compared: Compared) -> str:
 def split_words(compared: Compared) -> str:
     """``51/49``: per cent of the own link and of the neighbours', in their order; empty where nothing was divided."""
     figure = compared.links.get(compared.best or "")
-    shares = figure.shares if figure else {}
+    carried = figure.case.carried if figure and figure.rate else {}
+    total = sum(carried.values())
     order = [compared.target, *compared.peers]
-    return "/".join(f"{100 * shares[spec]:.0f}" for spec in order if spec in shares)
+    return "/".join(f"{100 * carried[spec] / total:.0f}" for spec in order if total and spec in carried)
 
 
 def factor_words(factor: float) -> str:
