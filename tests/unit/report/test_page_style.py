@@ -45,6 +45,12 @@ def test_charts_are_printed_on_one_sheet_with_what_explains_them() -> None:
         assert {".legend", ".note"} <= {name.strip() for names in kept for name in names.split(",")}
 
 
+def test_long_names_in_tables_wrap() -> None:
+    assert re.search(r"\.figures th\.long \{[^}]*white-space: normal;[^}]*overflow-wrap: anywhere", _CSS)
+    macros = files("isthmus.report").joinpath("templates/macros.html.j2").read_text(encoding="utf-8")
+    assert 'row.heading | length > 40 %} class="long"' in macros
+
+
 def test_folded_parts_open_on_paper_and_nothing_waits_for_a_window() -> None:
     """Closed details print nothing, and what is laid out only near the window is white in a picture of the page."""
     screen, _, printed = _CSS.partition("@media print")
