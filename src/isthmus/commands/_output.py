@@ -1,6 +1,7 @@
 """Where a report goes that a command writes: its format by the name of the file, and the file itself."""
 
 import io
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from isthmus.commands._own_files import check_replaceable, marked
-from isthmus.errors import UsageError
+from isthmus.errors import UsageError, as_text
 from isthmus.files import is_stream, write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
+
+_NEXT = "isthmus plan --bytes 64MiB --uses 100"
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document, Kind
@@ -105,6 +108,21 @@ def save(path: Path, content: bytes) -> None:
     with _whole(path) as file:
         file.write(content)
     print(path)
+
+
+def where_more_is(path: Path, page: Path | None) -> str:
+    """Lines to copy: the page, where it was written, and the commands for all tables and for a plan."""
+    from rich.cells import cell_len
+
+    from isthmus.language import say
+
+    lines = {say("screen.page"): str(page)} if page else {}
+    lines |= {
+        say("screen.tables"): shlex.join(["isthmus", "report", as_text(path), "--all"]),
+        say("screen.next"): _NEXT,
+    }
+    wide = max(map(cell_len, lines))
+    return "\n".join(f"{name}{' ' * (wide - cell_len(name))}  {line}" for name, line in lines.items())
 
 
 @contextmanager

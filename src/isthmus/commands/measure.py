@@ -2,7 +2,6 @@
 
 import io
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -19,6 +18,7 @@ from isthmus.commands import _completions
 from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
+from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
@@ -42,7 +42,6 @@ _TOGETHER = "peers: also what the hosts' links of several devices give at once, 
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
 _LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
 _NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
-_NEXT = "isthmus plan --bytes 64MiB --uses 100"
 _EXPERIMENTS = ", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all."
 # Given several times they add up.
 _Several = list[str] | None
@@ -318,25 +317,13 @@ def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool)
         print(msgspec.json.encode(run).decode())
     else:
         report.write(report.screen_document(run), "terminal", sys.stdout)
-        print(f"\n{_where_more_is(path, page if trouble is None else None)}")
+        print(f"\n{where_more_is(path, page if trouble is None else None)}")
     if trouble is not None:
         raise RunFileError(
             f"{page}: the page cannot be written: {trouble}; the run is saved, make the page elsewhere with: "
             f"isthmus report {path} --format html -o PAGE"
         )
     return _exit_code(run)
-
-
-def _where_more_is(path: Path, page: Path | None) -> str:
-    """Lines to copy: the page, where it was written, and the commands for all tables and for a plan."""
-    from rich.cells import cell_len
-
-    from isthmus.language import say
-
-    lines = {say("screen.page"): str(page)} if page else {}
-    lines |= {say("screen.tables"): shlex.join(["isthmus", "report", as_text(str(path))]), say("screen.next"): _NEXT}
-    wide = max(map(cell_len, lines))
-    return "\n".join(f"{name}{' ' * (wide - cell_len(name))}  {line}" for name, line in lines.items())
 
 
 def _reserved(path: Path) -> Path:

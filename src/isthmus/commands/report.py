@@ -1,5 +1,9 @@
-"""`isthmus report`: shows saved runs as a terminal table, CSV, Markdown, one HTML page, or a single figure."""
+"""`isthmus report`: shows saved runs as a first screen, all tables, CSV, Markdown, an HTML page, or a single figure."""
 
+import io
+import os
+import pydoc
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,12 +12,13 @@ import typer
 
 from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, one_of, option
-from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
+from isthmus.commands._output import format_of, format_option, save, unlike_inputs, where_more_is, write_report
 from isthmus.commands._own_files import check_replaceable, free_path, marked
 from isthmus.errors import RunFileError, UsageError
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
+    from isthmus.document.document import Document
     from isthmus.record import Run
 
 # More side by side cannot be read.
@@ -31,6 +36,9 @@ def report(
         ),
     ],
     format_name: Annotated[str | None, format_option("runs")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all tables of the run, not its first screen; in a pager on a terminal.")
+    ] = False,
     as_json: JsonOption = False,
     output: Annotated[
         Path | None,
@@ -69,8 +77,10 @@ def report(
             _list_figures(loaded)
         elif figure:
             _draw(loaded, figure, chosen, known[0][0], output)
-        else:
+        elif everything or format_name or output or as_json or len(loaded) > 1:
             _write(loaded, chosen, known[0][0], output)
+        else:
+            _write_screen(loaded[0], known[0][0])
 
 
 def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
@@ -99,13 +109,40 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
     return runs
 
 
+def _write_screen(run: "Run", path: Path) -> None:
+    from isthmus.report import screen_document
+
+    write_report(screen_document(run), "terminal", None)
+    print(f"\n{where_more_is(path, None)}")
+
+
+class _Screen(io.StringIO):
+    """What a pager is to show: as wide and as coloured as the terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _page_through(document: "Document") -> None:
+    from isthmus.report import write
+
+    text = _Screen()
+    write(document, "terminal", text)
+    # As git does: less ends at once where one screen holds all, and shows colours.
+    os.environ.setdefault("LESS", "FRX")
+    pydoc.pager(text.getvalue())
+
+
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
     from isthmus.report import page_path, page_title, runs_document
 
     document = runs_document(runs)
     if chosen == "html" and output is None:
         output = free_path(page_path(first), page_title(document))
-    write_report(document, chosen, output)
+    if chosen == "terminal" and output is None and sys.stdin.isatty() and sys.stdout.isatty():
+        _page_through(document)
+    else:
+        write_report(document, chosen, output)
 
 
 def _list_figures(runs: "Sequence[Run]") -> None:

@@ -106,7 +106,7 @@ def _has(run: Run) -> str:
     if not run.cases:
         return "it has no cases"
     if all(case.skipped for case in run.cases):
-        return f"it skipped all of its {len(run.cases)} cases, and isthmus report shows why"
+        return f"it skipped all of its {len(run.cases)} cases, and isthmus report --all shows why"
     if all(case.skipped or case.verified == "no" for case in run.cases):
-        return "the data of all that it measured arrived wrong, and isthmus report shows where"
+        return "the data of all that it measured arrived wrong, and isthmus report --all shows where"
     return f"it has {', '.join(sorted({case.experiment for case in run.cases if not case.skipped}))}"

@@ -130,10 +130,12 @@ def compare(base: Run, new: Run, *, margin: float = MARGIN, gates: Sequence[Gate
     if not (pairing.timed or pairing.broken or pairing.wrong or pairing.now_skipped or pairing.now_measured):
         raise UsageError(
             f"nothing to compare: none of the {pairing.common} common cases has times in both runs: all were skipped; "
-            "isthmus report shows why"
+            "isthmus report --all shows why"
         )
     if gates and not pairing.timed:
-        raise UsageError("gates cannot be checked: no common case has times in both runs; isthmus report shows why")
+        raise UsageError(
+            "gates cannot be checked: no common case has times in both runs; isthmus report --all shows why"
+        )
     judgement = judged(pairing.timed, margin)
     differing = differences(base, new)
     skipped = [pair.new for pair in pairing.now_skipped]

@@ -56,7 +56,7 @@ def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_
     assert (page.suffix, run_file.suffix, page.stem) == (".html", ".json", run_file.stem)
 
     lines = done.stdout.splitlines()
-    assert lines[-3:-1] == [f"page        {page}", f"all tables  isthmus report {run_file}"]
+    assert lines[-3:-1] == [f"page        {page}", f"all tables  isthmus report {run_file} --all"]
     assert lines[-1].startswith("next        isthmus plan")
     assert " · uses host memory, no link · " in lines[0]
     assert lines[2].startswith("--  Nothing to judge")
@@ -80,6 +80,7 @@ def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_
     again = isthmus("report", run_file)
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.splitlines()[:3] == lines[:3]
+    again = isthmus("report", run_file, "--all")
     assert {"Host to device (H2D)", "Device to host (D2H)", "Both ways at once (rates are sums)"} <= set(
         again.stdout.splitlines()
     )
@@ -283,7 +284,7 @@ def test_an_interrupted_run_keeps_what_was_measured(
     assert run.end.status == "interrupted"
     assert "interrupted with" in run.end.message
     assert all(case.series or case.note for case in run.cases)
-    report = isthmus("report", name)
+    report = isthmus("report", name, "--all")
     assert (report.returncode, report.stderr) == (0, "")
     assert "interrupted" in report.stdout
 

@@ -31,8 +31,29 @@ def run_file(tmp_path: Path) -> Path:
 def test_terminal_is_the_default(isthmus: Isthmus, run_file: Path) -> None:
     done = isthmus("report", run_file)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Host to device (H2D)" in done.stdout
+    assert len(done.stdout.splitlines()) <= 40
+    assert f"isthmus report {run_file} --all" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--format", "terminal"]])
+def test_all_tables_are_shown_where_they_are_asked_for(isthmus: Isthmus, run_file: Path, words: list[str]) -> None:
+    done = isthmus("report", run_file, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Host to device (H2D)" in done.stdout
+
+
+def test_a_terminal_shows_all_tables_in_a_pager(
+    isthmus: Isthmus, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paged: list[str] = []
+    monkeypatch.setattr("pydoc.pager", paged.append)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert isthmus("report", run_file, "--all").stdout == ""
+    assert "Host to device (H2D)" in paged[0]
+    assert isthmus("report", run_file).stdout
+    assert len(paged) == 1
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,7 @@ def test_several_runs_in_one_report(isthmus: Isthmus, run_file: Path) -> None:
 def test_failed_verification_is_reported_and_no_failure_of_the_report(isthmus: Isthmus, run_file: Path) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, verified="no")
     run_file.write_bytes(msgspec.json.encode(synthetic.run(cases)))
-    done = isthmus("report", run_file)
+    done = isthmus("report", run_file, "--all")
     assert done.returncode == 0
     assert "Wrong data in 31 of 31 cases" in done.stdout
 
@@ -170,7 +191,7 @@ def test_a_full_disk_behind_standard_output_is_said(run_file: Path) -> None:
 
 
 def test_a_terminal_without_the_sign_still_gets_its_report(run_file: Path) -> None:
-    done = processes.isthmus("report", run_file, env={"PYTHONIOENCODING": "ascii"})
+    done = processes.isthmus("report", run_file, "--all", env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "settles" in done.stdout
 

@@ -103,7 +103,7 @@ def test_a_run_without_any_figure_is_refused(visits: list[Run], synthetic: Modul
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"series": [], "skipped": True}, "it skipped all of its 2 cases, and isthmus report shows why"),
+        ({"series": [], "skipped": True}, "it skipped all of its 2 cases, and isthmus report --all shows why"),
         ({"verified": "no"}, "the data of all that it measured arrived wrong"),
     ],
 )
