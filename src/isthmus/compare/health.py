@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from isthmus.analysis.machine import link_name, links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
-from isthmus.compare.reference import Expected, Reference, measured
+from isthmus.analysis.statistics.curve import bandwidth_curves
+from isthmus.analysis.statistics.shape import compared_bytes, compared_point
+from isthmus.compare.reference import Expected, Reference
 from isthmus.compare.spread import GroupKey
 from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
 from isthmus.language import say
-from isthmus.record import Direction, Link, Run, format_rate, format_seconds, median_interval
+from isthmus.record import Direction, Link, Run, format_bytes, format_rate, format_seconds
 
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 # The shares of the wire's rate that pinned copies reach at least on every healthy link (79 % of PCIe 3.0, 88 % of 5.0),
@@ -26,11 +28,16 @@ _ABOVE = 1.02
 
 @dataclass(frozen=True)
 class Rate:
-    """Bytes per second of large copies, and the range of a reference, where it has one."""
+    """Bytes per second of copies of `bytes`, and the range of a reference at that size, where it has one.
+
+    `noise` is the relative half width of the rate's interval.
+    """
 
     memory: str
     direction: Direction
+    bytes: int
     rate: float
+    noise: float
     normal: Expected | None
 
 
@@ -79,14 +86,17 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
 
 
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
-    values = measured(run, ())
-    ranges = {each.key: each for each in reference.expected(run) if each.quantity == "rate"} if reference else {}
+    curves = [curve for curve in bandwidth_curves(run) if curve.metric == "host_seconds" and curve.points]
+    size = compared_bytes(curves) if curves else 0
     # By the driver, and at last by the library, as curves name it.
     for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):
         for direction in DIRECTIONS:
-            key = GroupKey("bandwidth", method, direction, memory, "large")
-            if ("rate", key) in values:
-                yield Rate(memory, direction, values["rate", key], ranges.get(key))
+            kind = method, direction, memory
+            for curve in [each for each in curves if (each.method, each.direction, each.host_memory) == kind][:1]:
+                point = compared_point(curve, size)
+                normal = reference.rate_at(GroupKey("bandwidth", *kind, "large"), point.bytes) if reference else None
+                noise = point.rate.relative_half_width
+                yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal)
 
 
 def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Finding]:
@@ -101,7 +111,7 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
             "other_device",
             say("compare.other_device", name=reference.name, expected=other, device=device.name),
         )
-    busy = _busy(run)
+    busy = _busy(pinned)
     if busy:
         yield Finding("ATTENTION", "busy", say("health.busy", percent=100 * busy), do=(say("health.busy_do"),))
     link = list(_link_findings(run, pinned))
@@ -176,7 +186,9 @@ def _rate_findings(run: Run, reference: Reference | None, rates: tuple[Rate, ...
 def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tuple[Rate, Finding]]:
     for rate in known:
         normal = rate.normal
-        if normal is None or rate.rate >= normal.low:
+        # A busy machine, of which another finding speaks, must not hide a slow link.
+        noise = min(rate.noise, _BUSY_WIDTH) if rate.memory == "pinned" else rate.noise
+        if normal is None or rate.rate * (1 + noise) >= normal.low:
             continue
         faulty = rate.memory == "pinned" and not busy and rate.rate < _FAULTY_RATIO * normal.low
         yield (
@@ -186,14 +198,14 @@ def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tup
 
 
 def _beside(rate: Rate, normal: Expected) -> str:
-    """A rate with the range of the reference."""
+    """A rate with the least that is normal by the reference."""
     return say(
         "health.slow",
         memory=memory_label(rate.memory).capitalize(),
         way=rate.direction.upper(),
+        size=format_bytes(rate.bytes),
         rate=format_rate(rate.rate),
         low=format_rate(normal.low),
-        high=format_rate(normal.high),
     )
 
 
@@ -205,6 +217,7 @@ def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Ite
             text = say(
                 "health.below_theory",
                 way=rate.direction.upper(),
+                size=format_bytes(rate.bytes),
                 rate=format_rate(rate.rate),
                 percent=100 * share,
                 usual=100 * _USUAL_SHARE,
@@ -232,23 +245,14 @@ def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], car
     if best.normal and reference:
         if not carries:
             return Finding("OK", "rate", _beside(best, best.normal))
-        low, high = format_rate(best.normal.low), format_rate(best.normal.high)
-        name = reference.run.fingerprint.device.name
-        return Finding("OK", "rate", say("health.ok", device=name, low=low, high=high, **values))
+        low, name = format_rate(best.normal.low), reference.run.fingerprint.device.name
+        return Finding("OK", "rate", say("health.ok", device=name, low=low, **values))
     if carries:
         return Finding("OK", "rate", say("health.ok_theory", device=run.fingerprint.device.name, **values))
     return Finding("none", "rate", say("health.link_unread", **values), do=(say("health.link_unread_do"),))
 
 
-def _busy(run: Run) -> float:
+def _busy(rates: Sequence[Rate]) -> float:
     """Half width of the widest interval of large pinned copies, if it says that the machine was busy; else 0."""
-    widths = [
-        median_interval(samples).relative_half_width
-        for case in run.cases
-        if (case.experiment, case.host_memory) == ("bandwidth", "pinned")
-        and case.direction in DIRECTIONS
-        and case.bytes >= 1 << 26
-        and (samples := case.samples("host_seconds"))
-    ]
-    widest = max(widths, default=0.0)
+    widest = max((rate.noise for rate in rates if rate.memory == "pinned" and rate.bytes >= 1 << 26), default=0.0)
     return widest if widest > _BUSY_WIDTH else 0.0

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.statistics.curve import bandwidth_curves
+from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
 from isthmus.analysis.statistics.shape import largest, latency, plateau
 from isthmus.compare.pairing import timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
@@ -82,6 +82,15 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
         ratios = {key: part[key] / whole[key] for key in whole if key[0] == "rate" and key in part}
         return [each.scaled(ratios.get((each.quantity, each.key), 1.0)) for each in self.figures]
 
+    def rate_at(self, key: GroupKey, size: int) -> Expected | None:
+        """The range of a settled rate, as such devices have it at this size or the measured one nearest to it."""
+        figure = next((each for each in self.figures if (each.quantity, each.key) == ("rate", key)), None)
+        curve = next((curve for curve in bandwidth_curves(self.run) if _rate_key(curve) == key and curve.points), None)
+        if figure is None or curve is None:
+            return figure
+        nearest = min(curve.points, key=lambda point: abs(math.log(point.bytes / size)))
+        return figure.scaled(nearest.rate.median / _settled_rate(curve))
+
     def encoded(self) -> bytes:
         """The file's bytes; the same runs give the same file."""
         return gzip.compress(msgspec.json.encode(self), mtime=0)
@@ -133,12 +142,9 @@ def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey
     """The figures of a run; `typical` has the cases of the reference, to whose times those of the run are compared."""
     figures: dict[tuple[Quantity, GroupKey], float] = {}
     for curve in bandwidth_curves(run):
-        key = GroupKey("bandwidth", curve.method, curve.direction, curve.host_memory, "large")
+        key = _rate_key(curve)
         if curve.points:
-            settled = plateau(curve)
-            figures["rate", key] = (
-                settled.rate.median if settled else median(point.rate.median for point in largest(curve))
-            )
+            figures["rate", key] = _settled_rate(curve)
         smallest = latency(curve)
         if smallest:
             figures["latency", key._replace(size="small")] = smallest.median
@@ -150,6 +156,15 @@ def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey
         if metric and expected and case.experiment != "bandwidth" and case.verified != "no":
             ratios.setdefault(group_key(case), []).append(median(case.samples(metric)) / expected)
     return figures | {("time", key): median(values) for key, values in ratios.items()}
+
+
+def _rate_key(curve: Curve) -> GroupKey:
+    return GroupKey("bandwidth", curve.method, curve.direction, curve.host_memory, "large")
+
+
+def _settled_rate(curve: Curve) -> float:
+    settled = plateau(curve)
+    return settled.rate.median if settled else median(point.rate.median for point in largest(curve))
 
 
 def made_reference(name: str, runs: Sequence[Run]) -> Reference:

@@ -10,7 +10,7 @@ from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Run, read_run
 
 SECONDS = 2.5
-_SIZES = (64 * MIB, 256 * MIB)
+SIZES = (64 * MIB, 256 * MIB)
 _SHARED_SIZES = (4 * MIB, 16 * MIB)
 
 
@@ -27,7 +27,7 @@ def measure_link(
     """
     options = Options(
         mode="quick",
-        sizes=_SHARED_SIZES if device.description.shares_host_memory else _SIZES,
+        sizes=_SHARED_SIZES if device.description.shares_host_memory else SIZES,
         memory=("pinned", "pageable"),
         directions=("h2d", "d2h"),
         budget_seconds=seconds,

@@ -14,7 +14,7 @@ from isthmus.document.document import Block, Data, Document, Labelled, Prose, Ta
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
-from isthmus.record import Direction, Run, three_figures
+from isthmus.record import Direction, Run, format_bytes, three_figures
 
 _MOST_LINES = 15
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -114,6 +114,7 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
             {
                 "memory": rate.memory,
                 "direction": rate.direction,
+                "bytes": rate.bytes,
                 "bytes_per_second": rate.rate,
                 "normal": [rate.normal.low, rate.normal.high] if rate.normal else None,
             }
@@ -123,22 +124,29 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
 
 
 def _rates(rates: Sequence[Rate]) -> Grid:
-    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without ranges where none is known."""
+    """``pinned  55.4  55.3  >= 54.4  >= 54.1``, without what is normal where that is not known."""
     known = any(rate.normal for rate in rates)
     normal = [say("health.normal", way=way.upper()) for way in _DIRECTIONS if known]
-    rows = []
+    rows, size = [], rates[0].bytes
     for memory in dict.fromkeys(rate.memory for rate in rates):
         of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
-        row = [_digits(of_memory[way].rate) if way in of_memory else "-" for way in _DIRECTIONS]
-        row += [_range(of_memory.get(way)) for way in _DIRECTIONS if known]
+        row = [_rate(of_memory[way], size) if way in of_memory else "-" for way in _DIRECTIONS]
+        row += [_normal(of_memory.get(way)) for way in _DIRECTIONS if known]
         rows.append((say(f"memory.label_{memory}"), row))
-    return text_grid("", "GB/s", ["H2D", "D2H", *normal], rows, words=len(normal))
+    return text_grid("", _at("GB/s", size), ["H2D", "D2H", *normal], rows, words=len(normal))
 
 
-def _range(rate: Rate | None) -> str:
-    if rate is None or rate.normal is None:
-        return "-"
-    return say("common.range", low=_digits(rate.normal.low), high=_digits(rate.normal.high))
+def _rate(rate: Rate, size: int) -> str:
+    text = _digits(rate.rate)
+    return text if rate.bytes == size else _at(text, rate.bytes)
+
+
+def _at(what: str, size: int) -> str:
+    return say("bandwidth_report.glance_at", what=what, size=format_bytes(size))
+
+
+def _normal(rate: Rate | None) -> str:
+    return f">= {_digits(rate.normal.low)}" if rate and rate.normal else "-"
 
 
 def _digits(rate: float) -> str:

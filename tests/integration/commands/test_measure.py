@@ -60,7 +60,7 @@ def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_
     assert lines[-1].startswith("next        isthmus plan")
     assert " · uses host memory, no link · " in lines[0]
     assert lines[2].startswith("--  Nothing to judge")
-    assert next(line for line in lines if line.startswith("GB/s")).split()[1:4] == ["H2D", "D2H", "both"]
+    assert next(line for line in lines if line.startswith("GB/s")).split()[4:7] == ["H2D", "D2H", "both"]
     assert len(lines) <= 40
     assert done.stderr.startswith(f"measuring {device.partition(':')[0]}")
     assert run_file.name in done.stderr

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from isthmus.analysis.labels import DIRECTIONS, curve_name
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
-from isthmus.analysis.statistics.shape import LARGE_BYTES, SMALL_BYTES, half_size, largest, plateau
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, decimals, interval_cell, missing
+from isthmus.analysis.statistics.shape import SMALL_BYTES, compared_bytes, compared_point, half_size
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing
 from isthmus.document.section import Glance
 from isthmus.language import say
 from isthmus.record import GIB, KIB, MIB, Run, format_bytes, format_seconds, kind_rank
@@ -25,43 +26,43 @@ _Ways = Mapping[str, Curve]
 def glance(run: Run) -> Glance | None:
     """A row for each kind of memory, the fastest first, and some by size; None where no rate was measured."""
     kinds: dict[str, dict[str, Curve]] = {}
-    for curve in bandwidth_curves(run):
-        if curve.metric == "host_seconds" and curve.points:
-            kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
+    timed = [curve for curve in bandwidth_curves(run) if curve.metric == "host_seconds" and curve.points]
+    for curve in timed:
+        kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
     directions = [direction for direction in DIRECTIONS if any(direction in curves for curves in kinds.values())]
     if not directions:
         return None
-    main = directions[0]
+    main, size = directions[0], compared_bytes(timed)
     shown = {kind: curves for kind, curves in kinds.items() if main in curves}
     for kind in _LIKE_OTHERS:
         if len(shown) > _MOST_KINDS:
             shown.pop(kind, None)
-    ranked = sorted(shown.values(), key=lambda curves: _place(curves[main]))[:_MOST_KINDS]
+    ranked = sorted(shown.values(), key=lambda curves: _place(curves[main], size))[:_MOST_KINDS]
     by_size = [
         (kind, direction) for kind in _BY_SIZE for direction in ("h2d", "d2h") if direction in kinds.get(kind, {})
     ]
     sizes = _sizes([kinds[kind][direction] for kind, direction in by_size])
-    grids = [_overview(ranked, directions, main)]
+    grids = [_overview(ranked, directions, main, size)]
     if len(sizes) > 1:
         grids.append(_by_size([kinds[kind][direction] for kind, direction in by_size], sizes))
     return Glance(tuple(grids))
 
 
-def _overview(ranked: Sequence[_Ways], directions: Sequence[str], main: str) -> Grid:
-    fastest = max(_rate(curves[main]) for curves in ranked)
+def _overview(ranked: Sequence[_Ways], directions: Sequence[str], main: str, size: int) -> Grid:
+    fastest = max(_rate(curves[main], size) for curves in ranked)
     small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
     names = [*map(_way, directions), f"{format_bytes(small)} {_way(main)}"]
     names += [say("bandwidth_report.glance_half")]
     rows = []
     for curves in ranked:
         point, half = curves[main].at(small), half_size(curves[main])
-        cells = [_rate_cell(curves[direction]) if direction in curves else missing() for direction in directions]
+        cells = [_rate_cell(curves[direction], size) if direction in curves else missing() for direction in directions]
         cells.append(Cell(format_seconds(point.seconds.median)) if point else missing())
         cells.append(Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}") if half else missing())
-        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main]) / fastest), 1), state="bar"))
+        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main], size) / fastest), 1), state="bar"))
         rows.append(Row(curve_name(curves[main]), tuple(cells)))
     columns = (*(Column(name, name) for name in names), Column("", _way(main), prose=True))
-    return Grid("", columns, (Group("", tuple(rows)),), corner="GB/s")
+    return Grid("", columns, (Group("", tuple(rows)),), corner=_at("GB/s", size))
 
 
 def _by_size(curves: Sequence[Curve], sizes: Sequence[int]) -> Grid:
@@ -73,9 +74,9 @@ def _by_size(curves: Sequence[Curve], sizes: Sequence[int]) -> Grid:
     return Grid("", columns, (Group("", rows),), corner=say("page.size"))
 
 
-def _place(curve: Curve) -> tuple[object, ...]:
+def _place(curve: Curve, size: int) -> tuple[object, ...]:
     """The fastest first; what is as fast within some per cent in the order of all tables."""
-    return -round(25 * math.log(_rate(curve))), kind_rank(curve.host_memory)
+    return -round(25 * math.log(_rate(curve, size))), kind_rank(curve.host_memory)
 
 
 def _sizes(curves: Sequence[Curve]) -> list[int]:
@@ -93,18 +94,21 @@ def _way(direction: str) -> str:
     return say("bandwidth_report.glance_both") if direction == "both" else say(f"common.way_{direction}")
 
 
-def _rate(curve: Curve) -> float:
-    settled = plateau(curve)
-    return settled.rate.median if settled else curve.points[-1].rate.median
+def _rate(curve: Curve, size: int) -> float:
+    return compared_point(curve, size).rate.median
 
 
-def _rate_cell(curve: Curve) -> Cell:
-    """Where it levels off, else the largest size; marked where it does not, or not as precisely as was meant."""
-    end = largest(curve)
-    imprecise = sum(not point.converged for point in end) * 2 > len(end)
-    unsettled = plateau(curve) is None and curve.points[-1].bytes >= LARGE_BYTES
-    rate = _rate(curve) / 1e9
-    return brief(Cell(f"{rate:.{decimals(rate)}f}", "-", state="wide" if imprecise or unsettled else "ok"))
+def _rate_cell(curve: Curve, size: int) -> Cell:
+    """The rate at the table's size; at the curve's largest, which the cell then names, where it lacks that one."""
+    point = compared_point(curve, size)
+    cell = _point_cell(curve, point.bytes)
+    if point.bytes == size:
+        return cell
+    return replace(cell, text=_at(cell.text, point.bytes))
+
+
+def _at(what: str, size: int) -> str:
+    return say("bandwidth_report.glance_at", what=what, size=format_bytes(size))
 
 
 def _point_cell(curve: Curve, size: int) -> Cell:

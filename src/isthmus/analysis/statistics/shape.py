@@ -1,6 +1,7 @@
 """The shape of a rate curve: where it settles, where it reaches half of that, how far repeats differ."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ SMALL_BYTES = 4 * KIB
 LARGE_BYTES = MIB
 
 _AGREEMENT = 0.05
+# Every run has some of these kinds of memory, and verdicts are about them.
+_MAIN_KINDS = ("pinned", "pageable", "pageable_isthmus")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,25 @@ def largest(curve: Curve) -> list[Point]:
     """The points that decide how a curve ends: from a quarter of its largest size on, at least three if it has them."""
     quarter = [point for point in curve.points if point.bytes * 4 >= curve.points[-1].bytes]
     return quarter if len(quarter) >= 3 else list(curve.points[-3:])
+
+
+def compared_bytes(curves: Sequence[Curve]) -> int:
+    """The size at which a run's kinds of memory are compared: the largest that pinned and pageable memory share.
+
+    Curves that end before 1 MiB do not count where others go further; without a shared size it is the smallest of the
+    ends. `curves` has at least one, all with points.
+    """
+    main = [curve for curve in curves if curve.host_memory in _MAIN_KINDS] or list(curves)
+    large = [curve for curve in main if curve.points[-1].bytes >= LARGE_BYTES] or main
+    ends = [curve.points[-1].bytes for curve in large]
+    shared = set.intersection(*({point.bytes for point in curve.points} for curve in large))
+    least = min(LARGE_BYTES, *ends)
+    return max((size for size in shared if size >= least), default=min(ends))
+
+
+def compared_point(curve: Curve, size: int) -> Point:
+    """The point of this size, or of the curve's largest where it was not measured."""
+    return curve.at(size) or curve.points[-1]
 
 
 def plateau(curve: Curve) -> Plateau | None:
