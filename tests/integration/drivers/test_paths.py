@@ -28,7 +28,8 @@ def paths(tmp_path: Path, build: Callable[..., None], isthmus: Run) -> Measured:
 
 
 def test_two_devices_by_own_links_and_each_others_and_what_that_costs(paths: Measured) -> None:
-    done, cases = paths()
+    # Of one kind: with both, a machine at work on much else does not get to all cases in time.
+    done, cases = paths("--memory", "pinned")
     assert done.returncode == 0, done.stderr
     assert [case for case in cases if case.get("verified") != "yes"] == []
     rates = [case for case in cases if not case.get("neighbour")]
@@ -49,7 +50,7 @@ def test_two_devices_by_own_links_and_each_others_and_what_that_costs(paths: Mea
 
 
 def test_three_devices_have_a_way_over_all(paths: Measured) -> None:
-    done, cases = paths("--memory", "pinned", "--direction", "h2d", FAKE_CUDA_DEVICES="3")
+    done, cases = paths("--memory", "pageable", "--direction", "h2d", FAKE_CUDA_DEVICES="3")
     assert done.returncode == 0, done.stderr
     (case,) = [case for case in cases if case["method"] == "all"]
     assert list(case["carried"]) == ["cuda:0", "cuda:1", "cuda:2"]
