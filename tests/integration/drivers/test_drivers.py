@@ -187,13 +187,17 @@ def test_all_devices_are_checked_and_one_by_name(build: Build, isthmus: Run, wor
         assert [each["device"] for each in json.loads(one.stdout)] == ["cuda:2"]
 
 
-def test_one_device_of_four_at_fault_decides_the_exit_code(build: Build, isthmus: Run) -> None:
+def test_one_device_at_fault_decides_the_exit_code(build: Build, isthmus: Run) -> None:
     build("libcuda.so.1", "fake_cuda.cpp")
     build("libnvidia-ml.so.1", "fake_nvml.cpp")
-    # The last device's link has 8 of 16 lanes.
-    done = isthmus("check", "--json", FAKE_CUDA_DEVICES="4", FAKE_NVML_LINK="1 16 1 16", FAKE_NVML_NARROW="b2")
-    levels = {each["device"]: each["level"] for each in json.loads(done.stdout)}
-    assert {device for device, level in levels.items() if level == "FAULT"} == {"cuda:3"}
+    # The last device's link has 8 of 16 lanes, and carries more than any host copies for the fake.
+    done = isthmus("check", "--json", FAKE_CUDA_DEVICES="2", FAKE_NVML_LINK="5 16 5 16", FAKE_NVML_NARROW="b0")
+    # How fast the fake copies, which is judged as well, depends on the host.
+    faults = {
+        each["device"]: {point["topic"] for point in each["points"] if point["level"] == "FAULT"} - {"rate"}
+        for each in json.loads(done.stdout)
+    }
+    assert faults == {"cuda:0": set(), "cuda:1": {"link"}}
     assert done.returncode == 1
 
 
