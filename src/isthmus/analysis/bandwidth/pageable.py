@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.words import moves, over
-from isthmus.analysis.phrases import times
+from isthmus.analysis.phrases import times, way_name
 from isthmus.analysis.statistics.contrast import Contrast, contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, spread
 from isthmus.document.finding import Finding
-from isthmus.language import say, sentences
+from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import MIB, Run, format_bytes
 
 # Repeats that differ by more say little of the next.
@@ -23,17 +23,22 @@ def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 def pageable_advice(curves: Sequence[Curve]) -> str:
     """What to do about pageable memory; empty where pinned memory gains nothing significant."""
-    gaps = contrasts(curves, "pinned", "pageable", LARGE_BYTES).values()
-    if not any(gap.matters and gap.ratio > 1 for gap in gaps):
+    gaps = contrasts(curves, "pinned", "pageable", LARGE_BYTES)
+    gains = {direction: gap for direction, gap in gaps.items() if gap.matters and gap.ratio > 1}
+    if not gains:
         return ""
     ours = [gap for gap in contrasts(curves, "pageable_isthmus", "pageable", LARGE_BYTES).values() if gap.matters]
     if ours and all(gap.ratio > 1 for gap in ours):
-        return say("bandwidth.isthmus_do", times=_span([*ours]), pinned=_span([*gaps]))
-    return say("bandwidth.pin", times=_span([*gaps]))
+        return say("bandwidth.isthmus_do", times=_span([*ours]), pinned=_span([*gains.values()]))
+    only = enumerated([way_name(direction) for direction in gains]) if len(gains) < len(gaps) else ""
+    size = format_bytes(min(min(gap.faster) for gap in gains.values()))
+    return say("bandwidth.pin", times=_span([*gains.values()]), ways=in_brackets(only), size=size)
 
 
 def _span(gaps: Sequence[Contrast]) -> str:
-    return times(min(min(gap.ratios) for gap in gaps), max(max(gap.ratios) for gap in gaps))
+    """How many times as fast, over the sizes that gain."""
+    ratios = [ratio for gap in gaps for ratio in gap.gained.values()]
+    return times(min(ratios), max(ratios))
 
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:

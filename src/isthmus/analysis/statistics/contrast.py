@@ -66,6 +66,11 @@ class Contrast:
             end = size
         return end
 
+    @property
+    def gained(self) -> dict[int, float]:
+        """The ratios of the sizes at which the first curve is faster."""
+        return {size: ratio for size, ratio in zip(self.sizes, self.ratios, strict=True) if size in self.faster}
+
     def span(self, first: int) -> tuple[float, float]:
         """Lowest and highest ratio from size `first` on."""
         chosen = [ratio for size, ratio in zip(self.sizes, self.ratios, strict=True) if size >= first]

@@ -39,7 +39,7 @@ def fixed_and_rate(curve: Curve) -> tuple[Interval, Interval] | None:
 
     Squares are of relative misses. The bootstrap draws medians from the samples and misses of the line from those of
     all sizes, so that intervals are wide where times lie on no line. None with fewer than three sizes, and where the
-    line has no rate.
+    line has no rate or one that is known no better than by itself.
     """
     if len(curve.points) < _LEAST_SIZES:
         return None
@@ -54,4 +54,5 @@ def fixed_and_rate(curve: Curve) -> tuple[Interval, Interval] | None:
     spread = seconds[:, 1:] / seconds[:, :1]
     seconds[:, 1:] = line[:, np.newaxis] * np.maximum(1 + drawn, 0.01) * spread
     fixed, per_byte = relative_line(sizes, seconds)
-    return interval_of(fixed), interval_of(1 / np.maximum(per_byte, 1e-18))
+    rate = interval_of(1 / np.maximum(per_byte, 1e-18))
+    return (interval_of(fixed), rate) if rate.relative_half_width < 1 else None

@@ -40,6 +40,14 @@ class Gain:
         """The number of threads beyond which there is no significant gain."""
         return enough_threads(self.points)
 
+    @property
+    def slowdown(self) -> tuple[int, float] | None:
+        """The most threads with their rate over the best, where that is lower by so much that fewer are the answer."""
+        most, best = max(self.points), max(self.points.values(), key=lambda point: point.rate.median)
+        last = self.points[most]
+        factor = last.rate.median / best.rate.median
+        return (most, factor) if above(best, last) and factor * _LITTLE < 1 else None
+
 
 def thread_gains(curves: Sequence[ThreadCurve]) -> list[Gain]:
     """One answer for each memory kind, direction and size for which one thread and more of them were measured."""

@@ -48,7 +48,10 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
 
 
 def _sentences(gains: Sequence[Gain]) -> Iterator[str]:
-    """One for each direction that gains; one for all that do not, and one for those of which this is unknown."""
+    """One for each direction that gains; one for all that do not, and one for those of which this is unknown.
+
+    Then one for each direction that many threads slow down.
+    """
     for gain in gains:
         if gain.answer == "yes":
             yield _gained(gain)
@@ -58,6 +61,17 @@ def _sentences(gains: Sequence[Gain]) -> Iterator[str]:
             most = max(gain.most for gain in chosen)
             rates = [f"{format_rate(gain.one.rate.median)} {way_name(gain.curve.direction)}" for gain in chosen]
             yield say(key, **_about(chosen[0]), rates=enumerated(rates), most=times(most, most))
+    yield from (_slowed(gain, *gain.slowdown) for gain in gains if gain.slowdown)
+
+
+def _slowed(gain: Gain, threads: int, factor: float) -> str:
+    return say(
+        "threads.slowdown",
+        threads=threads_of(gain.curve.direction, threads),
+        rate=format_rate(gain.points[threads].rate.median),
+        way=way_name(gain.curve.direction),
+        times=times(factor, factor),
+    )
 
 
 def _gained(gain: Gain) -> str:

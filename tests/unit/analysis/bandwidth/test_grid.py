@@ -7,8 +7,8 @@ import pytest
 from isthmus.analysis.bandwidth.grid import grids
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.line import fixed_and_rate
-from isthmus.document.grid import Cell, Grid
-from isthmus.record import MIB, Case, Series
+from isthmus.document.grid import Cell, Grid, cells_of
+from isthmus.record import KIB, MIB, Case, Series
 
 PINNED, PAGEABLE = ("copy", "h2d", "pinned"), ("copy", "h2d", "pageable")
 
@@ -65,3 +65,14 @@ def test_line_finds_latency_and_rate(synthetic: ModuleType) -> None:
 def test_line_needs_three_sizes(synthetic: ModuleType) -> None:
     (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])))
     assert fixed_and_rate(curve) is None
+
+
+def test_three_sizes_off_any_line_have_no_fit(synthetic: ModuleType) -> None:
+    """One of them moves ten times as slowly: the rate of the line would be anything, ±499999998 as was printed."""
+    made = synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])
+    made += synthetic.cases({PINNED: synthetic.Truth(8e-6, 5e9)}, [512 * KIB])
+    (curve,) = bandwidth_curves(synthetic.run(made))
+    assert len(curve.points) == 3
+    assert fixed_and_rate(curve) is None
+    (grid,) = grids([synthetic.run(made)])
+    assert not any("±" in each.half_width or len(each.half_width) > 6 for each in cells_of(grid))

@@ -1,10 +1,12 @@
 """Whether threads gain: certain gains are found with their size and end, noise is none, and doubt is said."""
 
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
 from isthmus.analysis.threads.gain import Gain, enough_threads, thread_gains
+from isthmus.analysis.threads.gain_findings import gain_findings
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.record import Run
 
@@ -121,3 +123,25 @@ def test_one_point_of_many_that_gains_is_taken_for_chance(synthetic: ModuleType,
     assert gain.answer == "cannot tell"
     assert gain.curve.slicing == "slices"
     assert gain.most == pytest.approx(1.2, rel=0.02)
+
+
+def test_threads_that_slow_a_copy_down_are_named(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    """As D2H of pageable memory on an H200: half the rate with 32 threads."""
+    run = synthetic.run(synthetic_threads.cases({("d2h", "pageable"): lambda threads: 14.3 / (1 + threads / 32)}))
+    most = max(gains(run)[0].points)
+    slowdown = gains(run)[0].slowdown
+    assert slowdown
+    assert slowdown[0] == most
+    assert slowdown[1] == pytest.approx((1 + 1 / 32) / (1 + most / 32), rel=0.02)
+    (found,) = gain_findings(run, gains(run))
+    assert f"{most} threads move" in found.text
+    assert found.text.endswith("times the best.")
+
+
+@pytest.mark.parametrize("rate", [lambda _: 6.5, lambda threads: 6.9 - 0.02 * threads])
+def test_nothing_is_called_a_slowdown_that_is_small(
+    synthetic: ModuleType, synthetic_threads: ModuleType, rate: Callable[[int], float]
+) -> None:
+    run = synthetic.run(synthetic_threads.cases({("h2d", "pageable"): rate}, noise=0.01))
+    assert gains(run)[0].slowdown is None
+    assert "the best" not in gain_findings(run, gains(run))[0].text
