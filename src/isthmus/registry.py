@@ -21,7 +21,7 @@ class Experiment(NamedTuple):
     importance: int  # 1 is what most programs meet first, and what a summary begins with
     is_default: bool = False  # measured where none is named: answers within half a minute
     options: tuple[str, ...] = ()  # of the command line, which no other experiment takes unless it names them, too
-    glance_rows: int = 0  # of the section's first table on the first screen; 0 where `glance` picks the figures
+    glance_rows: int = 0  # how many of its first table the first screen shows; 0: those that `glance` picks
 
     @property
     def cases(self) -> str:

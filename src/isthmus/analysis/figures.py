@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from isthmus.analysis.statistics.curve import case_metric
+from isthmus.analysis.statistics.curve import case_metric, rate_of
 from isthmus.analysis.statistics.once import once
 from isthmus.document.grid import Cell, brief, failed, interval_cell, missing, skipped
 from isthmus.language import say
@@ -28,11 +28,6 @@ class Figure(NamedTuple):
         """Bytes per second of all that crossed the link; None without a time."""
         moved = self.case.moved_bytes or self.case.bytes_moved
         return rate_of(moved, self.seconds) if self.seconds else None
-
-
-def rate_of(size: int, seconds: Interval) -> Interval:
-    """Bytes per second; the ends of the interval swap, because the longer time is the lower rate."""
-    return Interval(size / seconds.median, size / seconds.high, size / seconds.low)
 
 
 @once()

@@ -15,10 +15,10 @@ from isthmus.errors import UsageError, as_text
 from isthmus.files import is_stream, write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
 
-_NEXT = "isthmus plan --bytes 64MiB --uses 100"
-
 if TYPE_CHECKING:
     from isthmus.document.document import Document, Kind
+
+_NEXT = "isthmus plan --bytes 64MiB --uses 100"
 
 
 def format_option(kind: "Kind", about: str = "") -> Any:

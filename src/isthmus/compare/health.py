@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from isthmus.analysis.machine import link_name, links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
-from isthmus.analysis.statistics.curve import bandwidth_curves
+from isthmus.analysis.statistics.curve import host_curves
 from isthmus.analysis.statistics.shape import compared_bytes, compared_point
 from isthmus.compare.reference import Expected, Reference
 from isthmus.compare.spread import GroupKey
@@ -86,7 +86,7 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
 
 
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
-    curves = [curve for curve in bandwidth_curves(run) if curve.metric == "host_seconds" and curve.points]
+    curves = host_curves(run)
     size = compared_bytes(curves) if curves else 0
     # By the driver, and at last by the library, as curves name it.
     for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from isthmus.analysis.labels import DIRECTIONS, curve_name
 from isthmus.analysis.phrases import about_bytes
-from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
+from isthmus.analysis.statistics.curve import Curve, host_curves
 from isthmus.analysis.statistics.shape import SMALL_BYTES, compared_bytes, compared_point, half_size
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing
 from isthmus.document.section import Glance
@@ -26,7 +26,7 @@ _Ways = Mapping[str, Curve]
 def glance(run: Run) -> Glance | None:
     """A row for each kind of memory, the fastest first, and some by size; None where no rate was measured."""
     kinds: dict[str, dict[str, Curve]] = {}
-    timed = [curve for curve in bandwidth_curves(run) if curve.metric == "host_seconds" and curve.points]
+    timed = host_curves(run)
     for curve in timed:
         kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
     directions = [direction for direction in DIRECTIONS if any(direction in curves for curves in kinds.values())]

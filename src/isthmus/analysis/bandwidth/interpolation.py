@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.analysis.bandwidth.prediction import Predictor, curve_predictor
-from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
+from isthmus.analysis.statistics.curve import Curve, host_curves
 from isthmus.document.finding import Finding
 from isthmus.language import say
 from isthmus.record import KIB, Run
@@ -28,8 +28,7 @@ def checked_curves(run: Run) -> list[Checked]:
     """The bandwidth curves of a run with their sizes from 4 KiB on, but for the first and the last of each."""
     return [
         Checked(curve, curve_predictor(curve), places)
-        for curve in bandwidth_curves(run)
-        if curve.points and curve.metric == "host_seconds"
+        for curve in host_curves(run)
         for places in [[at for at in range(1, len(curve.points) - 1) if curve.points[at].bytes >= _FROM_BYTES]]
     ]
 

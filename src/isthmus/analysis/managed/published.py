@@ -7,7 +7,8 @@ from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtak
 from isthmus.analysis.managed.words import managed_answer
 from isthmus.analysis.published.measured import Measured, quotient
 from isthmus.analysis.published.source import Series
-from isthmus.record import Interval, Run
+from isthmus.analysis.statistics.curve import rate_of
+from isthmus.record import Run
 
 
 def measured_movements(run: Run, series: Series) -> Mapping[int, Measured]:
@@ -24,9 +25,7 @@ def measured_movements(run: Run, series: Series) -> Mapping[int, Measured]:
             point = movement.at(WHOLE_COPIES[0] if series.name == "explicit_rate" else ON_DEMAND, 100)
             if point is None:
                 return {}
-            median, low, high = point.seconds
-            rate = Interval(movement.bytes / median, movement.bytes / high, movement.bytes / low)
-            return {0: Measured(rate, not point.converged)}
+            return {0: Measured(rate_of(movement.bytes, point.seconds), not point.converged)}
         case _:
             return {
                 0 if pattern == "percent" else place: quotient(point.seconds, other.seconds, target)

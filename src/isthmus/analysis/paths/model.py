@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.figures import Figure, figures, paired, rate_of
+from isthmus.analysis.figures import Figure, figures, paired
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
+from isthmus.analysis.statistics.curve import rate_of
 from isthmus.analysis.statistics.once import once
 from isthmus.record import Interval, Run, median_interval
 

@@ -88,7 +88,7 @@ def _entries(run: Run) -> Iterator[Entry]:
         row = say(f"paths_report.work_{cost.work}", way=way_word(cost.direction))
         links = "own" if cost.method == OWN else "both"
         loss = percent_cell(cost.loss, wide=cost.wide)
-        loss = brief(replace(loss, detail=f"±{loss.half_width} %"))
+        loss = brief(replace(loss, detail=say("common.half", half=loss.half_width, unit="%")))
         cells = {f"loss_{links}": loss, f"ours_{links}": narrow_cell(cost.rate)}
         if cost.work_rate:
             cells["alone"] = narrow_cell(cost.work_rate)

@@ -10,6 +10,11 @@ from isthmus.analysis.statistics.once import once
 from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
 
 
+def rate_of(size: int, seconds: Interval) -> Interval:
+    """Bytes per second; the ends of the interval swap, because the longer time is the lower rate."""
+    return Interval(size / seconds.median, size / seconds.high, size / seconds.low)
+
+
 @dataclass(frozen=True)
 class Point:
     """One measured size of a curve; `seconds` and `rate` (bytes per second) are medians with their 95 % intervals."""
@@ -24,9 +29,8 @@ class Point:
 
     @cached_property
     def rate(self) -> Interval:
-        """Bytes moved over time; the ends of the interval swap, because the longer time is the lower rate."""
-        moved = self.bytes_moved
-        return Interval(moved / self.seconds.median, moved / self.seconds.high, moved / self.seconds.low)
+        """Bytes moved over time."""
+        return rate_of(self.bytes_moved, self.seconds)
 
     @property
     def converged(self) -> bool:
@@ -140,3 +144,8 @@ def case_point(case: Case, target: float) -> Point:
         note=case.note,
         target_relative_half_width=target,
     )
+
+
+def host_curves(run: Run) -> list[Curve]:
+    """The curves of `bandwidth_curves` with points, timed on the host's clock."""
+    return [curve for curve in bandwidth_curves(run) if curve.points and curve.metric == "host_seconds"]
