@@ -10,13 +10,13 @@ packages are not installed are left out, with why. Exit code 1: a bar was missed
 import argparse
 import os
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from finding import Finding
@@ -24,6 +24,7 @@ from finding_table import line, summary, write
 
 from isthmus import __version__
 from isthmus.python import python_command
+from isthmus.record import Interval, median_interval
 
 HERE = Path(__file__).resolve().parent / "accelerated"
 PLAIN, ACCELERATED = "plain", "accelerated"
@@ -32,18 +33,18 @@ Samples = dict[str, list[float]]
 
 
 class Bar(NamedTuple):
-    """What is asked of one figure: its words, and whether medians of it meet that."""
+    """What is asked of one figure: its words, and whether its samples of both ways, in turns, meet that."""
 
     figure: str
     words: str
-    is_met: Callable[[float, float], bool]
+    is_met: Callable[[Sequence[float], Sequence[float]], bool]
     # Of the plain program, where that is another figure.
     before: str = ""
 
 
 def rate(figure: str, least: float) -> Bar:
     """So many GB/s under the library."""
-    return Bar(figure, f">= {least:g} GB/s", lambda _, now: now >= least)
+    return Bar(figure, f">= {least:g} GB/s", lambda _, now: median(now) >= least)
 
 
 def factor(figure: str, least: float) -> Bar:
@@ -64,12 +65,24 @@ def beside(figure: str, other: str, share: float) -> Bar:
 
 def added(figure: str, seconds: float) -> Bar:
     """So many seconds more, each."""
-    return Bar(figure, f"<= {1e6 * seconds:g} us more", lambda before, now: now - before <= seconds)
+    return Bar(figure, f"<= {1e6 * seconds:g} us more", lambda before, now: median(now) - median(before) <= seconds)
 
 
-def gain(figure: str, before: float, now: float) -> float:
-    """How many times as fast it is."""
-    return now / before if figure.endswith("_gbs") else before / now
+def pairs_at_most(figure: str, share: float) -> Bar:
+    """So much slower and no more, at the other end of the interval of the median ratio of one turn's two runs."""
+    words = f"<= {100 * share:g} % slower, with 95 % confidence"
+    return Bar(figure, words, lambda before, now: paired_gain(figure, before, now).low >= 1 / (1 + share))
+
+
+def paired_gain(figure: str, before: Sequence[float], now: Sequence[float]) -> Interval:
+    """How many times as fast the second run of a pair is, of programs that print a figure once."""
+    return median_interval([gain(figure, [old], [new]) for old, new in zip(before, now, strict=True)])
+
+
+def gain(figure: str, before: Sequence[float], now: Sequence[float]) -> float:
+    """How many times as fast its median is."""
+    old, new = median(before), median(now)
+    return new / old if figure.endswith("_gbs") else old / new
 
 
 class Case(NamedTuple):
@@ -101,6 +114,7 @@ CASES = {
     ),
     "right": Case(("workloads.py", "right"), (at_most("right_seconds", 0.01),)),
     "small": Case(("small",), (added("copy_seconds", 0.2e-6), at_most("launch_seconds", 0.01))),
+    "serving": Case(("serving",), (pairs_at_most("request_seconds", 0.02),)),
     "two-processes": Case(COPIES, NOT_SLOWER, copies=2),
     "four-cpus": Case(COPIES, NOT_SLOWER, processors=4),
     "two-cpus": Case(COPIES, NOT_SLOWER, processors=2),
@@ -151,9 +165,11 @@ def measured(name: str, case: Case, turns: int, scratch: Path) -> list[Finding]:
         finding = Finding(f"{name} {bar.figure}", bar.words, name=name, why_not=why_not)
         finding.said = {PLAIN: before, ACCELERATED: now}
         if before and now:
-            old, new = statistics.median(before), statistics.median(now)
-            finding.measured = f"{old:.4g} -> {new:.4g}, {gain(bar.figure, old, new):.3g}x"
-            finding.met = bar.is_met(old, new) and not wrong
+            finding.measured = f"{median(before):.4g} -> {median(now):.4g}, {gain(bar.figure, before, now):.3g}x"
+            if len(before) == len(now):
+                pairs = paired_gain(bar.figure, before, now)
+                finding.measured += f" ({pairs.low:.3f} to {pairs.high:.3f} in pairs)"
+            finding.met = bar.is_met(before, now) and not wrong
             finding.why_not = f"{wrong:g} results were wrong" if wrong else ""
         print(line(finding), flush=True)
         findings.append(finding)
