@@ -117,6 +117,9 @@ class Device {
     // What is at an address of the process: of memory that this library did not allocate, too. Costs a call of the
     // driver. Where the device's memory has no addresses (OpenCL), all but SVM is pageable.
     virtual Result<KnownMemory> identify(std::uintptr_t address) = 0;
+    // Whether memory of the device at an address was mapped there by the program (cuMemMap), so that a copy may go on
+    // into what is mapped behind it. Drivers refuse copies of several allocations of any other kind.
+    virtual bool is_mapped(std::uintptr_t /*address*/) { return false; }
     // A view of memory that somebody else owns and keeps alive: of one of the kinds that identify() names. For device
     // memory without addresses `address` is the driver's handle (cl_mem), which is retained. acquire and release of it
     // fail. Fails with invalid_argument where the handle is not one of this device. `kernel_address` is what identify()

@@ -110,6 +110,16 @@ Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t addre
     return known_memory(context.api(), address);
 }
 
+// Only what is mapped has a handle of its own.
+bool is_mapped(const PrimaryContext& context, std::uintptr_t address) {
+    const Api& cu = context.api();
+    unsigned long long handle = 0;
+    auto* const memory = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+    if (!cu.call(cu.cuMemRetainAllocationHandle, &handle, memory).ok()) return false;
+    (void)cu.call(cu.cuMemRelease, handle);
+    return true;
+}
+
 Result<int> device_of(std::uintptr_t address) {
     ISTHMUS_TRY_ASSIGN(driver, Driver::get());
     static const int devices = [](const Api& cu) {

@@ -140,6 +140,7 @@ class CudaDevice final : public isthmus::Device {
     std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
 
     Result<KnownMemory> identify(std::uintptr_t address) override { return cuda::identify(*context_, address); }
+    bool is_mapped(std::uintptr_t address) override { return cuda::is_mapped(*context_, address); }
     Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes,
                                                std::uintptr_t kernel_address) override {
         return cuda::borrow(context_, kind, address, bytes, kernel_address);

@@ -9,9 +9,10 @@
 // since a variable that comes or goes moves those that other threads read. When the process ends, the file
 // FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream
 // is the null stream, with FAKE_CUDA_SHORT copies lack their last byte, with FAKE_CUDA_CORRUPT_PEERS those between
-// devices; FAKE_CUDA_SEGMENTS and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would hang or harm a real
-// one, a call in the child of a fork, or of a kernel with memory of another context, ends the process. When copies
-// return, what is refused while a graph is captured, and which calls are not valid is as a real one was recorded
+// devices; FAKE_CUDA_SEGMENTS, FAKE_CUDA_ADJACENT and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would
+// hang or harm a real one, a call in the child of a fork, or of a kernel with memory of another context, ends the
+// process. When copies return, what is refused while a graph is captured, and which calls are not valid is as a real
+// one was recorded
 // (../drivers/facts), which a test compares. With FAKE_CUDA_STRICT calls and copies keep each other
 // waiting (fake_strict.hpp). The tool that CUDA_INJECTION64_PATH names is loaded, and told of plain copies by the fake
 // CUPTI (fake_tools.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
@@ -256,6 +257,19 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
         const auto [value, bytes] = fake::attribute_of(attributes[i], address);
         std::memcpy(values[i], &value, bytes);
     }
+    return success;
+}
+// Memory that was mapped has a handle; what was allocated in one piece has none.
+int cuMemRetainAllocationHandle(unsigned long long* handle, void* address) {
+    ENTER();
+    const auto* found = fake::memory.find(reinterpret_cast<Address>(address));
+    if (std::getenv("FAKE_CUDA_SEGMENTS") == nullptr || found == nullptr || found->second.kind != Kind::device) {
+        return invalid_value;
+    }
+    return *handle = found->first, success;
+}
+int cuMemRelease(unsigned long long) {
+    ENTER();
     return success;
 }
 #include "fake_linear_copies.hpp"

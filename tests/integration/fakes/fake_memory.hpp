@@ -63,7 +63,8 @@ class Memory {
         Block block{bytes, kind, context, is_of_all};
         if (!count(block)) return nullptr;
         constexpr std::size_t page = 4096;
-        void* memory = std::aligned_alloc(page, (bytes / page + 1) * page);
+        void* memory = kind == Kind::device ? next_to_others(bytes) : nullptr;
+        if (memory == nullptr) memory = std::aligned_alloc(page, (bytes / page + 1) * page);
         note(memory, block);
         return memory;
     }
@@ -80,7 +81,7 @@ class Memory {
         (found->second.is_locked() ? locked_ : used_) -= found->second.bytes;
         blocks_.erase(found);
         ledger.remove();
-        if (!is_registered) std::free(memory);
+        if (!is_registered && !is_next_to_others(memory)) std::free(memory);
         return true;
     }
     // The block that an address lies in, with where it begins; null where nothing is known.
@@ -131,6 +132,22 @@ class Memory {
     }
 
   private:
+    // With FAKE_CUDA_ADJACENT the device's blocks begin where others end, as drivers cut small ones out of large ones;
+    // else sanitizers see what is written beyond them. Null where there is no room: nothing is used twice.
+    void* next_to_others(std::size_t bytes) {
+        if (std::getenv("FAKE_CUDA_ADJACENT") == nullptr) return nullptr;
+        constexpr std::size_t granularity = 512;
+        static std::byte* const begin = static_cast<std::byte*>(std::aligned_alloc(4096, room_));
+        static std::size_t used = 0;
+        const std::size_t taken = (bytes + granularity - 1) / granularity * granularity;
+        if (taken > room_ - used) return nullptr;
+        room_begin_ = begin;
+        return begin + std::exchange(used, used + taken);
+    }
+    bool is_next_to_others(const void* memory) const {
+        const auto* const byte = static_cast<const std::byte*>(memory);
+        return room_begin_ != nullptr && byte >= room_begin_ && byte < room_begin_ + room_;
+    }
     bool count(const Block& block) {
         std::size_t& sum = block.is_locked() ? locked_ : used_;
         const std::size_t most = limit(block.is_locked() ? "FAKE_CUDA_LOCKED" : "FAKE_CUDA_MEMORY");
@@ -144,6 +161,8 @@ class Memory {
     }
     std::map<Address, Block> blocks_;
     std::size_t used_ = 0, locked_ = 0;
+    static constexpr std::size_t room_ = std::size_t{64} << 20;
+    const std::byte* room_begin_ = nullptr;
 };
 // Never destroyed: programs give back what they hold at the very end.
 inline Memory& memory = *new Memory;
