@@ -156,6 +156,14 @@ def test_a_copy_that_the_program_leaves_by_a_jump_keeps_no_program_from_ending_a
     assert any("within a call of CUDA" in note for note in trace.notes)
 
 
+def test_a_flush_that_does_not_return_keeps_no_program_from_ending(traced: Traced, tmp_path: Path) -> None:
+    """The driver was left by a jump with a lock of its own, which CUPTI's threads wait for."""
+    assert traced("exit", FAKE_FLUSH_HANGS="1").returncode == 4
+    trace = trace_in(tmp_path)
+    assert len(trace.calls) == len(trace.copies) == 2 * COPIES
+    assert any("within a call of CUDA" in note for note in trace.notes)
+
+
 def test_a_forked_child_leaves_the_file_alone(traced: Traced, tmp_path: Path) -> None:
     assert traced("fork").returncode == 7
     assert len(list(tmp_path.glob("*.part"))) == 1

@@ -54,6 +54,7 @@ void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
             default: break;
         }
     }
+    buffers_done_.fetch_add(1, std::memory_order_relaxed);
     std::size_t dropped = 0;
     if (api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == cupti::success && dropped > 0) {
         file_.add_dropped(dropped);

@@ -16,7 +16,7 @@ namespace {
 
 // How often CUPTI hands over what is done, so that a program that is killed leaves most of it.
 constexpr std::uint32_t flush_milliseconds = 100;
-// What is left at the end is handed over in milliseconds.
+// A buffer is handed over in milliseconds.
 constexpr auto flush_limit = std::chrono::seconds(2);
 constexpr std::size_t buffer_bytes = std::size_t{2} << 20;
 
@@ -155,23 +155,25 @@ bool Recorder::flush() const {
     return api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
 }
 
-// CUPTI waits for calls that have not ended, and one that the program left by a jump never will: on a real card a
-// program that had jumped out of a copy, in its handler of SIGBUS, hung at its end.
+// CUPTI waits for what the driver holds, and a call that the program left by a jump holds it for good: on a real card a
+// program that had jumped out of a copy, in its handler of SIGBUS, hung at its end. So the thread that ends the program
+// waits for as long as buffers arrive.
 bool Recorder::flush_in_time() const {
     const auto flushed = std::make_shared<std::promise<bool>>();
     std::future<bool> whole = flushed->get_future();
     auto thread = start_thread("isthmus-flush", [this, flushed] { flushed->set_value(flush()); });
-    if (!thread) return false;
-    if (whole.wait_for(flush_limit) == std::future_status::ready) return whole.get();
+    if (!thread) return calls_under_way_ == 0 && flush();
+    std::uint64_t seen = 0;
+    do {
+        seen = buffers_done_;
+        if (whole.wait_for(flush_limit) == std::future_status::ready) return whole.get();
+    } while (buffers_done_ != seen);
     thread->detach();
     return false;
 }
 
 void Recorder::finish() {
-    interpose::guarded([this] {
-        const bool whole = calls_under_way_ == 0 ? flush() : flush_in_time();
-        file_.finish(whole ? trace_clock() : 0);
-    });
+    interpose::guarded([this] { file_.finish(flush_in_time() ? trace_clock() : 0); });
 }
 
 void Recorder::on_event(int domain, std::uint32_t number, const void* data) {

@@ -45,6 +45,7 @@ class Recorder {
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);
     // Whether CUPTI has handed over all that it held.
     bool flush() const;
+    // The same for as long as it gets on.
     bool flush_in_time() const;
     void on_context();
     void count_migrations();
@@ -77,6 +78,8 @@ class Recorder {
     std::atomic<bool> context_seen_ = false;
     // That have begun and not ended. Those that the program left by a jump count to the end.
     std::atomic<std::uint32_t> calls_under_way_ = 0;
+    // Of CUPTI's, read to their ends.
+    std::atomic<std::uint64_t> buffers_done_ = 0;
     // Where the program is accelerated, too (native/accelerator/exports.cpp): odd while the calling thread is in there,
     // and higher after each copy that was made there.
     unsigned long (*accelerate_mark_)() = nullptr;

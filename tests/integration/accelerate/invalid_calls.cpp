@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,8 @@ struct World {
         expect(driver->cuStreamCreate(&stream, stream_non_blocking) == success);
         expect(driver->cuMemHostAlloc(&pinned, 2 * block_bytes, 0) == success);
         expect(driver->cuMemHostAlloc(&gate, 4096, 0) == success);
-        host.resize(4 * block_bytes);
+        all_of_host.resize(before_host + 4 * block_bytes);
+        host = std::span(all_of_host).subspan(before_host);
         registered = reinterpret_cast<std::byte*>((at(host.data() + 3 * block_bytes) + 4095) / 4096 * 4096);
         expect(driver->cuMemHostRegister(registered, 65536, 0) == success);
         reset();
@@ -72,7 +74,10 @@ struct World {
     DevicePointer device = 0, small = 0;
     Stream stream = nullptr, stream_of_other = nullptr;
     void *pinned = nullptr, *gate = nullptr;
-    std::vector<std::byte> host;
+    // A pitch that goes backwards reads what is before it.
+    static constexpr std::size_t before_host = 4096;
+    std::vector<std::byte> all_of_host;
+    std::span<std::byte> host;
     std::byte* registered = nullptr;
 };
 World* world = nullptr;

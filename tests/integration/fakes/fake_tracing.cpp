@@ -4,7 +4,8 @@
 // is not waited for. What devices did is delivered by fake_deliver and by every flush. FAKE_SUBSCRIBE is what
 // cuptiSubscribe returns. fake_launch launches a kernel of which nothing is told but the call, and fake_launches_told
 // says of how many calls it was. Within the copy of fake_copy_that a function of the program runs, which may leave it.
-// As the real one, a flush waits for calls that have not ended, which is for good where the program has left one.
+// As the real one, a flush waits for calls that have not ended, which is for good where the program has left one; with
+// FAKE_FLUSH_HANGS it never returns.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -219,7 +220,8 @@ int cuptiActivityFlushPeriod(std::uint32_t) {
     return 0;
 }
 int cuptiActivityFlushAll(std::uint32_t) {
-    while (under_way > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (under_way > 0 || std::getenv("FAKE_FLUSH_HANGS") != nullptr)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return deliver_all(), 0;
 }
 int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, cupti::Activity** record) {
