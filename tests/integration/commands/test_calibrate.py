@@ -86,8 +86,9 @@ def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compil
     fake = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2"}
     done = isthmus("--device", "cuda:0", "--quick", **fake)
     assert done.returncode == 0, done.stderr
-    assert "Links of other devices" in done.stdout
     (kept,) = tables(tmp_path)
+    # Whether another link gains is for the machine to say.
+    assert ("Links of other devices" in done.stdout) == bool(_native.read_transfer_table(str(kept)).ways)
     assert kept.name.startswith("cuda-GPU-")
     blocks = {rule["direction"]: rule["blocks"] for rule in _native.read_transfer_table(str(kept)).kernels}
     assert set(blocks) == {"h2d", "d2h"}
