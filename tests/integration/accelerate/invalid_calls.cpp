@@ -74,8 +74,8 @@ struct World {
     DevicePointer device = 0, small = 0;
     Stream stream = nullptr, stream_of_other = nullptr;
     void *pinned = nullptr, *gate = nullptr;
-    // A pitch that goes backwards reads what is before it.
-    static constexpr std::size_t before_host = 4096;
+    // A pitch or a layer that goes backwards reads what is before it.
+    static constexpr std::size_t before_host = 1 << 20;
     std::vector<std::byte> all_of_host;
     std::span<std::byte> host;
     std::byte* registered = nullptr;

@@ -83,6 +83,19 @@ def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -
     assert f"program {seed}" in shortest(plain, short, seed)
 
 
+@pytest.mark.parametrize(
+    ("name", "plain", "other", "same"),
+    [
+        ("returned", "late", "early", False),
+        ("returned_elsewhere", "late", "early", True),
+        ("returned_elsewhere", "early", "late", False),
+    ],
+)
+def test_a_copy_may_return_before_gates_that_do_not_keep_it(name: str, plain: str, other: str, same: bool) -> None:
+    runs: list[dict[int, Facts]] = [{1: {("0", name): plain}}] * PLAIN_RUNS
+    assert (compared(runs, {"other": {1: {("0", name): other}}}).differences == []) == same
+
+
 def test_a_program_that_ends_its_process_is_one_of_its_own_facts(plain: Runner) -> None:
     found = Runner(Path("/bin/false")).programs(5, 2)
     assert found == {5: {("process", "ended"): "1"}, 6: {("process", "ended"): "1"}}
@@ -99,6 +112,9 @@ def test_only_facts_in_which_plain_runs_agree_are_compared() -> None:
     unlike = compared(plain, {"other": run(code="1", early="early", data="0")})
     assert unlike.differences == [(1, "other", "step 0, code: plain 0, other 1")]
     assert unlike.share_left_out == pytest.approx(1 / 3)
+    ends = [{1: {("0", "code"): "0"}}] * PLAIN_RUNS
+    died = compared(ends, {"other": {1: {("process", "ended"): "-11"}}})
+    assert died.differences == [(1, "other", "step 0, code: plain 0, other None; ended with -11")]
     # What one run lacks, too.
     assert compared(plain, {"other": run(code="0", data="0")}).differences != []
     assert compared([plain[0], plain[1], {1: {}}], {"other": plain[0]}).compared == 0

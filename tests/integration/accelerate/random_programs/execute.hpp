@@ -160,7 +160,11 @@ class Execution {
             do_step(step, fact);
             const Return result = watchdog_.end();
             if (result != Return::not_asked) {
-                fact.add("returned", result == Return::early ? "early" : result == Return::waited ? "late" : "?");
+                // A copy that no gate keeps may wait for what the driver lacks meanwhile, or not.
+                const bool is_elsewhere = step.act == Act::copy && !step.is_behind_gate;
+                fact.add(is_elsewhere ? "returned_elsewhere" : "returned", result == Return::early    ? "early"
+                                                                           : result == Return::waited ? "late"
+                                                                                                      : "?");
             }
             line = fact.text() + after(step, result);
         });
@@ -279,15 +283,18 @@ class Execution {
         if (!is_closed && !step.flag) return;
         if (step.act == Act::query) {
             const Code code = call(more->cuStreamQuery, lane.stream);
-            if (world_.gates.any_closed() || code != error_not_ready)
+            if (!is_closed || world_.gates.any_closed() || code != error_not_ready) {
                 fact.add("code", is_closed ? code : refusal(code));
+            }
             return;
         }
         Event event = nullptr;
         expect(driver->cuEventCreate(&event, event_disable_timing) == success);
         fact.add("record", driver->cuEventRecord(event, lane.stream));
         const Code code = driver->cuEventQuery(event);
-        if (world_.gates.any_closed() || code != error_not_ready) fact.add("code", is_closed ? code : refusal(code));
+        if (!is_closed || world_.gates.any_closed() || code != error_not_ready) {
+            fact.add("code", is_closed ? code : refusal(code));
+        }
         events_.push_back(event);
     }
     // Ready or not is a matter of time.

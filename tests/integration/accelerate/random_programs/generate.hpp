@@ -31,10 +31,17 @@ class Generator {
     struct State {
         std::optional<Where> pending;  // where work of the lane may be unfinished
         bool is_host_busy = false;     // until that has ended
+        // What that may still write.
+        bool is_host_written = false, is_device_written = false;
         bool is_gated = false;
         bool is_locked = false;
         bool is_retired = false;
         std::size_t locked_at = 0;
+
+        void end_pending() {
+            pending.reset();
+            is_host_busy = is_host_written = is_device_written = false;
+        }
     };
 
     Lane lane(std::size_t i) {
@@ -83,8 +90,7 @@ class Generator {
         if (!state.pending) return true;
         if (any_gated() || captured_ || is_together_) return false;
         add(*state.pending == Where::legacy ? Act::synchronize_default : Act::synchronize, i);
-        state.pending.reset();
-        state.is_host_busy = false;
+        state.end_pending();
         return true;
     }
     bool may_go(std::size_t i, Where where) {
@@ -133,12 +139,40 @@ class Generator {
             const bool is_rows = shape.form >= Form::rows && shape.form <= Form::layers;
             if (any_gated() && is_batch && left_out_.batches) continue;
             if (any_gated() && is_rows && left_out_.rows_behind_gates) continue;
-            if (!may_go(i, where(of(i), shape))) continue;
+            if (!may_go(i, where(of(i), shape)) || !is_source_ready(i, shape)) continue;
             Step& step = add(Act::copy, i);
             step.copy = shape;
+            step.is_behind_gate = is_behind_gate(i, where(of(i), shape));
             note(i, step);
             return;
         }
+    }
+    // Whether nothing that is unfinished writes what the copy may read before its turn: pageable memory, which the
+    // driver reads when it is called, and what the attributes of pieces allow.
+    bool is_source_ready(std::size_t i, const CopyShape& shape) {
+        const State& state = lanes_[i];
+        const bool is_batch = shape.form == Form::batch || shape.form == Form::batch_2;
+        const bool is_any_order = is_batch && (shape.order != 1 || shape.pieces % 3 == 0);
+        const bool is_pinned =
+            !is_pageable(of(i).host) && of(i).host != HostKind::registered_in_part && !state.is_locked;
+        const bool is_written = shape.to_device ? state.is_host_written && (is_any_order || !is_pinned)
+                                                : state.is_device_written && is_any_order;
+        return !is_written || settle(i);
+    }
+    bool is_behind_gate(std::size_t i, Where where) const {
+        for (std::size_t other = 0; other < lanes_.size(); ++other) {
+            if (!lanes_[other].is_gated) continue;
+            const Lane& gated = program_.lanes[other];
+            const Lane& lane = program_.lanes[i];
+            const bool is_same = other == i && where == own(lane);
+            const bool is_thread = where == Where::thread && own(gated) == Where::thread && gated.who == lane.who;
+            // The legacy stream and all but the non-blocking ones wait for each other.
+            const bool by_legacy =
+                (where == Where::legacy && gated.stream != StreamKind::non_blocking) ||
+                (own(gated) == Where::legacy && (where != Where::own || lane.stream != StreamKind::non_blocking));
+            if (is_same || is_thread || by_legacy) return true;
+        }
+        return false;
     }
     // What is known of a lane after a copy.
     void note(std::size_t i, Step& step) {
@@ -150,6 +184,8 @@ class Generator {
         // What has arrived is there when the call returns.
         step.flag = !shape.to_device && !state.is_host_busy && (!shape.is_asynchronous || is_taken);
         state.is_host_busy = state.is_host_busy || (shape.is_asynchronous && !is_taken);
+        state.is_host_written = state.is_host_written || (!shape.to_device && shape.is_asynchronous && !is_taken);
+        state.is_device_written = state.is_device_written || shape.to_device;
         state.pending = where(of(i), shape);
     }
 
@@ -166,6 +202,7 @@ class Generator {
         if (!may_go(i, own(of(i)))) return;
         range(add(Act::fill_device, i), of(i).extent);
         lanes_[i].pending = own(of(i));
+        lanes_[i].is_device_written = true;
     }
     void within_device(std::size_t i) {
         if (!may_go(i, own(of(i)))) return;
@@ -173,6 +210,7 @@ class Generator {
         range(step, of(i).extent / 2);
         step.to = of(i).extent / 2 + step.at;
         lanes_[i].pending = own(of(i));
+        lanes_[i].is_device_written = true;
     }
     // By the program itself, from one lane's memory to another's or within one, where the two may overlap.
     void move_memory(std::size_t i) {
@@ -220,6 +258,7 @@ class Generator {
         range(step, std::min(of(i).extent, of(other).extent));
         lanes_[i].pending = own(of(i));
         lanes_[other].pending = own(of(other));
+        lanes_[other].is_device_written = true;
     }
     void host_function(std::size_t i) {
         if (!may_go(i, own(of(i)))) return;
@@ -257,8 +296,7 @@ class Generator {
         const std::size_t i = *captured_;
         captured_.reset();
         add(Act::end_capture, i);
-        lanes_[i].pending.reset();
-        lanes_[i].is_host_busy = false;
+        lanes_[i].end_pending();
     }
 
     void together() {
@@ -314,7 +352,7 @@ class Generator {
         if (!is_gated && lanes_[i].pending == Where::legacy && !settle(i)) return;
         add(Act::recreate_stream, i).flag = !is_gated;
         lanes_[i].is_retired = is_gated;
-        if (!is_gated) lanes_[i].pending.reset(), lanes_[i].is_host_busy = false;
+        if (!is_gated) lanes_[i].end_pending();
     }
     void check(std::size_t i) {
         if (settle(i)) add(Act::check, i);

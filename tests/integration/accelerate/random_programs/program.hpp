@@ -135,6 +135,7 @@ struct Step {
     std::size_t at = 0, bytes = 0, to = 0;
     int mode = 0;
     bool flag = false;
+    bool is_behind_gate = false;  // of a copy: whether its own turn comes when a gate has been opened
     std::size_t count = 0;
 };
 

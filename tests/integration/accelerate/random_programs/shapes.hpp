@@ -91,7 +91,8 @@ class Shapes {
                     break;
                 case Mistake::null_side:
                 case Mistake::far_away:
-                    if (!left_out_.is_fake) return mistake;
+                    // Batches are accepted, and end the process when their turn comes.
+                    if (!left_out_.is_fake && !is_batch) return mistake;
                     break;
                 case Mistake::beyond_block:
                     if (!is_rows && !is_batch && copy.form != Form::array) return mistake;
