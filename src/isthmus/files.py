@@ -29,6 +29,7 @@ _MOST_PACKED = 100
 _ALWAYS_ALLOWED = 1 << 26
 # A run has 8. Decoders call themselves for each level, and how many a stack has room for differs between Pythons.
 MOST_LEVELS = 64
+_ADDRESS = re.compile(r"(https?|ftp|s3|gs):/+(.*)", re.DOTALL)
 _JSON = re.compile(rb"\s*[\[{]")
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b'[]{}"'))
@@ -48,7 +49,7 @@ def read_bounded(path: Path) -> bytes:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error
     except OSError as error:
-        raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
     if _JSON.match(data) and _is_deep(data):
         raise RunFileError(
             f"{path}: brackets are nested more than {MOST_LEVELS} deep, as no file of Isthmus has them; is it another "
@@ -57,13 +58,27 @@ def read_bounded(path: Path) -> bytes:
     return data
 
 
+def of_address(path: Path) -> str:
+    """What to do about an address of the web that was given as a path; empty for any other path."""
+    address = _ADDRESS.match(str(path))
+    if address is None:
+        return ""
+    # A path has one slash where an address has two.
+    whole = f"{address[1]}://{address[2]}"
+    return f"{whole}: an address, and files are read from this machine; get it first: curl -LO {whole}"
+
+
+def _unreadable(path: Path, error: OSError) -> RunFileError:
+    return RunFileError(of_address(path) or f"{path}: cannot be read: {error.strerror or error}")
+
+
 def read_begin(path: Path, most: int) -> bytes:
     """So many bytes from the begin of a file, fewer where it is shorter. Raises RunFileError as `read_bounded` does."""
     try:
         with open_plain(path) as file:
             return file.read(most)
     except OSError as error:
-        raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
 
 
 def read_ends(path: Path, most: int) -> tuple[bytes, bytes]:

@@ -78,7 +78,7 @@ class Recorder {
     std::atomic<bool> context_seen_ = false;
     // That have begun and not ended. Those that the program left by a jump count to the end.
     std::atomic<std::uint32_t> calls_under_way_ = 0;
-    // Of CUPTI's, read to their ends.
+    // CUPTI's buffers that were read to their ends.
     std::atomic<std::uint64_t> buffers_done_ = 0;
     // Where the program is accelerated, too (native/accelerator/exports.cpp): odd while the calling thread is in there,
     // and higher after each copy that was made there.

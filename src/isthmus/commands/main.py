@@ -55,6 +55,16 @@ app.command(cls=Command, context_settings={"allow_interspersed_args": False})(tr
 app.command(cls=Command)(advise)
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(accelerate)
 
+# What people call commands elsewhere, and what they mean.
+_MEANT = {
+    **dict.fromkeys(("run", "bench", "benchmark", "bandwidth"), "measure measures this machine's transfers"),
+    **dict.fromkeys(("test", "diagnose", "health", "doctor"), "check judges this machine's links"),
+    **dict.fromkeys(("profile", "record"), "trace records a program's transfers"),
+    **dict.fromkeys(("info", "list", "topo"), "devices lists the devices and their links"),
+    **dict.fromkeys(("view", "show", "open"), "report shows a run, advise a trace"),
+    "diff": "compare compares two runs",
+}
+
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
 
@@ -85,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="isthmus")
     code = 0
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     try:
         code = _run(words or ["--help"])
         sys.stdout.flush()
@@ -92,6 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = exit_code(interrupt)
     except _ParseError as error:
         message = getattr(error, "format_message", error.__str__)().rstrip(".")
+        if meant := _MEANT.get(words[0]) if message.startswith("No such command") else None:
+            message = f"no command {words[0]!r}; isthmus {meant}"
         asked = getattr(getattr(error, "ctx", None), "command_path", "isthmus")
         code = _fail(exit_code(UsageError()), f"{message}; {asked} --help shows what there is")
     except IsthmusError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import RunFileError, UsageError
+from isthmus.files import of_address
 from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
 from isthmus.fleet.sorting import order, partial_launches, sorted_out, told_apart
 from isthmus.python import worker_pool
@@ -44,7 +45,8 @@ def found_files(places: Sequence[Path]) -> FoundFiles:
     seen = set()
     for place in places:
         if not place.exists():
-            raise UsageError(f"{place}: no such file or folder; expected fleet files, run files or a folder of them")
+            lacks = f"{place}: no such file or folder; expected fleet files, run files or a folder of them"
+            raise UsageError(of_address(place) or lacks)
         # A pipe is read as it is, and has no other names.
         if not place.is_dir():
             files.named.add(place)

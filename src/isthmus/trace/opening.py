@@ -1,6 +1,7 @@
 """Opens a trace of whatever maker, by what the file begins with."""
 
 import glob
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def _read(path: Path) -> Trace:
         return read_isthmus(path)
     if begin.startswith(_SQLITE):
         return read_nsys(path)
-    if known := what_it_is(path, begin):
+    if known := what_it_is(path, _unpacked(begin)):
         raise TraceFileError(f"{path}: no trace: {known}")
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
         return read_kineto(path)
@@ -56,6 +57,15 @@ def _read(path: Path) -> Trace:
         f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
         f"found {content}"
     )
+
+
+def _unpacked(begin: bytes) -> bytes:
+    if not begin.startswith(_GZIP):
+        return begin
+    try:
+        return zlib.decompressobj(31).decompress(begin)
+    except zlib.error:
+        return begin
 
 
 def _with_clock_checked(trace: Trace) -> Trace:

@@ -24,7 +24,8 @@ _OWN_FILES = {
     "events": "the picture of a trace for Perfetto or chrome://tracing; give the trace that it was made from",
     "transfers": "the table of a trace, without its calls; give the trace that it was made from",
     "advice": "advice; give the trace that it is on",
-    "run": "a run of measurements; give it to --run",
+    "run": "a run of measurements; see it with: isthmus report {path}, or give it to advise as --run {path}",
+    "fleet": "a fleet file; see it with: isthmus fleet {path}",
 }
 _REPORTS = {
     (
@@ -43,12 +44,12 @@ _REPORTS = {
 
 def what_it_is(path: Path, begin: bytes) -> str:
     """What a file is that begins so and is no trace, and what to do; empty for what is not known."""
-    if own := _OWN.match(begin):
-        return _OWN_FILES.get(own[1].decode(), "a file of isthmus, and no trace")
+    own = _OWN.match(begin)
+    ours = own and _OWN_FILES.get(own[1].decode(), "a file of isthmus, and no trace")
     beginnings = (words for beginning, words in _BEGINNINGS.items() if beginning.match(begin))
     suffixes = (words for names, words in _REPORTS.items() if path.suffix in names)
-    known = next(chain(beginnings, suffixes), "")
-    return known.format(name=path.name, stem=path.name.partition(".")[0])
+    known = ours or next(chain(beginnings, suffixes), "")
+    return known.format(path=path, name=path.name, stem=path.name.partition(".")[0])
 
 
 def what_database(tables: Iterable[str]) -> str:
