@@ -1,5 +1,6 @@
 """Whether a device's link is all right, from one run: what is a fault, what costs the user, and what to do about it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,10 @@ _USUAL_SHARE, _FAULTY_SHARE = 0.75, 0.5
 _FAULTY_RATIO = 0.85
 # Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
 _BUSY_WIDTH = 0.05
+# Cards that are soldered or screwed to a board and have no slot; an H200 NVL or an H100 PCIe has one.
+_MODULE = re.compile(r"SXM|HBM3$|\b[BG]B?[23]00\b|\bGH200\b|\bH200$")
+# Since the driver was loaded: a link that is well has a few in months.
+_MANY_REPLAYS = 1000
 # A rate above what a link could carry says that the link was not read rightly.
 _ABOVE = 1.02
 
@@ -130,7 +135,7 @@ def _link_findings(run: Run, pinned: list[Rate]) -> Iterator[Finding]:
     seen = {link.in_use for link in links if link.read_under_load}
     if len(seen) > 1:
         first, last = (link_name(*link.in_use) for link in (links[0], links[-1]))
-        yield Finding("FAULT", "link", say("health.link_changed", before=first, after=last), do=(say("health.reseat"),))
+        yield Finding("FAULT", "link", say("health.link_changed", before=first, after=last), do=_reseat(run))
         return
     for link in links[-1:]:
         if not link.read_under_load or not (link.is_slower or link.is_narrower):
@@ -142,7 +147,7 @@ def _link_findings(run: Run, pinned: list[Rate]) -> Iterator[Finding]:
                 "ATTENTION", "link_reading", say("health.link_unlike_rate", now=now, rate=format_rate(fastest))
             )
             continue
-        yield Finding("FAULT", "link", _degraded(now, best, fastest, pinned), do=(say("health.reseat"),))
+        yield Finding("FAULT", "link", _degraded(now, best, fastest, pinned), do=_reseat(run))
 
 
 def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
@@ -157,7 +162,18 @@ def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
 
 def _replays(run: Run) -> Iterator[Finding]:
     if (count := replays_of(run) or 0) > 0:
-        yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=(say("health.reseat"),))
+        yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=_reseat(run))
+    elif (before := max((link.replays or 0 for link in links_of(run)), default=0)) >= _MANY_REPLAYS:
+        yield Finding("note", "replays_before", say("health.replays_before", count=f"{before:,}"))
+
+
+def _reseat(run: Run) -> tuple[str, ...]:
+    """What mends a link, by what the card is plugged into, and what a vendor asks for where that does not."""
+    device = run.fingerprint.device
+    mend = say("health.reseat_module" if _MODULE.search(device.name) else "health.reseat")
+    if device.backend != "cuda":
+        return (mend,)
+    return mend, say("health.vendor_asks", uuid=device.uuid or "?", address=device.pci_address or "?")
 
 
 def _surroundings(run: Run) -> Iterator[Finding]:

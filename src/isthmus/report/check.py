@@ -13,7 +13,7 @@ from isthmus.compare import Health, Rate
 from isthmus.document.document import Block, Data, Document, Labelled, Prose, Table
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Grid, text_grid
-from isthmus.language import say
+from isthmus.language import clauses, say
 from isthmus.record import Direction, Run, format_bytes, three_figures
 
 _MOST_LINES = 15
@@ -61,7 +61,8 @@ def _blocks(run: Run, health: Health, brief: int) -> Iterator[Block]:
     apart = [Prose("", where="terminal")] if brief < _APART_LEFT_OUT else []
     if health.rates:
         yield from (*apart, Table((_rates(health.rates),), narrow=True, under=mark))
-    facts = {say("health.link"): link_line(run), say("health.host"): host_line(run) if brief < _HOST_LEFT_OUT else ""}
+    place = [run.fingerprint.host.name, run.created, host_line(run) if brief < _HOST_LEFT_OUT else ""]
+    facts = {say("health.link"): link_line(run), say("health.host"): clauses(place)}
     yield from apart if any(facts.values()) else ()
     yield from (Labelled(name, (text,), under=mark) for name, text in facts.items() if text)
 

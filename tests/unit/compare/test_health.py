@@ -79,9 +79,47 @@ def test_a_link_at_half_its_width_is_the_fault_and_its_cause_comes_first() -> No
         "The link runs at PCIe 5.0 x8 under load; the card and the slot can do PCIe 5.0 x16."
     )
     assert "50 %" in first(health)
-    assert "bifurcation" in health.points[0].do[0]
+    assert "baseboard" in health.points[0].do[0]
     # The rates follow from it, and are not counted as faults of their own.
     assert sum(point.level == "FAULT" for point in health.points) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("NVIDIA H200", "baseboard"),
+        ("NVIDIA H100 80GB HBM3", "baseboard"),
+        ("NVIDIA A100-SXM4-80GB", "baseboard"),
+        ("NVIDIA B200", "baseboard"),
+        ("NVIDIA H200 NVL", "riser"),
+        ("NVIDIA H100 PCIe", "riser"),
+        ("NVIDIA L40S", "riser"),
+        ("NVIDIA GeForce RTX 3090", "riser"),
+    ],
+)
+def test_a_module_is_not_looked_for_in_a_slot(name: str, part: str) -> None:
+    run = changed(healthy(), slower=2.0, **X8)
+    device = replace(run.fingerprint.device, name=name)
+    (mend, asked) = judge(replace(run, fingerprint=replace(run.fingerprint, device=device))).points[0].do
+    assert part in mend
+    assert device.uuid in asked
+    assert f"lspci -vv -s {device.pci_address}" in asked
+    assert "nvidia-bug-report.sh" in asked
+
+
+def test_many_packets_sent_again_before_the_check_are_not_passed_over() -> None:
+    run = ended(changed(healthy(), replays=40_000), replays=40_000)
+    health = judge(run, h200())
+    assert health.level == "OK"
+    assert health.points[-1].level == "note"
+    assert "40,000 packets were sent again" in "\n".join(check_lines(run, health, 200))
+
+
+def test_a_screen_says_where_and_when_it_was_measured() -> None:
+    run = healthy()
+    for slower in (1.0, 2.0):
+        lines = check_lines(run, judge(changed(run, slower=slower), h200()), 80)
+        assert any(run.fingerprint.host.name in line and run.created in line for line in lines)
 
 
 @pytest.mark.parametrize(
