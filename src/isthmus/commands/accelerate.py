@@ -121,7 +121,7 @@ def _run(
         if why := switched_off(os.environ, "ACCELERATE") or why_not_preloaded(command[0]):
             to_stderr(f"isthmus: {command[0]} runs without Isthmus: {why}")
         elif not has_driver():
-            to_stderr("isthmus: no CUDA driver is found (libcuda.so.1); what runs on this machine runs without Isthmus")
+            to_stderr("isthmus: no CUDA driver is found (libcuda.so.1): only OpenCL programs are accelerated here")
     counted = report or output is not None or wanted.verify
     folder = _folder() if counted else None
     code = 0

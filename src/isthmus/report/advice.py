@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.advice import Advice, Evidence, Finding, Steps, lines_for
+from isthmus.advice import Advice, Evidence, Finding, Steps, interface_of_all, lines_for
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table, Where
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Grid, text_grid
@@ -191,6 +191,8 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
 
 def _language_of(traces: Sequence[Trace]) -> str | None:
     """The language whose code says most to the author of what was traced: its profiler's, or one that calls name."""
+    if interface_of_all(traces) == "opencl":
+        return "opencl"
     sites = [site for trace in traces for site in trace.sites]
     named = Counter(
         next((library for frame in site if (library := _PACKAGES.get(package(frame)))), None) for site in sites

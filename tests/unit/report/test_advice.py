@@ -42,6 +42,17 @@ def test_the_first_screen_has_the_lines_of_the_program_s_library() -> None:
     assert "seen.copy_(loss, non_blocking=True)" in out.getvalue()
 
 
+def test_a_python_program_of_opencl_gets_code_of_opencl() -> None:
+    finding = replace(made_advice().findings[0], lines="waits")
+    trace = made_trace()
+    trace = replace(trace, names=tuple(name.replace("cuda", "clEnqueue") for name in trace.names))
+    out = io.StringIO()
+    write(advice_document(replace(made_advice(), findings=(finding,)), [trace]), "terminal", out)
+    assert any(".py:" in frame for site in trace.sites for frame in site)
+    assert "clEnqueue" in out.getvalue().partition("train.py")[2]
+    assert "cuda" not in out.getvalue()
+
+
 def test_what_was_not_seen_is_said_and_is_no_all_clear() -> None:
     nothing = replace(made_advice(), findings=(), gain_seconds=None, unseen=("7 copies were lost.",))
     text = written(nothing, "terminal", everything=False)
