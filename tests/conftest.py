@@ -20,8 +20,12 @@ os.environ.pop("COLUMNS", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--every 3`: a third of the cases of each test that has many. `--order 7`: tests in an order drawn from 7."""
+    """`--every 3`: a third of the cases of each test that has many. `--order 7`: tests in an order drawn from 7.
+
+    `--drawn 4`: a quarter of all, which depends on the seed of the order.
+    """
     parser.addoption("--every", type=int, default=1, metavar="N", help="of tests with many cases, one in N of these")
+    parser.addoption("--drawn", type=int, default=1, metavar="N", help="of all tests, one in N, drawn by --order")
     parser.addoption("--order", metavar="SEED", help="modules, and the tests of each, in an order drawn from this seed")
 
 
@@ -48,9 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items
         if item is first[_test(item)] or cases[_test(item)] <= FEW_CASES or crc32(item.nodeid.encode()) % every == 0
     }
+    seed = config.getoption("--order") or ""
+    drawn: int = config.getoption("--drawn")
+    kept = {item for item in kept if drawn == 1 or _drawn(seed, item.nodeid)[0] % drawn == 0}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
-    if seed := config.getoption("--order"):
+    if seed:
         items.sort(key=lambda item: [_drawn(seed, name) for name in (item.nodeid.partition("::")[0], item.nodeid)])
 
 

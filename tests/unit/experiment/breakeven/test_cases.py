@@ -47,15 +47,15 @@ def test_pageable_memory_is_always_measured_for_comparison() -> None:
 def test_a_visit_gives_totals_by_uses_and_the_time_of_a_further_use() -> None:
     for cases in visited("host", Options(sizes=[4 * KIB], memory=["pageable"])):
         method = cases[0].method
-        assert [(case.method, case.uses) for case in cases] == [
-            (method, 1),
-            (method, 2),
-            (method, 5),
-            (method, 10),
-            (f"further_{method}", None),
-        ]
+        *totals, further = cases
+        uses = [case.uses or 0 for case in totals]
+        # A machine that did other work at the first visit is asked for fewer uses.
+        assert uses == [1, 2, 5, 10][: len(uses)]
+        assert uses
+        assert [case.method for case in cases] == [*[method] * len(uses), f"further_{method}"]
+        assert further.uses is None
         assert {case.verified for case in cases} == {"yes"}
-        assert [len(case.samples("host_seconds")) for case in cases] == [3, 3, 3, 3, 27]
+        assert [len(case.samples("host_seconds")) for case in cases] == [*[3] * len(uses), 3 * (uses[-1] - 1)]
 
 
 @pytest.mark.parametrize(
