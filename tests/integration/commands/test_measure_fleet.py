@@ -89,6 +89,7 @@ def test_sixteen_ranks_measure_alone_and_together(run: Ended, mpirun: str, tmp_p
             assert summary.samples > 0
             assert 0 < summary.least <= summary.lower_quartile <= summary.median <= summary.upper_quartile
             assert summary.verified == "yes"
+    assert done.stdout.startswith("Fleet: ")
     assert "16 of 16 ranks measured their device" in done.stdout
     assert "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 share host of" in done.stderr
     assert fleet.notes

@@ -330,6 +330,11 @@ def test_a_reference_shows_what_is_wrong_with_all(tmp_path: Path, synthetic: Mod
 
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 3)
     assert not survey([folder], reference=chosen_reference(str(saved(1.0)))).below_reference
+    # Faster than the reference is nothing to say "not within the range" of.
+    slow = survey([folder], reference=chosen_reference(str(saved(0.5))))
+    assert any(
+        "none of " in text and " faster." in text and " 0 faster" not in text for text, _ in beside_reference(slow)
+    )
     found = survey([folder], reference=chosen_reference(str(saved(1.5))))
     assert found.below_reference
     assert found.outliers == []

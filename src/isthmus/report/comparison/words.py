@@ -47,6 +47,8 @@ def _moved(experiment: str, method: str, direction: str, memory: str) -> str:
         return " ".join(filter(None, (method, way, kind_label(memory))))
     if method == "duplex":
         method, way = "", say("compare.of_both", direction=way)
+    if method == "isthmus":
+        return f"{way} {moved_label(memory.removesuffix('_isthmus') + '_isthmus')}"
     return " ".join(filter(None, ("" if is_usual(method, memory) else method, way, moved_label(memory))))
 
 

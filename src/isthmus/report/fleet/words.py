@@ -163,7 +163,10 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
         return say("fleet.reference_none", name=name, device=device)
     counts, total = judged.checkup.counts, len(judged.checkup.figures)
     if judged.checkup.right:
-        return say("fleet.reference_right", name=name, device=device, right=counts["same"], total=total)
+        few = {"name": name, "device": device, "total": total, "faster": counts["faster"]}
+        if not counts["slower"]:
+            return say("fleet.reference_none_slower", **few)
+        return say("fleet.reference_few_slower", slower=counts["slower"], **few)
     slow = [group_name(figure.expected.key) for figure in judged.checkup.figures if figure.verdict == "slower"]
     names = first_few(slow, most=3)
     return say("fleet.reference_slow", count=len(slow), total=total, name=name, device=device, names=names)

@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from isthmus.compare import Checkup, Comparison, check, compare, made_reference, parse_gate
+from isthmus.compare import Checkup, Comparison, GroupKey, check, compare, made_reference, parse_gate
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Case, Run, Series
 from isthmus.report import comparison_document, formats_for, write
+from isthmus.report.comparison.words import way_memory_name
 
 COMPARISON_FORMATS = [each.name for each in formats_for("comparison")]
 KINDS = {"pinned": 55e9, "pageable": 12e9}
@@ -137,3 +138,9 @@ def test_a_gate_that_could_see_nothing_is_not_said_to_hold(comparison: Compariso
     text = " ".join(written(replace(comparison, gates=tuple(blind)), "terminal").split())
     assert "slower:5% guards nothing" in text
     assert "slower:5% holds." not in text
+
+
+@pytest.mark.parametrize("memory", ["pageable", "pageable_isthmus"])
+def test_what_the_library_copies_is_not_called_the_drivers(memory: str) -> None:
+    assert way_memory_name(GroupKey("bandwidth", "isthmus", "d2h", memory, "large")) == "D2H pageable, isthmus"
+    assert way_memory_name(GroupKey("bandwidth", "copy", "d2h", "pageable", "large")) == "D2H pageable, driver"
