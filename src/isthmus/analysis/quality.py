@@ -111,8 +111,9 @@ def _calls_failed(run: Run) -> Finding | None:
 def _ended_early(run: Run) -> Finding | None:
     if run.end and run.end.status == "complete":
         return None
-    message = in_brackets(run.end.message or run.end.status if run.end else "")
-    sentence = say("quality.ended_early", message=message, count=len(run.cases))
+    # A run that was killed has written nothing of how far it came.
+    message = run.end.message or run.end.status if run.end else say("quality.cases_in_file", count=len(run.cases))
+    sentence = say("quality.ended_early", message=in_brackets(message))
     return Finding("ATTENTION", "ended_early", sentence, do=(say("quality.ended_early_fix"),))
 
 

@@ -1,20 +1,40 @@
 """How far a measurement has come, on a terminal."""
 
 import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Task
+    from rich.text import Text
+
+    from isthmus.experiment.engine.progress import Moment
 
 
 class ProgressBar:
-    """How many cases have ended, on stderr; nothing where stderr is no terminal."""
+    """What is measured, at which rate now, and the time left, on stderr; nothing where stderr is no terminal.
+
+    ``batching 3/14 · 41.0 GB/s · 2:10 left``
+    """
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-        console = Console(stderr=True)
-        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        class Left(ProgressColumn):
+            """Counts down between two updates, too."""
+
+            def render(self, task: "Task") -> "Text":
+                from rich.text import Text
+
+                return Text(_left(task.fields["ends_at"] - time.monotonic()) if task.fields["ends_at"] else "")
+
+        columns = (BarColumn(bar_width=20), TextColumn("{task.description}"), Left())
         self.began = False
+        console = Console(stderr=True)
         self._progress = Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
-        self._task = self._progress.add_task("cases")
+        self._task = self._progress.add_task("", ends_at=0.0)
+        self._started = time.monotonic()
 
     def __enter__(self) -> "ProgressBar":
         self._progress.start()
@@ -24,6 +44,27 @@ class ProgressBar:
         self._progress.stop()
 
     def update(self, ended: int, total: int) -> None:
-        """Show `ended` of `total`."""
+        """Show `ended` of `total` steps."""
         self.began = True
-        self._progress.update(self._task, completed=ended, total=total)
+        self._progress.update(self._task, completed=ended, total=total, description=f"{ended} of {total} steps")
+
+    def show(self, moment: "Moment") -> None:
+        """Show where a run is, and how much of its time has passed."""
+        from isthmus.record import format_rate
+
+        self.began = self.began or moment.ended > 0
+        now = time.monotonic()
+        rate = format_rate(moment.rate) if moment.rate else ""
+        self._progress.update(
+            self._task,
+            completed=now - self._started,
+            total=moment.ends_at - self._started,
+            description=" · ".join(filter(None, (f"{moment.experiment} {moment.number}/{moment.experiments}", rate))),
+            ends_at=moment.ends_at,
+        )
+
+
+def _left(seconds: float) -> str:
+    """``· 2:10 left``; nothing where it should have ended."""
+    whole = round(seconds)
+    return f"· {whole // 60}:{whole % 60:02} left" if whole > 0 else ""

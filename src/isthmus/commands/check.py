@@ -127,7 +127,7 @@ def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
         with suppress(KeyboardInterrupt) if seconds else nullcontext():
             while not runs or time.monotonic() < until:
                 left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
-                runs.append(measure_link(opened, sys.argv, progress.update, output, min(SECONDS, left)))
+                runs.append(measure_link(opened, sys.argv, progress.show, output, min(SECONDS, left)))
     return runs
 
 

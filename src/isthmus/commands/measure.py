@@ -237,7 +237,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     try:
         with ProgressBar() as progress:
             run_experiments(
-                wanted.device, wanted.options, wanted.experiments, path, command, progress.update, warm_up.join
+                wanted.device, wanted.options, wanted.experiments, path, command, progress.show, warm_up.join
             )
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"

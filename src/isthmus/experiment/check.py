@@ -1,10 +1,11 @@
 """The few copies that tell whether a device's link is all right: pinned and pageable memory, large, both ways."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.progress import Progress
 from isthmus.experiment.measure import choose_experiments, measure
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Run, read_run
@@ -15,11 +16,7 @@ _SHARED_SIZES = (4 * MIB, 16 * MIB)
 
 
 def measure_link(
-    device: OpenDevice,
-    command: Sequence[str],
-    progress: Callable[[int, int], None],
-    path: Path | None = None,
-    seconds: float = SECONDS,
+    device: OpenDevice, command: Sequence[str], progress: Progress, path: Path | None = None, seconds: float = SECONDS
 ) -> Run:
     """Measure for some seconds, verified; the run is kept in `path`, if one is given.
 

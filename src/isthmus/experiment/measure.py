@@ -11,11 +11,12 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment.engine.batch import Planner, planner
+from isthmus.experiment.engine.batch import Planned, Planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
 from isthmus.experiment.engine.options import Options, check_names
-from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
-from isthmus.experiment.engine.sampling import Rules
+from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progress, rate_of_last
+from isthmus.experiment.engine.rounds import INTERRUPTED, Clock, hard_limit, run_rounds
+from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.openacc.build import check_folder
 from isthmus.experiment.stencil.points import CUTS, SCALINGS
 from isthmus.machine.devices import OpenDevice
@@ -38,13 +39,14 @@ from isthmus.registry import MEASURED
 
 _ALL = "all"
 
-# What a quick run takes beside its budgets: checks and buffers by the second, and the start of everything.
-_OVERHEAD, _START_SECONDS = 1.5, 3.0
+# What a quick run takes at its start, besides its budgets.
+_START_SECONDS = 3.0
+
+# How often it is said how far a run has come.
+_TELL_SECONDS = 0.2
 
 # Where device memory is host memory, every buffer counts twice, on machines that are small as a rule.
 _MOST_SHARED_BYTES = 3 * GIB
-
-Progress = Callable[[int, int], None]
 
 
 def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Planner]:
@@ -81,7 +83,7 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
 def quick_seconds(names: Sequence[str]) -> float:
     """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
     budgets = [planner(each).efforts["quick"].budget_seconds for each in MEASURED if each.name in names]
-    return math.ceil(sum(_OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
+    return math.ceil(sum(OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:
@@ -102,7 +104,7 @@ def measure(
     launch: Launch | None = None,
     pace: Pace = ALONE,
 ) -> Path:
-    """Measure, and write the run to `path`; returns it. `progress` is called with cases ended and cases in all.
+    """Measure, and write the run to `path`; returns it. `progress` is called as cases end.
 
     `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb.
     `launch` says which part of a fleet's run this is, `pace` with whom it is in step.
@@ -169,6 +171,12 @@ def _memory_budget(device: OpenDevice, options: Options, available_bytes: int) -
     return min(available_bytes * 6 // 10, most)
 
 
+def _shares(planned: Planned, budget_seconds: float) -> list[float]:
+    """The seconds of each batch."""
+    weights = sum(batch.weight for batch in planned.batches)
+    return [budget_seconds * batch.weight / weights for batch in planned.batches]
+
+
 class _Runner:
     """One run: where its cases go, and how many have ended."""
 
@@ -188,36 +196,55 @@ class _Runner:
         self._ready = ready
         self._pace = pace
         self._rng = random.Random(options.seed)
+        # Of cases that can be measured.
         self.ended = 0
         self.total = 0
+        self._at = ("", 0, 0)
+        self._rate: float | None = None
+        self._tell_next = 0.0
 
     def run(self, experiments: Sequence[Planner], memory_bytes: int) -> dict[str, dict[str, float]]:
         """Measure all of them; returns where the host memory lay, as `Placement.pages` has it."""
         plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
-        self.total = sum(planned.total for planned in plans)
+        self.total = sum(batch.subjects for planned in plans for batch in planned.batches)
+        efforts = [self._options.effort(experiment.efforts) for experiment in experiments]
+        budgets = [_shares(planned, effort.budget_seconds) for planned, effort in zip(plans, efforts, strict=True)]
+        self._estimate = Estimate([seconds for each in budgets for seconds in each])
         placement: dict[str, dict[str, float]] = {}
-        for number, (experiment, planned) in enumerate(zip(experiments, plans, strict=True)):
+        for number, (experiment, planned, effort) in enumerate(zip(experiments, plans, efforts, strict=True)):
+            self._at = (experiment.name, number + 1, len(experiments))
             for case in planned.skipped:
-                self._finish([case])
-            effort = self._options.effort(experiment.efforts)
+                self._writer.add(case)
             rules = Rules(case_seconds=effort.case_seconds)
-            weights = sum(batch.weight for batch in planned.batches)
             hard_deadline = time.monotonic() + hard_limit(effort.budget_seconds)
             for index, batch in enumerate(planned.batches):
                 self._pace.enter((number, index))
                 # Allocating and filling counts too.
-                clock = Clock(time.monotonic() + effort.budget_seconds * batch.weight / weights, hard_deadline)
+                clock = Clock(time.monotonic() + budgets[number][index], hard_deadline)
+                self._estimate.begin_batch()
+                self._rate = None
+                self._tell()
                 prepared = batch.prepare()
                 for cases in prepared.ended:
                     self._finish(cases)
                 placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
                 self._ready()
-                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace)
+                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, self._visited)
                 del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement
 
     def _finish(self, cases: Sequence[Case]) -> None:
         for case in cases:
             self._writer.add(case)
-        self.ended += 1
-        self._progress(self.ended, self.total)
+        self.ended += not any(INTERRUPTED in case.note for case in cases)
+        self._tell()
+
+    def _visited(self, collected: Collected) -> None:
+        self._rate = rate_of_last(collected) or self._rate
+        # Visits can last microseconds.
+        if time.monotonic() > self._tell_next:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._tell_next = time.monotonic() + _TELL_SECONDS
+        self._progress(Moment(*self._at, self.ended, self.total, self._estimate.ends_at(), self._rate))

@@ -40,11 +40,6 @@ class Planned(NamedTuple):
     batches: Sequence[Batch]
     skipped: Sequence[Case] = ()
 
-    @property
-    def total(self) -> int:
-        """What will have ended at the end: subjects and skipped cases."""
-        return len(self.skipped) + sum(batch.subjects for batch in self.batches)
-
 
 class Planner(NamedTuple):
     """One experiment: the surface of its module `cases`.

@@ -31,6 +31,8 @@ class Quota(NamedTuple):
     seconds: float
 
 
+# The note of a case that has too few samples for that.
+INTERRUPTED = "the run was interrupted"
 # No samples at all.
 _MEETING = Quota(0, 0, 0, 0.0)
 
@@ -72,8 +74,9 @@ def run_rounds(
     finish: Callable[[list[Case]], None],
     rng: random.Random,
     pace: Pace = ALONE,
+    visited: Callable[[Collected], object] = lambda _: None,
 ) -> None:
-    """Measure all subjects and hand each over to `finish` as it ends.
+    """Measure all subjects and hand each over to `finish` as it ends; `visited` is shown each after a visit.
 
     A round visits subjects in an order drawn anew each time: drift (heat, other tenants) then spreads over all of them,
     and methods that are compared alternate. The first rounds visit all until each has its least number of samples;
@@ -106,6 +109,7 @@ def run_rounds(
                 quota = _quota(collected, rules, pace.visit_seconds)
                 pace.tell(subjects[index].template, quota)
                 _visit(subjects[index], collected, quota, pace)
+                visited(collected)
                 if collected.is_done(rules):
                     pace.tell(subjects[index].template, None)
                     finish(open_cases.pop(index).cases(rules))
@@ -113,7 +117,7 @@ def run_rounds(
     except KeyboardInterrupt:
         for collected in open_cases.values():
             if collected.count:
-                finish(collected.cases(rules, "the run was interrupted"))
+                finish(collected.cases(rules, INTERRUPTED))
         raise
     for collected in open_cases.values():
         if not collected.count:

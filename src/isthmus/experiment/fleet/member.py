@@ -69,7 +69,7 @@ def main() -> int:
                 experiments,
                 Path(os.fsdecode(task.path)),
                 task.command,
-                lambda _ended, _total: None,
+                lambda _moment: None,
                 lambda: None,
                 launch=task.launch,
                 pace=pace,

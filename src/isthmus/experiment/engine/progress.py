@@ -1,0 +1,63 @@
+"""How far a run has come, and when it will have ended."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.record import MIB
+
+# What a run takes in times of its budgets: checks, and buffers to allocate and fill.
+OVERHEAD = 1.5
+# So many seconds of budgets have to be measured before the run's own pace counts as much as that.
+_KNOWN_AFTER_SECONDS = 5.0
+
+
+class Moment(NamedTuple):
+    """Where a run is: experiment `number` of `experiments`, cases that ended of those that can be measured.
+
+    `rate` is that of the copies that were timed last, in bytes per second, or None; `ends_at` is on the clock of
+    time.monotonic.
+    """
+
+    experiment: str
+    number: int
+    experiments: int
+    ended: int
+    total: int
+    ends_at: float
+    rate: float | None = None
+
+
+Progress = Callable[[Moment], None]
+
+# What goes through the link says how fast it is; shorter copies say what a call costs.
+_LEAST_RATED_BYTES = MIB
+
+
+def rate_of_last(collected: Collected) -> float | None:
+    """Bytes per second of the last sample of a copy one way; None for anything else, and for short ones."""
+    case, seconds = collected.template, collected.deciding
+    is_copy = case.direction in ("h2d", "d2h") and case.bytes >= _LEAST_RATED_BYTES
+    return case.bytes / seconds[-1] if is_copy and seconds and seconds[-1] > 0 else None
+
+
+class Estimate:
+    """When a run will have ended, by the budgets of its batches in seconds and by how long those behind it took."""
+
+    def __init__(self, budgets: Sequence[float], clock: Callable[[], float] = time.monotonic) -> None:
+        self._left, self._clock = list(budgets), clock
+        self._began = self._batch_began = clock()
+        self._done = self._batch = 0.0
+
+    def begin_batch(self) -> None:
+        """The next batch begins, and the one before it has ended."""
+        self._done += self._batch
+        self._batch, self._batch_began = self._left.pop(0), self._clock()
+
+    def ends_at(self) -> float:
+        """On the clock that it was given; never in the past."""
+        spent = self._batch_began - self._began
+        pace = (OVERHEAD * _KNOWN_AFTER_SECONDS + spent) / (_KNOWN_AFTER_SECONDS + self._done)
+        batch_ends = max(self._batch_began + pace * self._batch, self._clock())
+        return batch_ends + pace * sum(self._left)
