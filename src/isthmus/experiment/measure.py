@@ -42,7 +42,7 @@ _ALL = "all"
 # What a quick run takes at its start, besides its budgets.
 _START_SECONDS = 3.0
 
-# How often it is said how far a run has come.
+# How often `progress` is called while no case ends.
 _TELL_SECONDS = 0.2
 
 # Where device memory is host memory, every buffer counts twice, on machines that are small as a rule.
@@ -196,7 +196,7 @@ class _Runner:
         self._ready = ready
         self._pace = pace
         self._rng = random.Random(options.seed)
-        # Of cases that can be measured.
+        # How many of the cases that can be measured have ended, and how many there are.
         self.ended = 0
         self.total = 0
         self._at = ("", 0, 0)
