@@ -3,6 +3,7 @@
 from isthmus.language.catalogue import (
     LANGUAGES,
     Language,
+    Quoted,
     can_say,
     capitalised,
     clauses,
@@ -18,6 +19,7 @@ from isthmus.language.catalogue import (
 __all__ = [
     "LANGUAGES",
     "Language",
+    "Quoted",
     "can_say",
     "capitalised",
     "clauses",

@@ -52,8 +52,18 @@ def say(key: str, /, **values: object) -> str:
     text = _text(language, key)
     if isinstance(text, dict):
         text = text["one" if values["count"] == 1 else "other"]
-    filled = text.format(**values)
-    return _spaced(filled) if language == "zh" else filled
+    if language != "zh":
+        return text.format(**values)
+    # Each quotation has a character in its place, of no text, while the rest is spaced.
+    quoted = {name: chr(0xE000 + place) for place, name in enumerate(values) if isinstance(values[name], Quoted)}
+    filled = _spaced(text.format(**{**values, **quoted}))
+    for name, mark in quoted.items():
+        filled = filled.replace(mark, str(values[name]))
+    return filled
+
+
+class Quoted(str):
+    """What others wrote, such as a title, which is spaced as they did."""
 
 
 # Where a placeholder brings an ideograph and Latin letters or figures together, or two ideographs with a space between.

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.language import can_say, capitalised, catalogue, enumerated, in_brackets, say, sentences, speaking, spoken
+from isthmus.language import (
+    Quoted,
+    can_say,
+    capitalised,
+    catalogue,
+    enumerated,
+    in_brackets,
+    say,
+    sentences,
+    speaking,
+    spoken,
+)
 
 
 def test_english_is_spoken_unless_told_otherwise() -> None:
@@ -67,6 +78,13 @@ def test_chinese_keeps_ideographs_and_latin_apart_and_ideographs_together() -> N
         assert enumerated(["1 MiB", "4 MiB", "锁页内存"]) == "1 MiB、4 MiB 和锁页内存"
         assert say("common.range", low="锁页", high="注册") == "锁页至注册"
     assert enumerated(["1 MiB", "锁页内存"]) == "1 MiB and 锁页内存"
+
+
+def test_a_quoted_title_stays_as_its_author_spaced_it() -> None:
+    title = "主机Pinned Memory与Pageable Memory和设备间的拷贝"
+    with speaking("zh"):
+        assert say("published.note", citation=Quoted(title)).startswith(f"来源：{title}。")
+        assert "主机 Pinned" in say("published.note", citation=title)
 
 
 def test_what_cannot_be_said_is_known_beforehand() -> None:

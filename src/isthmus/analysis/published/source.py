@@ -57,8 +57,9 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A publication and the machine that it measured; rates are in `rate_unit`, of `rate_unit_bytes` each.
+    """A publication and the machine that it measured, which ``published.machine_`` and `machine` name.
 
+    Rates are in `rate_unit`, of `rate_unit_bytes` each.
     `link_bytes_per_second` is the theoretical rate of that machine's link, one way, where it is known.
     """
 

@@ -11,7 +11,7 @@ from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
 from isthmus.document.section import Part
-from isthmus.language import can_say, say
+from isthmus.language import Quoted, can_say, say
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
 # What a run has of a series, by place.
@@ -47,8 +47,13 @@ def published_part(runs: Sequence[Run], experiment: str, measure: Measure = meas
     if not columns:
         return None
     groups = tuple(group for series in table.series if (group := _group(source, series, columns)))
-    grid = Grid(source.machine, tuple(_headings(source, columns)), _merged(groups), corner=say("published.corner"))
-    return Part(say("published.title"), say("published.note", citation=source.citation), grids=(grid,))
+    grid = Grid(
+        say(f"published.machine_{source.machine}"),
+        tuple(_headings(source, columns)),
+        _merged(groups),
+        corner=say("published.corner"),
+    )
+    return Part(say("published.title"), say("published.note", citation=Quoted(source.citation)), grids=(grid,))
 
 
 def _found(run: Run, table: Table, fields: Fields, measure: Measure) -> dict[str, Mapping[int, Measured]]:

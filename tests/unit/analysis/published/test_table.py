@@ -36,7 +36,7 @@ def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
     assert len(sources()) == 4
     for source in sources():
         assert source.citation
-        assert source.machine
+        assert can_say(f"published.machine_{source.machine}")
         for table in source.experiments.values():
             for series in table.series:
                 assert {*series.case, *series.over, *filter(None, [series.along])} <= set(Case.__struct_fields__)
