@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand, TyperGroup
 
 from isthmus.errors import UsageError
-from isthmus.registry import EXPERIMENTS
+from isthmus.registry import EXPERIMENTS, Experiment
 
 if TYPE_CHECKING:
     from typer import Context
@@ -66,6 +66,20 @@ class Command(TyperCommand):
         return parser
 
 
+def _about(experiment: Experiment) -> tuple[str, str]:
+    """What an experiment measures, which question its table answers and how long it takes; and an example."""
+    from isthmus.experiment.engine.batch import planner
+    from isthmus.language import capitalised, say
+    from isthmus.record import format_seconds
+
+    efforts = planner(experiment).efforts
+    quick, default, full = (format_seconds(efforts[mode].budget_seconds) for mode in ("quick", "default", "full"))
+    times = f"About {default}; {quick} with --quick, {full} with --full."
+    measures, answers = capitalised(experiment.help), say(f"{experiment.name}_report.question")
+    example = f"isthmus measure {experiment.name} --device cuda:0 -o {experiment.name}.json"
+    return f"{measures}.\n\nIts table answers: {answers}\n\n{times}", f"Example: {example}"
+
+
 class MeasureCommand(Command):
     """`isthmus measure`: options of one experiment are shown and taken where that is asked for."""
 
@@ -77,6 +91,8 @@ class MeasureCommand(Command):
         of_one = {name for each in EXPERIMENTS for name in each.options}
         for param in self.get_params(ctx):
             param.hidden = param.hidden if not of_one & {*param.opts} else not shown & {*param.opts}
+        if len(asked) == 1 and words & {"-h", "--help"}:
+            self.help, self.epilog = _about(asked[0])
         rest: list[str] = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             self._refuse_alien(ctx, of_one)

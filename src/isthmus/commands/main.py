@@ -14,6 +14,7 @@ import typer
 from isthmus import __version__
 from isthmus.commands._command import Command, Group, MeasureCommand
 from isthmus.commands._completions import join_colons
+from isthmus.commands._examples import epilog
 from isthmus.commands.accelerate import accelerate
 from isthmus.commands.advise import advise
 from isthmus.commands.c_flags import c_flags
@@ -36,24 +37,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-app.command(cls=Command)(check)
-app.command(cls=Command)(devices)
+app.command(cls=Command, epilog=epilog("check"))(check)
+app.command(cls=Command, epilog=epilog("devices"))(devices)
 app.command(
     cls=MeasureCommand,
-    epilog="What each experiment measures: isthmus measure --list. Options of one: isthmus measure EXPERIMENT --help.",
+    epilog=f"{epilog('measure')}\n\nWhat each experiment measures: isthmus measure --list. What one means, and its "
+    "options: isthmus measure EXPERIMENT --help.",
 )(measure)
-app.command(cls=Command)(calibrate)
-app.command(cls=Command)(plan)
-app.command(cls=Command)(report)
-app.command(cls=Command)(compare)
-app.command(cls=Command)(fleet)
-app.command("c-flags", cls=Command)(c_flags)
+app.command(cls=Command, epilog=epilog("calibrate"))(calibrate)
+app.command(cls=Command, epilog=epilog("plan"))(plan)
+app.command(cls=Command, epilog=epilog("report"))(report)
+app.command(cls=Command, epilog=epilog("compare"))(compare)
+app.command(cls=Command, epilog=epilog("fleet"))(fleet)
+app.command("c-flags", cls=Command, epilog=epilog("c-flags"))(c_flags)
 # What it was called in 0.1.
 app.command("config", cls=Command, hidden=True)(c_flags)
 # The first word that is no option begins the program, whose options are its own.
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(trace)
-app.command(cls=Command)(advise)
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(accelerate)
+_PROGRAM_FOLLOWS = {"allow_interspersed_args": False}
+app.command(cls=Command, epilog=epilog("trace"), context_settings=_PROGRAM_FOLLOWS)(trace)
+app.command(cls=Command, epilog=epilog("advise"))(advise)
+app.command(cls=Command, epilog=epilog("accelerate"), context_settings=_PROGRAM_FOLLOWS)(accelerate)
 
 # What people call commands elsewhere, and what they mean.
 _MEANT = {
