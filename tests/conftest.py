@@ -15,6 +15,8 @@ from isthmus.machine.devices import probe
 
 # Of which none is left out.
 FEW_CASES = 4
+# What programs say is compared in English, whoever runs the tests.
+os.environ["LC_ALL"] = "C.UTF-8"
 # Workers that run tests beside one another inherit the width of the terminal that they report to.
 os.environ.pop("COLUMNS", None)
 

@@ -1,6 +1,7 @@
 """Options that several commands share, and options that take one of a few words."""
 
 import difflib
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,7 +53,8 @@ LanguageOption = Annotated[
     typer.Option(
         "--lang",
         metavar="LANGUAGE",
-        help="Language of the sentences: en, ja, zh.",
+        help="Language of the sentences: en, ja, zh; by default the locale's (LC_ALL, LC_MESSAGES, LANG), else en.",
+        show_default=False,
         autocompletion=_completions.languages,
     ),
 ]
@@ -64,7 +66,7 @@ def one_of(name: str, known: Sequence[str], what: str, *, listed_by: str = "") -
     `listed_by` is the command that lists the known ones, where they are too many for a message.
     """
     if name not in known:
-        near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.4)
+        near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.6)
         hint = f"did you mean {near[0]!r}? " if near else ""
         expected = (
             f"expected one of the {len(known)} of {listed_by}" if listed_by else f"expected one of {', '.join(known)}"
@@ -74,9 +76,12 @@ def one_of(name: str, known: Sequence[str], what: str, *, listed_by: str = "") -
 
 
 def language_of(name: str) -> "Language":
-    """The language of this tag."""
+    """The language of this tag; of none the locale's, and English where that has no texts."""
     from isthmus.language import LANGUAGES
 
+    if not name:
+        locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+        return next((language for language in LANGUAGES if locale.startswith(language)), "en")
     one_of(name, LANGUAGES, "language")
     return next(language for language in LANGUAGES if language == name)
 

@@ -46,7 +46,7 @@ def accelerate(
     least: Annotated[str, option("--min", "SIZE", _MIN)] = "",
     print_env: Annotated[bool, typer.Option("--print-env", help=_PRINT)] = False,
     force: ForceOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Run a program with its copies of pageable memory made by Isthmus; exit as it does.
 

@@ -59,7 +59,7 @@ def advise(
     gate_of: Annotated[
         str, option("--of", "TIME", "What a share in --fail-if is of: steps, where the program has such, or total.")
     ] = "steps",
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
     from isthmus.advice import ADVICE_LANGUAGES, interface_of_all, parse_gain_gate

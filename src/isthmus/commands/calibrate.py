@@ -42,7 +42,7 @@ def calibrate(
     seed: SeedOption = 0,
     format_name: Annotated[str | None, format_option("calibration")] = None,
     as_json: JsonOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Measure which way to copy is fastest here, in about a minute, for isthmus.copy and the C interface."""
     from isthmus.experiment.calibration.calibrate import table_in_use, table_path

@@ -45,7 +45,7 @@ def check(
     force: ForceOption = False,
     format_name: Annotated[str | None, format_option("check")] = None,
     as_json: JsonOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Say whether the link of each device is all right, in at most 15 lines and 10 s; exit code 1 on any FAULT."""
     from isthmus.commands._run_choice import read_named

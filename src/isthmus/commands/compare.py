@@ -60,7 +60,7 @@ def compare(
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
     from isthmus.language import speaking

@@ -64,7 +64,7 @@ def fleet(
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
     from isthmus.compare import known_references

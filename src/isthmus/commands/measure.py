@@ -83,7 +83,7 @@ def measure(
     list_experiments: Annotated[
         bool, typer.Option("--list", help="List the experiments, and measure nothing.")
     ] = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.fleet.agreement import first_trouble

@@ -91,7 +91,7 @@ def plan(
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,
-    lang: LanguageOption = "en",
+    lang: LanguageOption = "",
 ) -> None:
     """Measure the methods to move what you describe, within 5 s, and name the fastest with its calls."""
     from isthmus.commands._plan_needs import need_of

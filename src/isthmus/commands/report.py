@@ -50,7 +50,7 @@ def report(
         ),
     ] = None,
     force: ForceOption = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
     list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
     figure: Annotated[
         str,

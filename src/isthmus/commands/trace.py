@@ -67,7 +67,7 @@ def trace(
         ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write files, and nothing to standard error.")] = False,
-    language: LanguageOption = "en",
+    language: LanguageOption = "",
 ) -> None:
     """Run a program and record how it moves data; a table goes to standard error when it has ended.
 
