@@ -30,7 +30,6 @@ class ProgressBar:
                 return Text(_left(task.fields["ends_at"] - time.monotonic()) if task.fields["ends_at"] else "")
 
         columns = (BarColumn(bar_width=20), TextColumn("{task.description}"), Left())
-        self.began = False
         console = Console(stderr=True)
         self._progress = Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
         self._task = self._progress.add_task("", ends_at=0.0)
@@ -45,14 +44,12 @@ class ProgressBar:
 
     def update(self, ended: int, total: int) -> None:
         """Show `ended` of `total` steps."""
-        self.began = True
         self._progress.update(self._task, completed=ended, total=total, description=f"{ended} of {total} steps")
 
     def show(self, moment: "Moment") -> None:
         """Show where a run is, and how much of its time has passed."""
         from isthmus.record import format_rate
 
-        self.began = self.began or moment.ended > 0
         now = time.monotonic()
         rate = format_rate(moment.rate) if moment.rate else ""
         self._progress.update(

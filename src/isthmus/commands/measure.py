@@ -241,7 +241,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
             )
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
-        to_stderr(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}")
+        to_stderr(f"isthmus: interrupted; {saved if _has_cases(path) else 'nothing was measured yet'}")
         raise
     finally:
         if path.exists() and not path.stat().st_size:
@@ -251,6 +251,15 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     run = read_run(path)
     keep(run, wanted.device)
     return _show(run, path, as_json, replaces=wanted.is_named, force=wanted.force)
+
+
+def _has_cases(path: Path) -> bool:
+    from isthmus.record import read_run
+
+    try:
+        return bool(read_run(path).cases)
+    except RunFileError:
+        return False
 
 
 def _list(as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Names that are chosen from few: which language is spoken where none is named, and what is suggested for a wrong one."""
+"""Names that are chosen from few: the language where none is named, and what is suggested for a wrong one."""
 
 from __future__ import annotations
 
