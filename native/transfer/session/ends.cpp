@@ -133,8 +133,10 @@ Status check_span(Device& device, const KnownMemory& known, const End& end, cons
     std::uintptr_t reached = known.end;
     while (end.bytes > reached - end.address) {
         ISTHMUS_TRY_ASSIGN(next, device.identify(reached));
+        // Each part is asked once: the first here, the others when they are reached.
         const bool goes_on = next.kind == known.kind && next.device == known.device && next.begin == reached &&
-                             next.end > reached && device.is_mapped(reached - 1) && device.is_mapped(reached);
+                             next.end > reached && (reached != known.end || device.is_mapped(known.begin)) &&
+                             device.is_mapped(reached);
         if (!goes_on) {
             const bool is_before = known.kind == MemoryKind::pageable;
             if (is_before) {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.commands.main import main
+from isthmus.trace.isthmus.blocks import MAGIC
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -14,7 +15,7 @@ RESULTS = Path(__file__).resolve().parents[3] / "results"
 @pytest.fixture
 def traces(tmp_path: Path) -> dict[str, Path]:
     contents = {
-        "recorded.itrace": b"ISTHTRC1" + bytes(64),
+        "recorded.itrace": MAGIC + bytes(64),
         "export.sqlite": b"SQLite format 3\0" + bytes(64),
         "torch.json": b'{"schemaVersion": 1, "traceEvents": []}',
     }

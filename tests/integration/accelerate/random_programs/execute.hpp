@@ -283,23 +283,19 @@ class Execution {
         const bool is_closed = world_.gates.any_closed();
         if (!is_closed && !step.flag) return;
         if (step.act == Act::query) {
-            const Code code = call(more->cuStreamQuery, lane.stream);
-            if (!is_closed || world_.gates.any_closed() || code != error_not_ready) {
-                fact.add("code", is_closed ? code : refusal(code));
-            }
-            return;
+            return add_readiness(fact, call(more->cuStreamQuery, lane.stream), is_closed);
         }
         Event event = nullptr;
         expect(driver->cuEventCreate(&event, event_disable_timing) == success);
         fact.add("record", driver->cuEventRecord(event, lane.stream));
-        const Code code = driver->cuEventQuery(event);
-        if (!is_closed || world_.gates.any_closed() || code != error_not_ready) {
-            fact.add("code", is_closed ? code : refusal(code));
-        }
+        add_readiness(fact, driver->cuEventQuery(event), is_closed);
         events_.push_back(event);
     }
-    // Ready or not is a matter of time.
-    static Code refusal(Code code) { return code == error_not_ready ? success : code; }
+    // Without a gate that was closed before the question, ready or not is a matter of time.
+    void add_readiness(Fact& fact, Code code, bool was_closed) {
+        if (was_closed && !world_.gates.any_closed() && code == error_not_ready) return;
+        fact.add("code", !was_closed && code == error_not_ready ? success : code);
+    }
 
     void hand_over(const Step& step, Fact& fact) {
         Running& first = of(step);
