@@ -11,7 +11,7 @@
 #include "accelerator/cuda_request.hpp"
 #include "accelerator/functions.hpp"
 #include "accelerator/staging.hpp"
-#include "base/threads.hpp"
+#include "interpose/deferred_signals.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -157,9 +157,9 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall
 // Signals wait meanwhile, whose handlers may ask for it, too.
 template <typename Note>
 void record_pinned(const Note& note) {
-    const SignalMask before = block_signals();
+    const SignalMask before = interpose::defer_signals();
     interpose::guarded([&note] { note(PinnedMemory::of_process()); });
-    change_signals(before);
+    interpose::deliver_signals(before);
 }
 template <typename... Parameters, typename Note>
 ReturnCode forward_alloc(Function function, const Note& note, Parameters... parameters) {

@@ -6,7 +6,7 @@
 #include "accelerator/accelerator.hpp"
 #include "accelerator/functions.hpp"
 #include "accelerator/staging.hpp"
-#include "base/threads.hpp"
+#include "interpose/deferred_signals.hpp"
 
 // Sanitizers have hooks of their own there.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -51,9 +51,9 @@ __attribute__((noinline)) void* large(void* to, const void* from, std::size_t by
     if (PinnedMemory::is_any() && !may_be_cancelled_anywhere()) {
         StagedCopy copy{static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, site};
         while (true) {
-            const SignalMask before = block_signals();
+            const SignalMask before = interpose::defer_signals();
             const StagedStep step = staged(copy);
-            change_signals(before);
+            interpose::deliver_signals(before);
             if (step == StagedStep::done) return to;
             if (step == StagedStep::plain) break;
             if (step == StagedStep::sample) next(to, from, copy.plain.bytes);

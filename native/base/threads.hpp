@@ -45,15 +45,15 @@ constexpr SignalMask all_signals_but_faults() {
     return mask;
 }
 
-// Changes those of the calling thread, and returns what they were. No noexcept and nothing to clean up here: with
-// signals unblocked, the program's handler may leave by a jump, and the thread may be cancelled.
-inline SignalMask change_signals(SignalMask to) {
+// Changes those of the calling thread, or blocks some more, and returns what they were. No noexcept and nothing to
+// clean up here: with signals unblocked, the program's handler may leave by a jump, and the thread may be cancelled.
+inline SignalMask change_signals(SignalMask to, int how = SIG_SETMASK) {
     SignalMask before = 0;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &to, &before, sizeof before);
+    syscall(SYS_rt_sigprocmask, how, &to, &before, sizeof before);
     return before;
 }
-inline SignalMask block_signals() {
-    return change_signals(all_signals_but_faults());
+inline SignalMask block_signals(SignalMask signals = all_signals_but_faults()) {
+    return change_signals(signals, SIG_BLOCK);
 }
 
 // Blocks all signals for the calling thread but those of its own faults, until this is destroyed.

@@ -4,7 +4,7 @@
 #include "accelerator/opencl/functions.hpp"
 #include "accelerator/opencl/holdings.hpp"
 #include "accelerator/opencl/request.hpp"
-#include "base/threads.hpp"
+#include "interpose/deferred_signals.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -25,9 +25,9 @@ template <typename Note>
 template <typename Note>
 void noted(const Note& note) {
     if (!is_programs()) return;
-    const SignalMask before = block_signals();
+    const SignalMask before = interpose::defer_signals();
     note_inside(note);
-    change_signals(before);
+    interpose::deliver_signals(before);
 }
 
 // For functions that return what they made, with the code that they would set.

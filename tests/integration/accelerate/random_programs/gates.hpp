@@ -175,7 +175,6 @@ class Watchdog {
     static constexpr int most_pauses = 2000;
 
     void run() {
-        leave_timers_to_main();
         unsigned long known = 0;
         Threads threads;
         int pauses = 0;

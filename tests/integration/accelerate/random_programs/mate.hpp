@@ -1,20 +1,10 @@
 // The second thread of random programs, which does what it is given.
 #pragma once
 
-#include <signal.h>
-
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
-
-// Timers are for the main thread: to which of several threads a signal goes nobody says.
-inline void leave_timers_to_main() {
-    sigset_t timers;
-    sigemptyset(&timers);
-    sigaddset(&timers, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &timers, nullptr);
-}
 
 class Mate {
   public:
@@ -39,7 +29,6 @@ class Mate {
 
   private:
     void run() {
-        leave_timers_to_main();
         while (true) {
             std::function<void()> work;
             {

@@ -1,0 +1,37 @@
+"""Handlers of signals that come while a program copies into page-locked memory: they run as without the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.ledger import read_counts
+from tests.integration.accelerate.programs import IS_SANITIZED, accelerating, ran
+
+pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer stands before memcpy and handlers of signals")
+
+SCENARIOS = [
+    "run-on-the-thread-that-they-interrupt",
+    "jump-with-nothing-left-blocked",
+    "run-once",
+    "get-what-was-sent",
+    "stay-blocked-where-the-program-says-so",
+    "are-told-as-they-were-set",
+]
+
+
+@pytest.fixture(scope="module")
+def handlers(build: Callable[..., Path]) -> Path:
+    return build("hostile/handlers.cpp")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_handlers_of_signals(scenario: str, handlers: Path, driver: Path, tmp_path: Path) -> None:
+    plain = ran([handlers, scenario], driver)
+    assert plain.returncode == 0, plain.stdout + plain.stderr
+    assert plain.stdout.endswith("wrong: 0\n")
+    done = ran([handlers, scenario], driver, **accelerating(tmp_path, "eager,threads=4"))
+    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
+    assert any(row.way == "into_pinned" and row.copies > 0 for row in read_counts(tmp_path).moved)
