@@ -114,7 +114,7 @@ CASES = {
     ),
     "right": Case(("workloads.py", "right"), (at_most("right_seconds", 0.01),)),
     "small": Case(("small",), (added("copy_seconds", 0.2e-6), at_most("launch_seconds", 0.01))),
-    "serving": Case(("serving",), (pairs_at_most("request_seconds", 0.02),)),
+    "serving": Case(("serving",), (pairs_at_most("request_seconds", 0.02),), processors=2),
     "two-processes": Case(COPIES, NOT_SLOWER, copies=2),
     "four-cpus": Case(COPIES, NOT_SLOWER, processors=4),
     "two-cpus": Case(COPIES, NOT_SLOWER, processors=2),

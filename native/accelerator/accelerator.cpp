@@ -207,6 +207,7 @@ bool Accelerator::begin(Request& request, Progress& progress) {
     if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request, progress);
     // The time of earlier work on the stream is neither the driver's nor the library's.
     if (!request.wait().ok()) return progress.leave(request.bytes());
+    if (const auto reason = request.why_not_yet()) return left(*reason, request, progress);
     progress.has_waited = true;
     progress.row = row;
     progress.to_device = request.to_device();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
@@ -16,11 +17,29 @@ namespace isthmus::accelerator {
 class Captures {
   public:
     static bool any() noexcept { return under_way != 0; }
+    // While one is held no capture begins, and none runs if it says so: for a question of the driver's that
+    // would end them.
+    class Pause {
+      public:
+        Pause() noexcept {
+            ++pauses;
+            none_runs_ = !any();
+        }
+        ~Pause() { --pauses; }
+        Pause(const Pause&) = delete;
+        Pause& operator=(const Pause&) = delete;
+        bool none_runs() const noexcept { return none_runs_; }
+
+      private:
+        bool none_runs_ = false;
+    };
 
     // Called before the driver begins one. `context` is the stream's. Without memory to know more streams, one that has
     // no place counts for good, and all copies are the driver's.
     static void begin(std::uintptr_t stream, std::uintptr_t context) noexcept {
         ++under_way;
+        // A question takes microseconds, unless a handler of a signal begins a capture in the midst of one.
+        for (int i = 0; pauses != 0 && i < most_yields; ++i) sched_yield();
         for (Block* block = &first; block != nullptr; block = block->next_or_new()) {
             for (Capture& capture : block->captures) {
                 std::uintptr_t none = 0;
@@ -79,7 +98,8 @@ class Captures {
         return true;
     }
 
-    static inline std::atomic<std::size_t> under_way;
+    static constexpr int most_yields = 10'000;
+    static inline std::atomic<std::size_t> under_way, pauses;
     static inline Block first;
 };
 

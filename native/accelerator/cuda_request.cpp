@@ -84,6 +84,7 @@ class CudaRequest final : public Request {
     std::optional<Reason> why_not_resume(bool to_device, const Options& options, Ledger& ledger) override;
     bool to_device() const override { return *copy_.to_device; }
     Status wait() override;
+    std::optional<Reason> why_not_yet() override;
     bool has_ended_soon() override;
     double probe() override;
     Outcome by_library(std::size_t begin) override;
@@ -256,6 +257,19 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     if (const auto reason = why_invalid()) return reason;
     const bool is_idle = state_ == cuda::Program::StreamState::idle;
     return is_idle || driver_waits(copy_) ? std::nullopt : std::optional(Reason::busy);
+}
+
+// Rows and pieces are moved by kernels. Those are loaded while the context is idle: loading would wait for its work.
+std::optional<Reason> CudaRequest::why_not_yet() {
+    Device& device = session_->device();
+    if (copy_.in_one_piece() || device.has_kernels()) return std::nullopt;
+    bool is_idle = false;
+    {
+        const Captures::Pause pause;
+        is_idle = pause.none_runs() && cuda_->program()->is_context_idle();
+    }
+    if (is_idle) (void)device.load_kernels();
+    return is_idle ? std::nullopt : std::optional(Reason::busy);
 }
 
 double CudaRequest::probe() {

@@ -16,7 +16,7 @@ enum class Reason : std::uint32_t {
     unordered,      // an OpenCL queue that keeps no order, or an event that is to have the times of the copy
     unmapped,       // not all of the host's memory is there
     small,          // the driver's own copy is fastest for the size, says the table
-    busy,           // asynchronous, behind work of its stream: the driver takes it without waiting
+    busy,           // asynchronous, behind work of its stream, or rows while loading kernels would wait for others
     early,          // before the program had copied enough for the library to begin
     crowded,        // more threads want to run than there are processors for
     slower,         // it was tried, and the driver's was faster

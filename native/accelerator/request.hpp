@@ -33,6 +33,8 @@ class Request {
     virtual bool to_device() const = 0;
     // Returns when the earlier work on the stream has ended.
     virtual Status wait() = 0;
+    // Asked behind that: why it is the driver's as long as other streams have work.
+    virtual std::optional<Reason> why_not_yet() { return {}; }
     // Returns when what the driver was asked for here has ended; false where that is not soon.
     virtual bool has_ended_soon() { return true; }
     // For a copy that cannot be divided: the driver's seconds per byte, by a short part that is copied once more later.

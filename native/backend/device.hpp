@@ -161,6 +161,10 @@ class Device {
     // whose slice pitches are multiples of their pitches, else fails with unsupported.
     virtual Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                                 const Extent& extent) = 0;
+    // Whether kernels start without being loaded first. Loading waits until all work in the context has ended,
+    // on all streams, and whatever calls the driver meanwhile waits with it.
+    virtual bool has_kernels() { return true; }
+    virtual Status load_kernels() { return {}; }
     // Starts a kernel of kernels/table.hpp; launch() of backend/launch.hpp holds callers to its parameters. Regions are
     // of device memory and of kinds that kernels reach, and keep the kernel's rules; one without an allocation is a
     // null pointer. Fails with unsupported for memory that kernels cannot reach, and for a kernel that needs 64-bit

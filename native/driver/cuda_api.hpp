@@ -194,6 +194,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                                \
     X(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", "CUDA 7.0", (Device, unsigned*, int*))                 \
     X(cuCtxGetId, "cuCtxGetId", "CUDA 12.0", (Context, unsigned long long*))                                           \
+    X(cuCtxRecordEvent, "cuCtxRecordEvent", "CUDA 12.5", (Context, Event))                                             \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                       \
     X(cuCtxGetCurrent, "cuCtxGetCurrent", "CUDA 4.0", (Context*))                                                      \
     X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                       \

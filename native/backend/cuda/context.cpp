@@ -138,6 +138,15 @@ Result<Kernel> PrimaryContext::spin() {
     return loaded->spin;
 }
 
+bool PrimaryContext::has_kernels() {
+    const std::lock_guard lock(mutex_);
+    return kernels_.has_value();
+}
+
+Status PrimaryContext::load_kernels() {
+    return kernels().take_status();
+}
+
 Result<const PrimaryContext::Kernels*> PrimaryContext::kernels() {
     const std::lock_guard lock(mutex_);
     if (kernels_) return &*kernels_;

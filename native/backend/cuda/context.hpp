@@ -56,6 +56,9 @@ class PrimaryContext {
     // Load the device code on first use; the driver compiles it then. spin is isthmus_spin.
     Result<Kernel> kernel(KernelId kernel);
     Result<Kernel> spin();
+    bool has_kernels();
+    // Precondition: the context is current.
+    Status load_kernels();
 
     // A stream-ordered pool with the stream that orders it.
     struct Pool {

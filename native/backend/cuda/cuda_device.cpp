@@ -206,6 +206,11 @@ class CudaDevice final : public isthmus::Device {
         return cuda::copy_section(*context_, raw(stream), destination, source, extent);
     }
 
+    bool has_kernels() override { return context_->has_kernels(); }
+    Status load_kernels() override {
+        Current current(*context_);
+        return current.ok() ? context_->load_kernels() : current.status();
+    }
     Status launch(isthmus::Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
                   std::uint32_t most_blocks) override {
         ISTHMUS_TRY_ASSIGN(function, context_->kernel(kernel));

@@ -120,6 +120,18 @@ Program::StreamState Program::state_of(std::uintptr_t handle) const {
     return !is_captured(legacy) && is_idle(legacy) ? StreamState::idle : StreamState::busy;
 }
 
+bool Program::is_context_idle() const {
+    const Door door(api_);
+    Context context = nullptr;
+    Event event = nullptr;
+    if (!api_.cuCtxRecordEvent) return true;
+    if (!api_.call(api_.cuCtxGetCurrent, &context).ok()) return false;
+    if (!api_.call(api_.cuEventCreate, &event, event_disable_timing).ok()) return false;
+    const bool is_idle = api_.cuCtxRecordEvent(context, event) == success && api_.cuEventQuery(event) == success;
+    (void)api_.call(api_.cuEventDestroy, event);
+    return is_idle;
+}
+
 // An event comes behind exactly what a copy would, streams that the legacy stream waits for among it, and nothing that
 // other threads put there later.
 Status Program::wait_behind(std::uintptr_t handle) const {

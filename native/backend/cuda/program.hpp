@@ -42,6 +42,9 @@ class Program {
     StreamState state_of(std::uintptr_t stream) const;
     // The context that a stream of the program's making is of. Precondition: it is not captured.
     std::optional<std::uintptr_t> context_of(std::uintptr_t stream) const;
+    // Whether no stream of the calling thread's context has work; also where drivers before CUDA 12.5
+    // cannot say. Precondition: nothing is captured, on any thread: the driver would end that.
+    bool is_context_idle() const;
     // Returns when all has ended that a copy put there now would come behind. Precondition: it is not captured.
     Status wait_behind(std::uintptr_t stream) const;
     // The driver's own copy between the host and the device, on a stream.

@@ -43,6 +43,17 @@ int cuCtxGetId(void* context, unsigned long long* id) {
     if (asked == nullptr) return invalid_context;
     return *id = asked->id, asked->is_alive ? success : fake::context_is_destroyed;
 }
+int cuCtxRecordEvent(void* context, void* event) {
+    ENTER();
+    if (fake::captures.forbid_all(context)) return fake::capture_unsupported;
+    auto moment = std::make_shared<fake::Moment>();
+    moment->passed = false;
+    auto& recorded = *static_cast<fake::Event*>(event);
+    recorded.moment = moment;
+    recorded.captured_by = nullptr;
+    fake::streams.pass_behind(context, moment);
+    return success;
+}
 int cuCtxSetCurrent(void* context) {
     ENTER();
     return current = static_cast<fake::Context*>(context), success;

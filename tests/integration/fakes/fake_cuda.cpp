@@ -430,6 +430,7 @@ int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
 }
 int cuModuleLoadData(void** module, const void*) {
     const fake::Alone alone(__func__);
+    fake::wait_until([] { return fake::streams.is_idle(current); });
     ENTER_CONTEXT();
     return *module = current, success;
 }

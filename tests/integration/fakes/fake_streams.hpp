@@ -128,10 +128,26 @@ class Streams {
         waiting_ = 0;
         for (const auto& stream : all_) waiting_ += stream->queue.size();
     }
+    // Lets a moment pass when all that a context's streams have by now has ended.
+    void pass_behind(const void* context, const std::shared_ptr<Moment>& moment) {
+        std::vector<std::pair<std::shared_ptr<Progress>, std::uint64_t>> ends;
+        for (const auto& stream : all_) {
+            if (stream->context == context) ends.emplace_back(stream->progress, stream->progress->given);
+        }
+        Stream& marker = *create(nullptr);
+        enqueue(marker, [ends = std::move(ends), moment] {
+            for (const auto& [progress, given] : ends) {
+                if (progress->done < given) return false;
+            }
+            return moment->passed = true;
+        });
+        destroy(marker);
+    }
     // What a context had goes with it, whatever it waits for.
     void forget(const void* context) {
         std::erase_if(special_, [context](const auto& one) { return one.first.first == context; });
-        std::erase_if(all_, [context](const auto& stream) { return stream->context == context; });
+        std::erase_if(
+            all_, [context](const auto& stream) { return stream->context == context || stream->context == nullptr; });
         waiting_ = 1;
         advance();
     }

@@ -59,8 +59,13 @@ void on_value(int, siginfo_t* info, void*) {
     if (info->si_code != SI_TIMER || info->si_value.sival_int != 42) ++other_values;
 }
 void jump(int) {
-    note();
-    if (is_armed.exchange(false)) longjmp(back, 1);
+    if (pthread_equal(pthread_self(), main_thread) == 0) {
+        ++elsewhere;
+        pthread_kill(main_thread, SIGALRM);
+    } else if (is_armed.exchange(false)) {
+        ++handled;
+        longjmp(back, 1);
+    }
 }
 
 void handle(void (*handler)(int), int flags) {
@@ -102,14 +107,11 @@ void say_action(int signal) {
 class Others {
   public:
     Others() {
-        for (std::thread& thread : threads_) {
-            thread = std::thread([this] {
-                while (!is_ended_) usleep(1000);
-            });
-        }
+        for (std::thread& thread : threads_) thread = std::thread([this] { is_ended_.wait(false); });
     }
     ~Others() {
         is_ended_ = true;
+        is_ended_.notify_all();
         for (std::thread& thread : threads_) thread.join();
     }
 
@@ -242,7 +244,8 @@ int main(int count, char** words) {
     copy();
     found->second();
     say("handled", handled);
-    say("elsewhere", elsewhere);
+    // A kernel may give a signal to another thread once in thousands of times.
+    say("elsewhere", elsewhere > rounds / 8);
     say("other values", other_values);
     expect(std::memcmp(pinned, source.data(), bytes) == 0);
     say("wrong", wrong);

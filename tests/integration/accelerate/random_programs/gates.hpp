@@ -175,6 +175,7 @@ class Watchdog {
     static constexpr int most_pauses = 2000;
 
     void run() {
+        leave_timers_to_others();
         unsigned long known = 0;
         Threads threads;
         int pauses = 0;

@@ -1,17 +1,32 @@
 // The second thread of random programs, which does what it is given.
 #pragma once
 
+#include <signal.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 
+// Timers are not for threads that run: kernels give a signal to the one that they interrupt.
+inline void leave_timers_to_others() {
+    sigset_t timers;
+    sigemptyset(&timers);
+    sigaddset(&timers, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &timers, nullptr);
+}
+
+// Beside it sleeps a thread that takes any signal which the main thread does not take, as drivers have some.
 class Mate {
   public:
-    Mate() : thread_([this] { run(); }) {}
+    Mate() : thread_([this] { run(); }), sleeper_([this] { is_ended_.wait(false); }) {}
     ~Mate() {
         give({});
         thread_.join();
+        is_ended_ = true;
+        is_ended_.notify_all();
+        sleeper_.join();
     }
     Mate(const Mate&) = delete;
     Mate& operator=(const Mate&) = delete;
@@ -29,6 +44,7 @@ class Mate {
 
   private:
     void run() {
+        leave_timers_to_others();
         while (true) {
             std::function<void()> work;
             {
@@ -48,5 +64,6 @@ class Mate {
     std::condition_variable changed_;
     std::function<void()> work_;
     bool is_given_ = false;
-    std::thread thread_;
+    std::atomic<bool> is_ended_ = false;
+    std::thread thread_, sleeper_;
 };
