@@ -14,9 +14,9 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     return [section for section in made if section]
 
 
-def glances(run: Run) -> list[tuple[str, Glance]]:
-    """The few figures of each experiment that the run holds, with its name; in the order of reports."""
-    made = ((each.name, _glance(each, run)) for each in EXPERIMENTS)
+def glances(run: Run, only: str = "") -> list[tuple[str, Glance]]:
+    """The few figures of each experiment that the run holds, or of one, with its name; in the order of reports."""
+    made = ((each.name, _glance(each, run)) for each in EXPERIMENTS if only in ("", each.name))
     return [(name, glance) for name, glance in made if glance]
 
 

@@ -123,7 +123,7 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
 
 def _glance(run: Run, first: Section) -> Iterator[Block]:
     """The figures that answer most, and the chart that shows them: all that a page shows unfolded."""
-    grids = dict(glances(run)).get(first.name)
+    grids = dict(glances(run, first.name)).get(first.name)
     if grids:
         yield Table(grids.grids, narrow=True, where="page")
     if charted := next((part for part in first.parts if part.charts), None):

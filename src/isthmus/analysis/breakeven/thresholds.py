@@ -17,6 +17,7 @@ from isthmus.analysis.breakeven.measured import (
     interpolated,
     ordered_ways,
 )
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold_of_logs, uses_threshold
 from isthmus.record import Interval
@@ -119,22 +120,23 @@ class Breakeven:
 
     def fastest(self, case: str, uses: int, size: int, *, among: Sequence[str] = BREAKEVEN_WAYS) -> list[str]:
         """The memory kinds not significantly slower than the fastest at this size, the fastest first."""
-        comparable = self._comparable(case, uses, [kind for kind in self.kinds(case) if kind in among])
+        comparable = self._comparable(case, uses, tuple(kind for kind in self.kinds(case) if kind in among))
         seconds = {kind: draws for kind, each in comparable.items() if (draws := interpolated(each, size)) is not None}
         ranked = sorted(seconds, key=lambda kind: float(seconds[kind][0]))
         return [kind for kind in ranked if float((seconds[kind][1:] > seconds[ranked[0]][1:]).mean()) < _SLOWER]
 
+    @once(kept=32)
     def _comparable(self, case: str, uses: int, kinds: Sequence[str]) -> dict[str, dict[int, Draws]]:
         """Seconds by memory kind and size; kinds with the same uses differ by their first use alone."""
         seconds = {kind: self.seconds(case, kind, uses) for kind in kinds}
-        once = {kind: self.seconds(case, kind, 1) for kind in _SAME_USES if kind in seconds}
+        first = {kind: self.seconds(case, kind, 1) for kind in _SAME_USES if kind in seconds}
         further = {
-            kind: {size: seconds[kind][size] - once[kind][size] for size in once[kind] if size in seconds[kind]}
-            for kind in once
+            kind: {size: seconds[kind][size] - first[kind][size] for size in first[kind] if size in seconds[kind]}
+            for kind in first
         }
         for kind, sizes in further.items():
             seconds[kind] = {
-                size: once[kind][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
+                size: first[kind][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
                 for size in sizes
             }
         return seconds

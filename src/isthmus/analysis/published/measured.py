@@ -1,11 +1,12 @@
 """What a run measured of a published series: the cases with its fields, as values with intervals by place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus.analysis.published.source import Fields, Series
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
+from isthmus.analysis.statistics.once import once
 from isthmus.record import Case, Interval, Run
 
 
@@ -42,10 +43,27 @@ def _quotient(point: Point, other: Point) -> Measured:
 def _points(run: Run, along: str, fields: Fields) -> dict[int, Point]:
     target = run.settings.target_relative_half_width
     points: dict[int, Point] = {}
-    for case in run.cases:
-        if _has(case, fields) and is_resolved(case) and case.verified != "no":
-            points.setdefault(getattr(case, along) or 0 if along else 0, case_point(case, target))
+    # A run has thousands of cases, and a report asks of hundreds of series: the rarest field says which to look at.
+    candidates = min((_valid(run, name).get(value, ()) for name, value in fields.items()), key=len)
+    for case in candidates:
+        place = getattr(case, along) or 0 if along else 0
+        if place not in points and _has(case, fields):
+            points[place] = case_point(case, target)
     return points
+
+
+@once(kept=32)
+def _valid(run: Run, field: str) -> Mapping[object, Sequence[Case]]:
+    """The cases that have figures, by the value of a field."""
+    cases: dict[object, list[Case]] = {}
+    for case in _with_figures(run):
+        cases.setdefault(getattr(case, field), []).append(case)
+    return cases
+
+
+@once()
+def _with_figures(run: Run) -> Sequence[Case]:
+    return [case for case in run.cases if case.verified != "no" and is_resolved(case)]
 
 
 def _has(case: Case, fields: Fields) -> bool:

@@ -34,7 +34,7 @@ def write(document: Document, out: TextIO) -> None:
         sections[-1].append(block)
         kinds.add(type(block))
     page = _environment().get_template("page.html.j2")
-    parts = page.generate(
+    parts = page.stream(
         titles=document.title.splitlines(),
         sections=sections,
         # A run's page has dozens of screens, of which one answers.
@@ -45,6 +45,8 @@ def write(document: Document, out: TextIO) -> None:
         has_maps=HeatMap in kinds,
         packed=_packed,
     )
+    # By the thousand: a page has a hundred thousand.
+    parts.enable_buffering(1000)
     # Here, where no filter or markup of a template goes round it.
     out.writelines(map(plain, parts))
 
