@@ -185,10 +185,38 @@ class TestAgainstNumpy:
         data[[0, 1, 4, 5]] = data[[2, 3, 6, 7]]
         assert (session.to_host(cache) == data).all()
 
+    @pytest.mark.parametrize(
+        ("to_rows", "from_rows"),
+        [
+            (None, None),
+            (slice(None), slice(None, None, -1)),
+            (slice(2, 5), slice(-3, None)),
+            (slice(7, 1, -2), [3, 0, 1]),
+            (slice(5, 5), slice(9, 20)),
+            (slice(-100, 100), range(8)),
+            (None, slice(-8, None)),
+        ],
+    )
+    @pytest.mark.parametrize("layers", [0, 2])
+    def test_slices_name_rows_as_python_does_and_none_names_all(
+        self, session: isthmus.Session, to_rows: Any, from_rows: Any, layers: int
+    ) -> None:
+        whole = slice(None)
+        source = np.arange(64, dtype=np.int32).reshape(8, 8)
+        wanted = np.zeros_like(source)
+        there = [session.to_device(np.zeros_like(source)) for _ in range(max(layers, 1))]
+        if layers:
+            session.copy_rows(there, to_rows, [source] * layers, from_rows)
+        else:
+            session.copy_rows_async(there[0], to_rows, source, from_rows).wait()
+        wanted[whole if to_rows is None else to_rows] = source[whole if from_rows is None else from_rows]
+        assert all((session.to_host(each) == wanted).all() for each in there)
+
     def test_nothing_to_copy(self, session: isthmus.Session) -> None:
         cache = session.to_device(np.ones((4, 4), np.uint8))
         session.copy_rows(cache, [], np.zeros((4, 4), np.uint8), range(0))
         session.copy_rows([], [], [], [])
+        session.copy_rows([], None, [], slice(3))
         session.copy_rows_async([], [], [], []).wait()
         session.copy_rows(session.empty((3, 0), np.uint8), [1], np.zeros((3, 0), np.uint8), [2])
         assert (session.to_host(cache) == 1).all()
@@ -283,7 +311,7 @@ class TestBadLists:
             (np.array([True]), "x.nonzero"),
             (np.array([[0]]), "one dimension"),
             (np.array([0], ">i8"), "order of bytes"),
-            (None, "are a NoneType; expected a range"),
+            ("all", "expected a range"),
             (3, "expected a range"),
         ],
     )

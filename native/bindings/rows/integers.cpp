@@ -12,7 +12,8 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
-constexpr const char* expected = "; expected a range, a sequence of ints, or an array of integers of one dimension";
+constexpr const char* expected =
+    "; expected a range, a slice, None for all, a sequence of ints, or an array of integers of one dimension";
 
 // Numbers of any size, whose places may be any distance apart.
 template <typename Number>
@@ -34,7 +35,10 @@ void read(std::vector<std::int64_t>& into, const std::byte* from, std::ptrdiff_t
 Integers::Integers(nb::handle object, std::string name, std::optional<std::uintptr_t> stream, Keep keep,
                    CurrentStreams& current)
     : name_(std::move(name)) {
-    if (Py_TYPE(object.ptr()) == &PyRange_Type) {
+    if (object.is_none() || PySlice_Check(object.ptr()) != 0) {
+        slice_ = object.is_none() ? nb::steal(PySlice_New(nullptr, nullptr, nullptr)) : nb::borrow(object);
+        if (!slice_.is_valid()) throw nb::python_error();
+    } else if (Py_TYPE(object.ptr()) == &PyRange_Type) {
         take_range(object);
     } else if (PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0) {
         take_sequence(object);
@@ -45,6 +49,15 @@ Integers::Integers(nb::handle object, std::string name, std::optional<std::uintp
 
 void Integers::refuse(const char* error, const std::string& what) const {
     raise(error, "the " + name_ + " " + what);
+}
+
+void Integers::resolve(std::int64_t rows) {
+    if (!slice_.is_valid()) return;
+    Py_ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(slice_.ptr(), &start, &stop, &step) != 0) throw nb::python_error();
+    own_.resize(static_cast<std::size_t>(PySlice_AdjustIndices(rows, &start, &stop, step)));
+    for (std::int64_t& row : own_) row = std::exchange(start, start + step);
+    values_ = own_;
 }
 
 std::size_t Integers::stride_bytes() const {

@@ -23,6 +23,8 @@ class Integers {
     Integers(const Integers&) = delete;
     Integers& operator=(const Integers&) = delete;
 
+    // A slice, or None for all, becomes the numbers of rows of an array with so many.
+    void resolve(std::int64_t rows);
     std::size_t count() const { return array_ ? array_->elements() : values_.size(); }
     // Those of the host; none of an array on a device. Numbers that 63 bits do not hold are the largest that they do.
     std::span<const std::int64_t> values() const { return values_; }
@@ -38,6 +40,7 @@ class Integers {
     [[noreturn]] void refuse(const char* error, const std::string& what) const;
 
     const std::string name_;
+    nanobind::object slice_;
     std::optional<Operand> array_;
     std::vector<std::int64_t> own_;
     std::span<const std::int64_t> values_;

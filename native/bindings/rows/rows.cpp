@@ -65,6 +65,8 @@ struct RowsOfArrays final : Kept {
             take(i, destination_layers[i], source_layers[i], destination_layers.size() > 1, stream);
         }
         if (!destinations.empty()) {
+            destination_rows.resolve(destinations.front().extent(0));
+            source_rows.resolve(sources.front().extent(0));
             session = session_for(session_object, destinations.front(), sources.front());
             note(destination_rows.on_device());
             note(source_rows.on_device());

@@ -17,6 +17,10 @@ def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Col
         shared = ", shared with the host: copies never cross a link" if device.shares_host_memory else ""
         block.add("memory", near_size(device.memory_bytes) + shared)
     block.add("driver", _driver(device, backend))
+    if device.backend == "opencl" and "/site-packages/" in backend.library:
+        # No file of the system's names a driver that came in a package.
+        block.add("elsewhere", f"other programs see it with OCL_ICD_VENDORS={backend.library}")
+        block.add("", "(OCL_ICD_FILENAMES where the OpenCL loader is Khronos')")
     block.add("address", device.pci_address)
     if device.link is not None:
         block.facts += _link_rows(device.link)

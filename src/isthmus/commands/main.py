@@ -75,14 +75,23 @@ _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(__version__)
+        from isthmus.machine.build import described_build
+
+        typer.echo("\n".join([__version__, *described_build()]))
         raise typer.Exit
 
 
 @app.callback()
 def _group(
     version: Annotated[
-        bool, typer.Option("--version", "-V", help="Show the version and exit.", is_eager=True, callback=_show_version)
+        bool,
+        typer.Option(
+            "--version",
+            "-V",
+            help="Show the version, its commit and the GPU driver, and exit.",
+            is_eager=True,
+            callback=_show_version,
+        ),
     ] = False,
 ) -> None:
     """Options of the program itself."""
