@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from isthmus.language import LANGUAGES
+import pytest
+
+from isthmus.language import LANGUAGES, Language
 from isthmus.language.catalogue import Text
 from tests.layout.every import every
 
@@ -52,6 +55,19 @@ def test_every_text_is_translated_from_its_english_text(path: Path) -> None:
     faults = [fault for name, entry in entries.items() for fault in what_to_do(f"{path.stem}.{name}", entry)]
     assert not faults, "; ".join(faults)
     assert written == as_file(entries), f"write it as json.dumps does, with two spaces (or: {REFRESH} {path.stem}.KEY)"
+
+
+# Between letters of Chinese and Japanese, and round them; what stands behind a name, as of a function, is code.
+NARROW_BRACKETS = re.compile(
+    r"(?<![A-Za-z0-9_])\([^()]*\)(?=[\u3001-\u9fff])|[\u3001-\u9fff]\([^()]*\)|\([^()]*[\u3001-\u9fff][^()]*\)"
+)
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_brackets_are_as_wide_as_the_letters(language: Language) -> None:
+    texts = [(path.stem, entry[language]) for path in FILES for entry in json.loads(path.read_text("utf-8")).values()]
+    said = [(stem, text) for stem, found in texts for text in ([found] if isinstance(found, str) else found.values())]
+    assert not [(stem, text) for stem, text in said if NARROW_BRACKETS.search(text)]
 
 
 def test_a_stale_or_missing_translation_is_named_with_what_to_do() -> None:
