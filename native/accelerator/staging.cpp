@@ -142,17 +142,18 @@ bool Staging::start_threads() {
     return group_ != nullptr;
 }
 
+// Page-locked memory has all its pages.
 bool Staging::look(std::size_t bytes) {
-    Mappings mappings;
-    const auto may = [&](Access access, const std::byte* data, bool& asks_for_pages) {
+    const auto may = [&](Access access, const std::byte* data, Slice::Check& check) {
+        Mappings mappings;
         const Mappings::Answer answer = mappings.may(access, data, bytes);
-        // Page-locked memory has all its pages.
-        asks_for_pages = answer == Mappings::Answer::unknown &&
-                         !PinnedMemory::of_process().holds(reinterpret_cast<std::uintptr_t>(data), bytes);
+        const bool is_pinned = PinnedMemory::of_process().holds(reinterpret_cast<std::uintptr_t>(data), bytes);
+        check = Slice::Check::none;
+        if (mappings.met_file()) check = Slice::Check::ends;
+        if (answer == Mappings::Answer::unknown && !is_pinned) check = Slice::Check::pages;
         return answer != Mappings::Answer::no;
     };
-    return may(Access::read, slice_.from, slice_.asks_for_pages_from) &&
-           may(Access::write, slice_.to, slice_.asks_for_pages_to);
+    return may(Access::read, slice_.from, slice_.check_from) && may(Access::write, slice_.to, slice_.check_to);
 }
 
 bool Staging::move(const StagedCopy& copy, std::size_t bytes) {
@@ -164,7 +165,7 @@ bool Staging::move(const StagedCopy& copy, std::size_t bytes) {
     slice_.next = 0;
     slice_.failed = false;
     const bool is_pinned = PinnedMemory::of_process().holds(reinterpret_cast<std::uintptr_t>(slice_.to), bytes);
-    ahead_.begin(slice_.to, is_pinned ? 0 : bytes);
+    ahead_.begin(slice_.to, is_pinned ? 0 : bytes, slice_.check_to == Slice::Check::pages);
     const auto part = [this](std::size_t, const std::atomic<bool>&) {
         move_chunks();
         return Status();
@@ -179,11 +180,15 @@ void Staging::move_chunks() {
          begin = all.next.fetch_add(chunk_bytes)) {
         const std::size_t length = std::min(chunk_bytes, all.bytes - begin);
         (void)ahead_.take(begin + length + FaultAhead::bytes_ahead);
-        const auto can = [&](Access access, const std::byte* data, bool asks_for_pages) {
-            return asks_for_pages ? make_accessible(access, data, length) : is_accessible_at_ends(access, data, length);
+        const auto can = [&](Access access, const std::byte* data, Slice::Check check) {
+            switch (check) {
+                case Slice::Check::none: return true;
+                case Slice::Check::ends: return is_accessible_at_ends(access, data, length);
+                case Slice::Check::pages: break;
+            }
+            return make_accessible(access, data, length);
         };
-        if (!can(Access::read, all.from + begin, all.asks_for_pages_from) ||
-            !can(Access::write, all.to + begin, all.asks_for_pages_to)) {
+        if (!can(Access::read, all.from + begin, all.check_from) || !can(Access::write, all.to + begin, all.check_to)) {
             all.failed = true;
             break;
         }

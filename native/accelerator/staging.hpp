@@ -97,13 +97,14 @@ class Staging {
         std::byte* to = nullptr;
         const std::byte* from = nullptr;
         std::size_t bytes = 0;
-        bool asks_for_pages_to = true, asks_for_pages_from = true;  // else for the ends of each chunk alone
+        // What a thread asks the kernel for before it touches a chunk: the ends show where a file was cut off.
+        enum class Check : char { none, ends, pages } check_to = Check::pages, check_from = Check::pages;
         std::atomic<std::size_t> next = 0;
         std::atomic<bool> failed = false;
     };
     // Where it is nothing for threads, or they are at work already, `plain`; without a step they may begin.
     std::optional<StagedStep> begin(StagedCopy& copy);
-    // False where memory is protected or not there; else how to ask for the rest.
+    // False where memory is protected or not there; else what is to be checked of each chunk.
     bool look(std::size_t bytes);
     // False where it cannot be moved so: without room for threads, or where memory is protected or not there.
     bool move(const StagedCopy& copy, std::size_t bytes);

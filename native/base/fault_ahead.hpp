@@ -18,8 +18,9 @@ class FaultAhead {
     // rest.
     static bool is_worthwhile(std::byte* data, std::size_t bytes);
     // For memory that is to be written from its beginning to its end; asks for huge pages, where the system lets
-    // programs ask. Does nothing unless it is worthwhile. Not while threads are at work.
-    void begin(std::byte* data, std::size_t bytes);
+    // programs ask. Does nothing unless it is worthwhile. Not while threads are at work. `checks`: a page that may not
+    // be written is no fault.
+    void begin(std::byte* data, std::size_t bytes, bool checks = false);
     // Takes what is next, unless that is beyond byte `end`; returns whether there was something to take.
     bool take(std::size_t end);
 
@@ -27,6 +28,7 @@ class FaultAhead {
     std::byte* data_ = nullptr;  // of the first huge page that is within; null where there is nothing to do
     std::size_t first_ = 0;      // where that is, from the beginning
     std::size_t pages_ = 0;
+    bool checks_ = false;
     std::atomic<std::size_t> next_ = 0;
 };
 

@@ -97,6 +97,7 @@ Mappings::Answer Mappings::may(Access access, const std::byte* data, std::size_t
             if (const Answer answer = find(at); answer != Answer::yes) return answer;
         }
         if ((flags_ & (access == Access::read ? readable : writable)) == 0) return Answer::no;
+        met_file_ = met_file_ || is_of_file_;
         if (!is_of_file_) continue;
         if (access == Access::write) return Answer::unknown;
         // Files end at one place, up to which all can be read.

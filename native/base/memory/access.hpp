@@ -20,6 +20,8 @@ class Mappings {
     // of whose pages there may be no room. Takes as long for much memory as for little.
     enum class Answer { yes, no, unknown };
     Answer may(Access access, const std::byte* data, std::size_t bytes);
+    // Whether some of what was asked about is a file's, which may be cut off meanwhile.
+    bool met_file() const { return met_file_; }
 
   private:
     // Finds the one that the address is in.
@@ -27,7 +29,7 @@ class Mappings {
 
     std::uintptr_t begin_ = 0, end_ = 0;  // of the one found last
     std::uint64_t flags_ = 0;
-    bool is_of_file_ = false;
+    bool is_of_file_ = false, met_file_ = false;
 };
 
 // Whether memory is there, as far as can be found out without looking at each page.

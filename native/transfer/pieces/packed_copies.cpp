@@ -62,7 +62,8 @@ Status PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores s
 }
 
 void PackedPieces::fault_ahead(FaultAhead& faults) const {
-    if (std::byte* const data = filled_in_order(destination_, extent_)) faults.begin(data, extent_.bytes());
+    if (std::byte* const data = filled_in_order(destination_, extent_))
+        faults.begin(data, extent_.bytes(), checks_memory_);
 }
 
 Stream& PackedPieces::last(const Route& route) const {
