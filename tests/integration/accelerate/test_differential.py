@@ -37,7 +37,8 @@ def programs(build: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def plain(programs: Path, driver: Path) -> Runner:
-    return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent)})
+    # Modules are loaded as by a real driver, which waits for all streams of the context.
+    return Runner(programs, {"LD_LIBRARY_PATH": str(driver.parent), "FAKE_CUDA_LOADS_WAIT": "1"})
 
 
 def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range, cupti: Path | None = None) -> Comparison:
