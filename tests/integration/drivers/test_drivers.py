@@ -167,7 +167,7 @@ def test_a_link_at_half_its_width_fails_the_check(build: Build, isthmus: Run) ->
     assert done.returncode == 1, done.stderr
     assert lines[0].startswith("FAULT  Fake GPU")
     assert "The link runs at PCIe 5.0 x8 under load" in lines[1]
-    assert "sent again during the check" in done.stdout
+    assert "1 of them during the check" in " ".join(done.stdout.split())
     assert len(lines) <= 15
     assert "x8 under load" in done.stdout
 
