@@ -92,8 +92,8 @@ void hold(int signal, siginfo_t* info, void* context) {
     // A handler that runs once only: it is still to come.
     const SignalAction next = next_action;
     struct sigaction now {};
-    if ((actions[static_cast<std::size_t>(signal)].flags & SA_RESETHAND) != 0 && next(signal, nullptr, &now) == 0 &&
-        now.sa_handler == SIG_DFL) {
+    const auto flags = static_cast<unsigned>(actions[static_cast<std::size_t>(signal)].flags.load());
+    if ((flags & SA_RESETHAND) != 0 && next(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
         now.sa_sigaction = &before_programs;
         next(signal, &now, nullptr);
     }
