@@ -20,7 +20,7 @@ using Handler = void (*)(int, siginfo_t*, void*);
 struct Action {
     std::atomic<Handler> handler = nullptr;
     std::atomic<int> flags = 0;
-    std::atomic<SignalMask> mask = 0;  // what its handler has blocked beside the signal
+    std::atomic<SignalMask> mask = 0;  // blocked while its handler runs, with the signal itself
 };
 constexpr int last_signal = 64;
 constinit std::array<Action, last_signal + 1> actions;

@@ -169,15 +169,10 @@ Context resets(Context) {
 
 int main(int count, char** words) {
     if (count < 3) return 2;
-    reach = words[1];
     const int copies = std::atoi(words[2]);
     const std::uint64_t seed = count > 3 ? std::strtoull(words[3], nullptr, 10) : 1;
-    const Driver functions;
-    driver = &functions;
-    if (driver->cuInit(0) != success) return 77;
-    Context context = nullptr;
-    driver->cuDevicePrimaryCtxRetain(&context, 0);
-    driver->cuCtxSetCurrent(context);
+    Context context = begin_driver(words[1]);
+    if (context == nullptr) return 77;
     keeps_order(context);
     fails_alike(context);
     records_graphs(context);

@@ -8,12 +8,7 @@
 #include "driver.hpp"
 
 int main(int count, char** words) {
-    reach = "dlsym";
-    const Driver functions;
-    driver = &functions;
-    Context context = nullptr;
-    if (driver->cuInit(0) != success || driver->cuDevicePrimaryCtxRetain(&context, 0) != success) return 77;
-    driver->cuCtxSetCurrent(context);
+    if (begin_driver("dlsym") == nullptr) return 77;
     const std::vector<std::byte> host(count > 1 ? std::strtoull(words[1], nullptr, 10) : 512 << 10);
     const int others = count > 2 ? std::atoi(words[2]) : 1;
     Block block(host.size());

@@ -111,6 +111,18 @@ struct Driver {
 };
 inline const Driver* driver = nullptr;
 
+// Gets at the driver's functions (`how`: as reach), and makes the first device's context current. Null where the driver
+// does not begin.
+inline Context begin_driver(const std::string& how) {
+    reach = how;
+    static const Driver functions;
+    driver = &functions;
+    Context context = nullptr;
+    if (driver->cuInit(0) != success || driver->cuDevicePrimaryCtxRetain(&context, 0) != success) return nullptr;
+    driver->cuCtxSetCurrent(context);
+    return context;
+}
+
 inline std::atomic<long> wrong = 0;
 
 inline void expect(bool right) {

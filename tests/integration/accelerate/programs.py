@@ -35,6 +35,14 @@ def ran(command: Words, driver: Path, **more: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, check=False, env=environment, text=True, timeout=HANGS_SECONDS)
 
 
+def ran_both(command: Words, driver: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A program as it is, which under the library ends and prints alike; what that moved is counted in the folder."""
+    plain = ran(command, driver)
+    done = ran(command, driver, **accelerating(folder, "eager,threads=4"))
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
+    return plain
+
+
 def accelerated(program: Words, driver: Path, folder: Path, options: str = "eager", **more: str) -> tuple[str, Counts]:
     """What it printed, which ended well, and what was counted."""
     done = ran(program, driver, **{**accelerating(folder, options), **more})

@@ -45,13 +45,7 @@ int main(int count, char** words) {
         execl("/proc/self/exe", words[0], "begun", words[2], nullptr);
         return 77;
     }
-    reach = "dlsym";
-    const Driver functions;
-    driver = &functions;
-    if (driver->cuInit(0) != success) return 77;
-    Context context = nullptr;
-    driver->cuDevicePrimaryCtxRetain(&context, 0);
-    driver->cuCtxSetCurrent(context);
+    if (begin_driver("dlsym") == nullptr) return 77;
     if (whose == "own") install(kills);
     constexpr std::size_t bytes = 8 << 20;
     const Block block(bytes);

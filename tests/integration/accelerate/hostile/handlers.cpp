@@ -232,13 +232,7 @@ const std::map<std::string, Scenario> scenarios{
 int main(int count, char** words) {
     const auto found = count == 2 ? scenarios.find(words[1]) : scenarios.end();
     if (found == scenarios.end()) return 2;
-    reach = "dlsym";
-    const Driver functions;
-    driver = &functions;
-    if (driver->cuInit(0) != success) return 77;
-    Context context = nullptr;
-    driver->cuDevicePrimaryCtxRetain(&context, 0);
-    driver->cuCtxSetCurrent(context);
+    if (begin_driver("dlsym") == nullptr) return 77;
     main_thread = pthread_self();
     allocate();
     copy();

@@ -385,13 +385,7 @@ const std::map<std::string, void (*)()> scenarios{
 
 int main(int count, char** words) {
     if (count < 2 || scenarios.count(words[1]) == 0) return 2;
-    reach = "dlsym";
-    const Driver functions;
-    driver = &functions;
-    if (driver->cuInit(0) != success) return 77;
-    Context context = nullptr;
-    driver->cuDevicePrimaryCtxRetain(&context, 0);
-    driver->cuCtxSetCurrent(context);
+    if (begin_driver("dlsym") == nullptr) return 77;
     main_thread = pthread_self();
     scenarios.at(words[1])();
     say("wrong", wrong);

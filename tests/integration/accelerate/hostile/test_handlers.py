@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.ledger import read_counts
-from tests.integration.accelerate.programs import IS_SANITIZED, accelerating, ran
+from tests.integration.accelerate.programs import IS_SANITIZED, ran_both
 
 pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer stands before memcpy and handlers of signals")
 
@@ -29,9 +29,7 @@ def handlers(build: Callable[..., Path]) -> Path:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_handlers_of_signals(scenario: str, handlers: Path, driver: Path, tmp_path: Path) -> None:
-    plain = ran([handlers, scenario], driver)
+    plain = ran_both([handlers, scenario], driver, tmp_path)
     assert plain.returncode == 0, plain.stdout + plain.stderr
     assert plain.stdout.endswith("wrong: 0\n")
-    done = ran([handlers, scenario], driver, **accelerating(tmp_path, "eager,threads=4"))
-    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     assert any(row.way == "into_pinned" and row.copies > 0 for row in read_counts(tmp_path).moved)
