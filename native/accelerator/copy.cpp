@@ -48,7 +48,11 @@ struct NamedSide {
 
 // Every row is within its pitch, every layer within its rows, and every byte at an address. The driver's largest pitch
 // depends on the device.
-std::optional<ArrayView> view(const NamedSide& side, std::size_t width, std::size_t height, std::size_t depth) {
+struct View {
+    ArrayView rows;
+    std::size_t position;
+};
+std::optional<View> view(const NamedSide& side, std::size_t width, std::size_t height, std::size_t depth) {
     const auto type = static_cast<Type>(side.type);
     if (type != Type::host && type != Type::device && type != Type::unified) return std::nullopt;
     if (!(Size(side.x_bytes) + width).is_within(side.pitch_bytes)) return std::nullopt;
@@ -57,11 +61,12 @@ std::optional<ArrayView> view(const NamedSide& side, std::size_t width, std::siz
     const Size all = layer * (Size(side.z) + depth);
     const std::uintptr_t base = type == Type::host ? reinterpret_cast<std::uintptr_t>(side.host) : side.device;
     if (!are_addresses(base, all)) return std::nullopt;
-    ArrayView view;
-    view.address = base + side.z * layer.value() + side.y * side.pitch_bytes + side.x_bytes;
-    view.shape = {depth, height, width};
-    view.strides_bytes = {static_cast<std::ptrdiff_t>(layer.value()), static_cast<std::ptrdiff_t>(side.pitch_bytes), 1};
-    return view;
+    const std::size_t position = side.z * layer.value() + side.y * side.pitch_bytes + side.x_bytes;
+    ArrayView rows;
+    rows.address = base + position;
+    rows.shape = {depth, height, width};
+    rows.strides_bytes = {static_cast<std::ptrdiff_t>(layer.value()), static_cast<std::ptrdiff_t>(side.pitch_bytes), 1};
+    return View{std::move(rows), position};
 }
 
 std::optional<Rows> rows(const NamedSide& to, const NamedSide& from, std::size_t width, std::size_t height,
@@ -70,7 +75,8 @@ std::optional<Rows> rows(const NamedSide& to, const NamedSide& from, std::size_t
     auto destination = view(to, width, height, depth);
     auto source = view(from, width, height, depth);
     if (!destination || !source) return std::nullopt;
-    Rows found{std::move(*destination), std::move(*source), std::nullopt};
+    Rows found{std::move(destination->rows), std::move(source->rows), destination->position, source->position,
+               std::nullopt};
     const auto to_type = static_cast<Type>(to.type);
     const auto from_type = static_cast<Type>(from.type);
     if (to_type == Type::host || from_type == Type::device) found.to_device = false;
@@ -112,13 +118,9 @@ bool are_valid(const BatchCall& call) {
 std::size_t Copy::span_bytes(bool host_is_source) const {
     const ArrayView* const view = host_is_source ? rows_from : rows_to;
     if (view == nullptr) return batch == nullptr ? bytes : 1;
-    return accelerator::span_bytes(*view);
-}
-
-std::size_t span_bytes(const ArrayView& view) {
     std::size_t last = 0;
-    for (std::size_t i = 0; i < view.shape.size(); ++i) {
-        last += (view.shape[i] - 1) * static_cast<std::size_t>(view.strides_bytes[i]);
+    for (std::size_t i = 0; i < view->shape.size(); ++i) {
+        last += (view->shape[i] - 1) * static_cast<std::size_t>(view->strides_bytes[i]);
     }
     return last + 1;
 }

@@ -34,6 +34,8 @@ struct Copy {
     // Nothing where addresses tell.
     std::optional<bool> to_device;
     std::uintptr_t destination = 0, source = 0;  // the first byte of either side
+    // How far before it the address lies that the driver is given, which it looks at too: of rows, by a position.
+    std::size_t destination_position = 0, source_position = 0;
     std::size_t bytes = 0;
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
     bool is_asynchronous = false;
@@ -59,12 +61,11 @@ bool is_valid_piece(std::uintptr_t destination, std::uintptr_t source, std::size
 // Rows of a 2-D or 3-D copy.
 struct Rows {
     ArrayView destination, source;
+    std::size_t destination_position = 0, source_position = 0;  // as Copy's
     std::optional<bool> to_device;
 };
 std::optional<Rows> rows_of(const cuda::Copy2d& copy);
 std::optional<Rows> rows_of(const cuda::Copy3d& copy);
-// From the first byte to the last.
-std::size_t span_bytes(const ArrayView& view);
 
 // A batch as the driver is given it.
 struct BatchCall {

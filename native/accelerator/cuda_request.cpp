@@ -212,11 +212,12 @@ std::optional<Reason> CudaRequest::why_invalid() const {
     if (!is_on_stream_of_context()) return Reason::other_context;
     if (!has_pitches()) return Reason::form;
     if (copy_.batch == nullptr) {
-        const ArrayView* const rows = to_device ? copy_.rows_to : copy_.rows_from;
-        const std::size_t bytes = rows == nullptr ? copy_.bytes : span_bytes(*rows);
-        const std::uintptr_t on_host = to_device ? copy_.source : copy_.destination;
-        if (pinned.meets(on_host, copy_.span_bytes(to_device))) return Reason::not_pageable;
-        if (!holds(there, to_device ? copy_.destination : copy_.source, bytes)) return Reason::form;
+        const std::size_t before = to_device ? copy_.source_position : copy_.destination_position;
+        const std::uintptr_t on_host = (to_device ? copy_.source : copy_.destination) - before;
+        if (pinned.meets(on_host, before + copy_.span_bytes(to_device))) return Reason::not_pageable;
+        const std::size_t before_there = to_device ? copy_.destination_position : copy_.source_position;
+        const std::uintptr_t on_device = (to_device ? copy_.destination : copy_.source) - before_there;
+        if (!holds(there, on_device, before_there + copy_.span_bytes(!to_device))) return Reason::form;
         return std::nullopt;
     }
     for (std::size_t i = 0; i < copy_.batch->pieces(); ++i) {
@@ -245,7 +246,8 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     }
     const std::uintptr_t host = *copy_.to_device ? copy_.source : copy_.destination;
     const std::size_t span = copy_.span_bytes(*copy_.to_device);
-    for (const std::uintptr_t address : {host, host + (span - 1)}) {
+    const std::size_t position = *copy_.to_device ? copy_.source_position : copy_.destination_position;
+    for (const std::uintptr_t address : {host - position, host + (span - 1)}) {
         auto known = device.identify(address);
         if (known.ok() && known.value().kind == MemoryKind::pageable) continue;
         is_pinned_ = address == host && known.ok() && known.value().kind == MemoryKind::pinned && may_divide() &&
@@ -383,6 +385,8 @@ Result<bool> CudaRequest::same_by_driver() {
         copy.to_device = rows->to_device;
         copy.destination = rows->destination.address;
         copy.source = rows->source.address;
+        copy.destination_position = rows->destination_position;
+        copy.source_position = rows->source_position;
         copy.rows_to = &rows->destination;
         copy.rows_from = &rows->source;
     }

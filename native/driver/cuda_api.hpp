@@ -205,6 +205,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
       (DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned))                                              \
     X(cuArrayCreate, "cuArrayCreate_v2", "CUDA 3.2", (Array*, const ArrayDescriptor*))                                 \
     X(cuArrayDestroy, "cuArrayDestroy", "CUDA 2.0", (Array))                                                           \
+    X(cuMemGetAddressRange, "cuMemGetAddressRange_v2", "CUDA 3.2", (DevicePointer*, std::size_t*, DevicePointer))      \
     X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", "CUDA 11.0", (unsigned long long*, void*))           \
     X(cuMemRelease, "cuMemRelease", "CUDA 10.2", (unsigned long long))                                                 \
     X(cuMemPoolCreate, "cuMemPoolCreate", "CUDA 11.2", (MemoryPool*, const MemoryPoolProperties*))                     \

@@ -60,6 +60,11 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     } else {
         return known;
     }
+    // Of what is mapped (cuMemMap), which belongs to no context, the attributes tell the range that was reserved, of
+    // which all but a part may be empty: measured on an H200, driver 580.
+    if (type == memory_type_device && owner == nullptr) {
+        (void)cu.call(cu.cuMemGetAddressRange, &begin, &bytes, DevicePointer{address});
+    }
     known.kernel_address = on_device;
     if (known.kind != MemoryKind::pinned) known.device = ordinal;
     // Of registered pages the driver may say where the device has them, which need not be here.

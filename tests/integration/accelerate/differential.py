@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,8 @@ HANGS_SECONDS, ALONE_SECONDS = 300, 60
 PLAIN_RUNS = 3
 # Programs that share a process.
 TOGETHER = 100
+# What was seen of random programs on an H200: 4 of 10,300.
+MOST_WAITING_ELSEWHERE = 0.001
 # What a program notes where it could not tell.
 DOUBTFUL = "?"
 # Each fact of a program by its step and name.
@@ -94,6 +96,8 @@ class Comparison:
     compared: int = 0
     left_out: int = 0
     differences: list[tuple[int, str, str]] = field(default_factory=list)  # program, how it was run, what differs
+    # Programs of which a copy waited for one of another stream, where it did not in the plain runs.
+    waited_elsewhere: set[int] = field(default_factory=set)
 
     @property
     def share_left_out(self) -> float:
@@ -104,18 +108,28 @@ class Comparison:
         self.compared += other.compared
         self.left_out += other.left_out
         self.differences += other.differences
+        self.waited_elsewhere |= other.waited_elsewhere
         return self
+
+    @property
+    def is_right(self) -> bool:
+        return not self.differences and len(self.waited_elsewhere) <= MOST_WAITING_ELSEWHERE * self.programs
 
     def summary(self) -> str:
         return (
             f"{self.programs} programs, {self.compared} facts compared, {self.share_left_out:.2%} left out, "
-            f"{len({program for program, *_ in self.differences})} programs with differences"
+            f"{len({program for program, *_ in self.differences})} programs with differences, "
+            f"{len(self.waited_elsewhere)} that waited for another stream"
         )
 
 
-def is_as(plain: str, other: str | None, name: str) -> bool:
-    """Whether a fact is as without the library; none waits where another copy's gate alone keeps the plain one."""
-    return other in (plain, DOUBTFUL) or (name.startswith("returned_elsewhere") and (plain, other) == ("late", "early"))
+def is_as(plain: str, other: str | None) -> bool:
+    return other in (plain, DOUBTFUL)
+
+
+def waits_elsewhere(facts: Facts, step: str) -> bool:
+    """Whether a copy waited that no gate keeps: streams share the queues of the copy engines, by no rule one knows."""
+    return facts.get((step, "returned_elsewhere")) == "late"
 
 
 def compared(plain: Sequence[dict[int, Facts]], others: Mapping[str, dict[int, Facts]]) -> Comparison:
@@ -130,7 +144,12 @@ def compared(plain: Sequence[dict[int, Facts]], others: Mapping[str, dict[int, F
         for name, programs in others.items():
             other = programs.get(seed, {})
             result.compared += len(same)
-            unlike = [key for key in keys if key in same and not is_as(runs[0][key], other.get(key), key[1])]
+            unlike = [key for key in keys if key in same and not is_as(runs[0][key], other.get(key))]
+            if unlike and waits_elsewhere(runs[0], unlike[0][0]) != waits_elsewhere(other, unlike[0][0]):
+                if waits_elsewhere(other, unlike[0][0]):
+                    result.waited_elsewhere.add(seed)
+                # Waiting opened the gates, so that later steps found none closed; what is there at the end is the same.
+                unlike = [key for key in unlike if key[0].endswith("end") or key[0] == "process"]
             unlike += [key for key in other if key not in keys and key[0] == "process"]
             if unlike:
                 step, what = unlike[0]
@@ -167,10 +186,15 @@ def tasks(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: rang
 
 
 def compare_all(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: range, jobs: int) -> Comparison:
+    """All programs; differences are on standard error as soon as they are seen, as a long run may be cut off."""
     result = Comparison()
     with ThreadPoolExecutor(jobs) as pool:
-        for one in pool.map(lambda task: task(), tasks(plain, others, seeds, alone)):
+        for ended in as_completed([pool.submit(task) for task in tasks(plain, others, seeds, alone)]):
+            one = ended.result()
+            for seed, _, text in one.differences:
+                print(f"program {seed}: {text}", file=sys.stderr, flush=True)
             result += one
+    result.differences.sort()
     return result
 
 
@@ -234,12 +258,10 @@ def main() -> int:
         others = ways(program, asked.ways.split(","), library.resolve(), Path(folder), words)
         seeds = range(asked.seed, asked.seed + asked.programs)
         result = compare_all(plain, others, seeds, range(asked.seed, asked.seed + asked.alone), asked.jobs)
-        for seed, _, text in result.differences:
-            print(f"program {seed}: {text}")
         for seed, name, _ in result.differences[: asked.listings]:
             print(shortest(plain, others[name], seed))
         print(result.summary())
-    return 1 if result.differences else 0
+    return 0 if result.is_right else 1
 
 
 if __name__ == "__main__":

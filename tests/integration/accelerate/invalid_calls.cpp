@@ -24,7 +24,7 @@ namespace {
 
 using Value = std::uint64_t;
 
-constexpr std::size_t block_bytes = std::size_t{512} << 10;
+constexpr std::size_t block_bytes = std::size_t{512} << 10, locked_bytes = 65536;
 constexpr std::size_t width = 4096, rows = 32, layers = 2, pitch = 4160, layer_rows = 40;
 constexpr Value huge = Value{1} << 62, all_ones = ~Value{0}, pitch_too_long = Value{1} << 31;
 
@@ -46,7 +46,7 @@ struct World {
         all_of_host.resize(before_host + 4 * block_bytes);
         host = std::span(all_of_host).subspan(before_host);
         registered = reinterpret_cast<std::byte*>((at(host.data() + 3 * block_bytes) + 4095) / 4096 * 4096);
-        expect(driver->cuMemHostRegister(registered, 65536, 0) == success);
+        expect(driver->cuMemHostRegister(registered, locked_bytes, 0) == success);
         reset();
     }
     void reset() {
@@ -117,6 +117,7 @@ std::vector<Change> host_places() {
             {at(world->pinned), "page-locked"},
             {at(world->registered), "locked where it begins"},
             {at(world->registered) - 4096, "locked in the middle"},
+            {at(world->registered) + locked_bytes - pitch, "locked up to the second row"},
             {at(world->host.data() + 64), "later"}};
 }
 std::vector<Change> sizes(Value size) {
@@ -436,6 +437,13 @@ void report_all(const Form& form, std::mt19937_64& random) {
         }
     }
     if (form.is_generic) return;
+    // Where an address points to is looked at, whatever the position that rows begin at.
+    for (std::size_t i = 2; i < form.parameters.size(); ++i) {
+        const Parameter& y = form.parameters[i];
+        if (std::string_view(y.name).substr(0, 4) != "y of") continue;
+        const Parameter& place = form.parameters[i - 2];
+        for (const Change& change : place.changes) report(form, {{&place, &change}, {&y, y.changes.data()}});
+    }
     // Two at once: what is wrong in two ways has one answer.
     for (int i = 0; i < 12; ++i) {
         const auto any = [&](const auto& list) -> const auto& {

@@ -50,7 +50,7 @@ def see_no_difference(plain: Runner, folder: Path, seeds: range, alone: range, c
     result = compare_all(plain, others, seeds, alone, JOBS)
     print(result.summary())
     assert result.programs == len(seeds) + len(alone)
-    assert result.differences == []
+    assert (result.differences, result.waited_elsewhere) == ([], set())
     assert result.share_left_out <= MOST_LEFT_OUT
     return result
 
@@ -85,16 +85,26 @@ def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -
 
 
 @pytest.mark.parametrize(
-    ("name", "plain", "other", "same"),
+    ("name", "plain", "other", "differences", "waited"),
     [
-        ("returned", "late", "early", False),
-        ("returned_elsewhere", "late", "early", True),
-        ("returned_elsewhere", "early", "late", False),
+        ("returned", "late", "early", 1, set()),
+        ("returned_elsewhere", "late", "early", 0, set()),
+        ("returned_elsewhere", "early", "late", 0, {1}),
     ],
 )
-def test_a_copy_may_return_before_gates_that_do_not_keep_it(name: str, plain: str, other: str, same: bool) -> None:
-    runs: list[dict[int, Facts]] = [{1: {("0", name): plain}}] * PLAIN_RUNS
-    assert (compared(runs, {"other": {1: {("0", name): other}}}).differences == []) == same
+def test_waits_for_gates_that_do_not_keep_a_copy_are_counted_apart(
+    name: str, plain: str, other: str, differences: int, waited: set[int]
+) -> None:
+    def run(returned: str, data: str = "5") -> dict[int, Facts]:
+        arrived = {("0", "arrived"): "7"} if returned == "late" else {}
+        return {1: {("0", name): returned, **arrived, ("end", "host0"): data}}
+
+    runs = [run(plain)] * PLAIN_RUNS
+    result = compared(runs, {"other": run(other)})
+    assert (len(result.differences), result.waited_elsewhere) == (differences, waited)
+    assert result.is_right == (differences == 0 and not waited)
+    # Whatever waited, the same is there in the end.
+    assert compared(runs, {"other": run(other, "6")}).differences != []
 
 
 def test_a_program_that_ends_its_process_is_one_of_its_own_facts(plain: Runner) -> None:

@@ -34,6 +34,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -259,11 +260,18 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
     }
     return success;
 }
+int cuMemGetAddressRange_v2(Address* begin, std::size_t* bytes, Address address) {
+    ENTER_CONTEXT();
+    const auto* found = fake::memory.find(address);
+    if (found == nullptr || found->second.kind == Kind::array) return 500;  // not found
+    std::tie(*begin, *bytes) = fake::segment_of(*found, address);
+    return success;
+}
 // Memory that was mapped has a handle; what was allocated in one piece has none.
 int cuMemRetainAllocationHandle(unsigned long long* handle, void* address) {
     ENTER();
     const auto* found = fake::memory.find(reinterpret_cast<Address>(address));
-    if (std::getenv("FAKE_CUDA_SEGMENTS") == nullptr || found == nullptr || found->second.kind != Kind::device) {
+    if (fake::segment_bytes() == 0 || found == nullptr || found->second.kind != Kind::device) {
         return invalid_value;
     }
     return *handle = found->first, success;

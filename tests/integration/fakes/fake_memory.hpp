@@ -172,13 +172,18 @@ inline bool is_confidential() {
     return std::getenv("FAKE_CUDA_CONFIDENTIAL") != nullptr;
 }
 
-// Where an address's memory begins, and how much it is: of the device's, mapped of segments of FAKE_CUDA_SEGMENTS bytes
-// as allocators map them into a range of their own (cuMemMap), its segment.
+// Allocators may map the device's memory part by part into a range of their own (cuMemMap): FAKE_CUDA_SEGMENTS bytes a
+// part; 0 where each block is in one piece.
+inline std::size_t segment_bytes() {
+    const char* text = std::getenv("FAKE_CUDA_SEGMENTS");
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+// Where an address's memory begins, and how much it is: of what is mapped, its segment.
 inline std::pair<Address, std::size_t> segment_of(const std::pair<const Address, Block>& block, Address address) {
     const auto& [begin, of] = block;
-    const char* text = std::getenv("FAKE_CUDA_SEGMENTS");
-    if (text == nullptr || of.kind != Kind::device) return {begin, of.bytes};
-    const std::size_t segment = std::strtoull(text, nullptr, 10);
+    const std::size_t segment = segment_bytes();
+    if (segment == 0 || of.kind != Kind::device) return {begin, of.bytes};
     const std::size_t first = (address - begin) / segment * segment;
     return {begin + first, std::min(segment, of.bytes - first)};
 }
@@ -188,16 +193,20 @@ inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address
     const auto* found = memory.find(address);
     const bool is_locked = found != nullptr && found->second.is_locked();
     const bool is_known = found != nullptr && found->second.kind != Kind::array;
+    // No context owns it, and behind it the range that was reserved goes on.
+    const bool is_mapped = is_known && found->second.kind == Kind::device && segment_bytes() != 0;
     switch (attribute) {
         case 1:
-            return {is_known && !found->second.is_of_all ? reinterpret_cast<std::uint64_t>(found->second.context) : 0,
+            return {is_known && !is_mapped && !found->second.is_of_all
+                        ? reinterpret_cast<std::uint64_t>(found->second.context)
+                        : 0,
                     8};
         case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
         case 3: return {is_known ? address : 0, 8};
         case 8: return {is_known && (found->second.kind == Kind::managed || (is_locked && is_confidential())), 1};
         case 9: return {is_known ? static_cast<std::uint64_t>(found->second.context->device) : std::uint64_t(-2), 4};
-        case 11: return {is_known ? segment_of(*found, address).first : 0, 8};
-        case 12: return {is_known ? segment_of(*found, address).second : 0, 8};
+        case 11: return {is_known ? found->first : 0, 8};
+        case 12: return {is_known ? found->second.bytes + (is_mapped ? segment_bytes() : 0) : 0, 8};
         default: return {0, 0};
     }
 }

@@ -73,11 +73,10 @@ struct SideOfRows {
             return std::nullopt;
         }
         const Address at = begin + (z * slice_height + y) * pitch + x;
-        // What it begins in has to hold all of it, where the driver knows that.
-        const auto* block = memory.find(at);
+        // What it begins in has to hold all of it, where the driver knows that; so has what the address is in that
+        // was given, before the position.
         const std::size_t span = ((depth - 1) * slice_height + height - 1) * pitch + width;
-        if (block != nullptr && span > block->first + block->second.bytes - at) return std::nullopt;
-        return at;
+        return memory.is_cut(begin, at - begin + span) || memory.is_cut(at, span) ? std::nullopt : std::optional(at);
     }
 };
 

@@ -91,10 +91,15 @@ class Copying {
         if (shape_.is_default_kind && shape_.mistake == Mistake::none) return 4;
         return is_host ? 1 : 2;
     }
+    // Where the rows lie, one side's as the other's for what stays within the host or the device.
+    const SideOfRows& side(bool is_host) const {
+        if (shape_.mistake == Mistake::other_direction) is_host = type(is_host) == 1;
+        return is_host ? shape_.host : shape_.device;
+    }
     template <typename Structure>
     void set(Structure& copy) const {
-        const SideOfRows& from = shape_.to_device ? shape_.host : shape_.device;
-        const SideOfRows& to = shape_.to_device ? shape_.device : shape_.host;
+        const SideOfRows& from = side(shape_.to_device);
+        const SideOfRows& to = side(!shape_.to_device);
         copy.source_x_bytes = from.x, copy.source_y = from.y;
         copy.destination_x_bytes = to.x, copy.destination_y = to.y;
         copy.source_pitch_bytes = from.pitch;
@@ -118,8 +123,8 @@ class Copying {
     Code layers() const {
         Copy3d copy{};
         set(copy);
-        const SideOfRows& from = shape_.to_device ? shape_.host : shape_.device;
-        const SideOfRows& to = shape_.to_device ? shape_.device : shape_.host;
+        const SideOfRows& from = side(shape_.to_device);
+        const SideOfRows& to = side(!shape_.to_device);
         copy.source_z = from.z, copy.source_height = from.rows_of_layer;
         copy.destination_z = to.z, copy.destination_height = to.rows_of_layer;
         copy.depth = shape_.depth;

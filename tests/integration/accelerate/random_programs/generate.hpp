@@ -295,8 +295,8 @@ class Generator {
     void end_capture() {
         const std::size_t i = *captured_;
         captured_.reset();
+        // What was there before the capture, and what came of one that did not begin, may be unfinished.
         add(Act::end_capture, i);
-        lanes_[i].end_pending();
     }
 
     void together() {
