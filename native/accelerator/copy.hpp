@@ -34,7 +34,7 @@ struct Copy {
     // Nothing where addresses tell.
     std::optional<bool> to_device;
     std::uintptr_t destination = 0, source = 0;  // the first byte of either side
-    // How far before it the address lies that the driver is given, which it looks at too: of rows, by a position.
+    // How far before that the address is that the driver is given, and looks at: rows may have a position.
     std::size_t destination_position = 0, source_position = 0;
     std::size_t bytes = 0;
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it

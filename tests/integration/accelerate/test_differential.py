@@ -89,6 +89,8 @@ def test_a_driver_whose_copies_lack_a_byte_is_noticed_and_shown(plain: Runner) -
     [
         ("returned", "late", "early", 1, set()),
         ("returned_elsewhere", "late", "early", 0, set()),
+        ("returned_to_device", "late", "early", 0, set()),
+        ("returned_to_device", "early", "late", 1, set()),
         ("returned_elsewhere", "early", "late", 0, {1}),
     ],
 )

@@ -161,15 +161,20 @@ class Execution {
             const Return result = watchdog_.end();
             // Whether an injected failure lies before or behind the wait for the stream is nothing that a driver does.
             if (result != Return::not_asked && !(step.act == Act::copy && of(step).is_spoiled)) {
-                // A copy that no gate keeps may wait for what the driver lacks meanwhile, or not.
-                const bool is_elsewhere = step.act == Act::copy && !step.is_behind_gate;
-                fact.add(is_elsewhere ? "returned_elsewhere" : "returned", result == Return::early    ? "early"
-                                                                           : result == Return::waited ? "late"
-                                                                                                      : "?");
+                fact.add(name_of_return(step), result == Return::early    ? "early"
+                                               : result == Return::waited ? "late"
+                                                                          : "?");
             }
             line = fact.text() + after(step, result);
         });
         return line;
+    }
+    // A copy that no gate keeps may wait for what the driver lacks meanwhile, or not; and one to the device for room
+    // that the driver has for it while its gate is closed.
+    static const char* name_of_return(const Step& step) {
+        if (step.act != Act::copy) return "returned";
+        if (!step.is_behind_gate) return "returned_elsewhere";
+        return step.copy.to_device && step.copy.is_asynchronous ? "returned_to_device" : "returned";
     }
     void on(unsigned who, const std::function<void()>& work) {
         if (who == 0) return work();
@@ -277,23 +282,23 @@ class Execution {
         if (copying.is_by_runtime()) fact.add("last", call(runtime->cudaGetLastError));
         if (code != success && !program_.fails.empty()) lane.is_spoiled = true;
     }
-    // Whether a stream has got there is certain while a gate keeps it, and in a capture, where it is refused.
+    // Whether a stream has got there is certain while its gate keeps it, and in a capture, where it is refused.
     void query(const Step& step, Fact& fact) {
         Running& lane = of(step);
-        const bool is_closed = world_.gates.any_closed();
+        const bool is_closed = world_.gates.is_closed(step.lane);
         if (!is_closed && !step.flag) return;
         if (step.act == Act::query) {
-            return add_readiness(fact, call(more->cuStreamQuery, lane.stream), is_closed);
+            return add_readiness(fact, step, call(more->cuStreamQuery, lane.stream), is_closed);
         }
         Event event = nullptr;
         expect(driver->cuEventCreate(&event, event_disable_timing) == success);
         fact.add("record", driver->cuEventRecord(event, lane.stream));
-        add_readiness(fact, driver->cuEventQuery(event), is_closed);
+        add_readiness(fact, step, driver->cuEventQuery(event), is_closed);
         events_.push_back(event);
     }
     // Without a gate that was closed before the question, ready or not is a matter of time.
-    void add_readiness(Fact& fact, Code code, bool was_closed) {
-        if (was_closed && !world_.gates.any_closed() && code == error_not_ready) return;
+    void add_readiness(Fact& fact, const Step& step, Code code, bool was_closed) {
+        if (was_closed && !world_.gates.is_closed(step.lane) && code == error_not_ready) return;
         fact.add("code", !was_closed && code == error_not_ready ? success : code);
     }
 

@@ -48,6 +48,10 @@ class Gates {
             ticket.is_closed = false;
         }
     }
+    bool is_closed(unsigned gate) {
+        const std::lock_guard lock(mutex_);
+        return tickets_[gate].is_closed;
+    }
     bool any_closed() {
         const std::lock_guard lock(mutex_);
         return std::any_of(tickets_.begin(), tickets_.end(), [](const Ticket& ticket) { return ticket.is_closed; });

@@ -33,6 +33,7 @@ class Generator {
         bool is_host_busy = false;     // until that has ended
         // What that may still write.
         bool is_host_written = false, is_device_written = false;
+        bool calls_host = false;  // functions of it
         bool is_gated = false;
         bool is_locked = false;
         bool is_retired = false;
@@ -40,7 +41,7 @@ class Generator {
 
         void end_pending() {
             pending.reset();
-            is_host_busy = is_host_written = is_device_written = false;
+            is_host_busy = is_host_written = is_device_written = calls_host = false;
         }
     };
 
@@ -225,10 +226,20 @@ class Generator {
 
     void close_gate(std::size_t i) {
         if (left_out_.gates || lanes_[i].is_gated || !may_go(i, own(of(i)))) return;
-        add(Act::close_gate, i).mode = static_cast<int>(dice_.below(4) == 0);
+        // Host functions may run one after the other, of whatever streams.
+        const bool is_function = dice_.below(4) == 0 && !others_may_call(i);
+        add(Act::close_gate, i).mode = is_function ? 1 : 0;
         lanes_[i].is_gated = true;
+        lanes_[i].calls_host = lanes_[i].calls_host || is_function;
         lanes_[i].pending = own(of(i));
         lanes_[i].is_host_busy = lanes_[i].is_host_busy || !is_pageable(of(i).host);
+    }
+    // Whether host functions of other lanes may be under way.
+    bool others_may_call(std::size_t i) const {
+        for (std::size_t other = 0; other < lanes_.size(); ++other) {
+            if (other != i && lanes_[other].pending && lanes_[other].calls_host) return true;
+        }
+        return false;
     }
     void open_gates(std::size_t i) {
         if (!any_gated()) return;
@@ -261,8 +272,9 @@ class Generator {
         lanes_[other].is_device_written = true;
     }
     void host_function(std::size_t i) {
-        if (!may_go(i, own(of(i)))) return;
+        if (!may_go(i, own(of(i))) || (any_gated() && others_may_call(i))) return;
         add(Act::host_function, i);
+        lanes_[i].calls_host = true;
         lanes_[i].pending = own(of(i));
     }
 

@@ -25,7 +25,7 @@ LEAST_CALLS, LEAST_REFUSED = 1000, 500
 def test_calls_with_parameters_that_are_wrong_end_as_the_driver_ends_them(
     reach: str, seed: str, surroundings: dict[str, str], build: Callable[..., Path], driver: Path, tmp_path: Path
 ) -> None:
-    words: list[str | Path] = [build("invalid_calls.cpp"), reach, seed]
+    words: list[str | Path] = [build("invalid/invalid_calls.cpp"), reach, seed]
     plain = ran(words, driver, **surroundings)
     assert plain.returncode == 0, plain.stdout + plain.stderr
     lines = plain.stdout.splitlines()
