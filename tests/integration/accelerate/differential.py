@@ -198,7 +198,7 @@ def compare_all(plain: Runner, others: Mapping[str, Runner], seeds: range, alone
             for seed, _, text in one.differences:
                 print(f"program {seed}: {text}", file=sys.stderr, flush=True)
             result += one
-            if result.programs // 1000 != (result.programs - one.programs) // 1000:
+            if result.programs // 100 != (result.programs - one.programs) // 100:
                 print(f"{result.programs} programs", file=sys.stderr, flush=True)
     result.differences.sort()
     return result
