@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from isthmus.commands._own_files import check_replaceable, marked
+from isthmus.commands._progress import working_on
 from isthmus.errors import UsageError, as_text
 from isthmus.files import is_stream, write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
@@ -90,7 +91,8 @@ def save_report(document: "Document", format_name: str, path: Path) -> None:
     text = io.StringIO()
     if chosen.has_sentences:
         # So that what fails leaves an older report alone; figures may be gigabytes, so never in memory as a whole.
-        write(document, format_name, text)
+        with working_on(f"writing {path}"):
+            write(document, format_name, text)
     with _whole(path) as file:
         if chosen.has_sentences:
             file.write(marked(text.getvalue().encode(errors="backslashreplace"), chosen.name))

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +61,22 @@ class ProgressBar:
             description=" · ".join(filter(None, (f"{moment.experiment} {moment.number}/{moment.experiments}", rate))),
             ends_at=moment.ends_at,
         )
+
+
+@contextmanager
+def working_on(what: str) -> Iterator[None]:
+    """Show what takes seconds and has no steps, and for how long it has gone on, on stderr if that is a terminal.
+
+    ``writing the page run.html 0:00:02``
+    """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    off = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=off) as progress:
+        progress.add_task(what, total=None)
+        yield
 
 
 def _left(seconds: float) -> str:

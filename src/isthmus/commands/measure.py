@@ -20,7 +20,7 @@ from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
-from isthmus.commands._progress import ProgressBar
+from isthmus.commands._progress import ProgressBar, working_on
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError, as_text
 from isthmus.files import new_file, write_whole
@@ -317,9 +317,10 @@ def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool)
     """First screen and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
 
-    page, document = _page_of(path, replaces, force), report.runs_document([run])
+    page = _page_of(path, replaces, force)
     # Written before the table, whose reader may leave early, and reported after it, since the table counts more.
-    trouble = _write_page(document, page)
+    with working_on(f"writing the page {page}"):
+        trouble = _write_page(report.runs_document([run]), page)
     if as_json:
         import msgspec
 

@@ -14,6 +14,7 @@ from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, where_more_is, write_report
 from isthmus.commands._own_files import check_replaceable, free_path, marked
+from isthmus.commands._progress import working_on
 from isthmus.errors import RunFileError, UsageError
 from isthmus.messages import to_stderr
 
@@ -136,7 +137,8 @@ def _page_through(document: "Document") -> None:
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
     from isthmus.report import page_path, page_title, runs_document
 
-    document = runs_document(runs)
+    with working_on("making tables and charts"):
+        document = runs_document(runs)
     if chosen == "html" and output is None:
         output = free_path(page_path(first), page_title(document))
     if chosen == "terminal" and output is None and sys.stdin.isatty() and sys.stdout.isatty():

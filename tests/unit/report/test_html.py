@@ -214,6 +214,13 @@ def test_one_size_and_one_sample_make_a_page(synthetic: ModuleType, page_of: Cal
     assert low < 100_000_000 < high
 
 
+def test_no_line_ends_between_a_number_and_its_unit(page_of: Callable[..., str], synthetic: ModuleType) -> None:
+    texts = [text for tag, text in Page(page_of(synthetic.run([]))).texts if tag not in ("script", "style", "code")]
+    units = r"(?:[KMG]?i?B(?:/s)?|[GM]Hz|[mu]?s)\b"
+    assert [text for text in texts if re.search(rf"\d {units}", text)] == []
+    assert sum(len(re.findall(r"\d\xa0" + units, text)) for text in texts) > 3
+
+
 def test_the_command_to_repeat_it_names_no_folder(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
     run = synthetic.run([])
     settings = msgspec.structs.replace(run.settings, command=["/opt/venv/bin/isthmus", "measure", "--sizes", "1 B"])

@@ -20,6 +20,8 @@ from isthmus.messages import plain
 from isthmus.report import vega
 from isthmus.report.drawing import VegaLite, draw, packed
 
+# Between a number and its unit, where no line is to end; commands, which people copy, go round it by "| e".
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]?i?B(?:/s)?|GT/s|[GM]Hz|[num]?s|min|W|%)(?![A-Za-z/]))")
 # About what the first chart has next to its table; it scales with what there is.
 _STILL_WIDTH = 600
 
@@ -56,12 +58,17 @@ def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("isthmus.report"),
         autoescape=True,
+        finalize=_unbroken,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.globals.update(all_looks=all_looks, level_word=level_word, say=say, sentences=sentences, spoken=spoken)
     return made
+
+
+def _unbroken(value: object) -> object:
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", value) if type(value) is str and " " in value else value
 
 
 class _Embedded:
