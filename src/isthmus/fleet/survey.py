@@ -16,7 +16,7 @@ from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers, perhaps_slow
-from isthmus.fleet.reading import Floats
+from isthmus.fleet.reading import DeviceRow, Floats
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,19 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
             outliers += with_causes(all_outliers, group, everything.devices, shared)
         lost = contentions(everything, cells, [place for place in group.members if place in accompanied])
         judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, lost))
-    outliers.sort(key=lambda outlier: -outlier.lost)
-    perhaps.sort(key=lambda outlier: -outlier.lost)
+    outliers = _one_a_device(outliers, everything.devices)
+    slow = {everything.devices[outlier.device].physical for outlier in outliers}
+    perhaps = [
+        each
+        for each in _one_a_device(perhaps, everything.devices)
+        if everything.devices[each.device].physical not in slow
+    ]
     return Survey(everything, margin, cells, judged, outliers, perhaps, reference)
+
+
+def _one_a_device(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -> list[Outlier]:
+    """Those with the largest loss first, and of a device that several ranks measured the first alone."""
+    kept: dict[tuple[str, str], Outlier] = {}
+    for outlier in sorted(outliers, key=lambda outlier: -outlier.lost):
+        kept.setdefault(devices[outlier.device].physical, outlier)
+    return list(kept.values())

@@ -74,7 +74,8 @@ def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path) -> None:
     members = [msgspec.structs.replace(each, rank=rank) for rank, each in enumerate(members)]
     synthetic_fleet.save(synthetic_fleet.fleet(members), folder / "n9.json")
     found = survey([folder])
-    assert [(each.cause, each.neighbours) for each in found.outliers] == [("sharing", ()), ("sharing", ())]
+    # One device that is slow, however many ranks had a part of it.
+    assert [(each.cause, each.neighbours) for each in found.outliers] == [("sharing", ())]
     assert evidence(found, found.outliers[0]) == "Shared device"
     assert not found.passes
     assert found.suspects == [], "nothing is wrong with the host"
