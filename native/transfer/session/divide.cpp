@@ -57,10 +57,10 @@ Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, con
     return {};
 }
 
-Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source,
+Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& links, const Region& destination, const Region& source,
                                     std::size_t most_bytes) {
-    const std::vector<Relay*> relays = ways.relays();
-    const std::vector<std::size_t> parts = ways.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
+    const std::vector<Relay*> relays = links.relays();
+    const std::vector<std::size_t> parts = links.divide(source.bytes, Ways::chunk_bytes(source.bytes, false));
     const std::size_t own_bytes = source.bytes - std::accumulate(parts.begin(), parts.end(), std::size_t{0});
     ISTHMUS_TRY_ASSIGN(reached, device_->create_untimed_event());
     ISTHMUS_TRY(device_->record(*reached, stream));
@@ -69,8 +69,10 @@ Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Regio
     const auto part = [&](const Region& whole, std::size_t bytes) {
         return Region{whole.allocation, whole.offset + at, bytes};
     };
+    links.begin_queue(stream);
     ISTHMUS_TRY(enqueue_parts(stream, part(destination, own_bytes), part(source, own_bytes), most_bytes));
-    ways.own_keeps(own_bytes);
+    links.end_own_queue(stream);
+    links.own_keeps(own_bytes);
     at = own_bytes;
     for (std::size_t i = 0; i < relays.size(); ++i) {
         if (parts[i] == 0) continue;
@@ -85,10 +87,11 @@ Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& ways, const Regio
         });
         if (sent.ok()) continue;
         relay.leave(*device_, stream);
-        ways.lose(relay, sent);
+        links.lose(relay, sent);
         ISTHMUS_TRY(caught([&] { return enqueue_parts(stream, to, from, most_bytes); }));
-        ways.own_keeps(parts[i]);
+        links.own_keeps(parts[i]);
     }
+    links.end_queue(stream, source.bytes, own_bytes);
     return {};
 }
 

@@ -198,7 +198,7 @@ class SessionImpl final : public Session {
     // Without gaps, as copies of no more than so many bytes each, and what of it goes by other devices, where that
     // gains.
     Status enqueue_parts(Stream& stream, const Region& destination, const Region& source, std::size_t most_bytes);
-    Status enqueue_divided(Stream& stream, Ways::Use& ways, const Region& destination, const Region& source,
+    Status enqueue_divided(Stream& stream, Ways::Use& links, const Region& destination, const Region& source,
                            std::size_t most_bytes);
     static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();

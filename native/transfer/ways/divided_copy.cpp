@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/device.hpp"
+#include "base/clock.hpp"
 #include "base/threads.hpp"
 #include "transfer/session/outcome.hpp"
 
@@ -32,6 +33,7 @@ class DividedCopy {
     }
 
     Outcome run() {
+        const TimePoint begun = now();
         Status status;
         while (status.ok() && arrived_ < chunks_) {
             const std::size_t before = arrived_;
@@ -44,12 +46,21 @@ class DividedCopy {
             for (Relay* const relay : relays()) (void)relay->drain();
         }
         Outcome outcome = ended(std::move(status), loan_.stream().synchronize(), source_.bytes);
-        if (!outcome.status.ok()) outcome.bytes_completed = first_bytes();
+        if (!outcome.status.ok()) {
+            outcome.bytes_completed = first_bytes();
+        } else if (ways_ != nullptr) {
+            ways_->ended(source_.bytes, seconds_between(begun, now()));
+        }
         return outcome;
     }
 
   private:
     static constexpr std::size_t depth = StreamPool::depth;
+    struct Sent {
+        std::size_t chunk = 0;
+        TimePoint at{};
+        bool was_idle = true;
+    };
 
     std::span<Relay* const> relays() const {
         return ways_ != nullptr ? std::span<Relay* const>(ways_->relays()) : std::span<Relay* const>();
@@ -70,17 +81,27 @@ class DividedCopy {
         ++arrived_;
     }
 
+    void own_has_arrived(const Sent& sent) {
+        const TimePoint at = now();
+        if (ways_ != nullptr) {
+            const TimePoint begun = sent.was_idle ? sent.at : std::max(sent.at, own_last_arrival_);
+            ways_->own_arrived(part(source_, sent.chunk).bytes, seconds_between(begun, at), sent.was_idle);
+        }
+        own_last_arrival_ = at;
+        note(sent.chunk);
+    }
+
     Status receive() {
         while (own_under_way() != 0) {
             ISTHMUS_TRY_ASSIGN(passed, own_.has_passed(loan_.event(own_arrived_)));
             if (!passed) break;
-            note(own_chunks_[own_arrived_++ % depth]);
+            own_has_arrived(own_chunks_[own_arrived_++ % depth]);
         }
         // Those that fail leave the list.
         for (std::size_t i = relays().size(); i-- > 0;) {
             Relay& relay = *relays()[i];
             while (relay.under_way() != 0) {
-                auto received = relay.receive(Relay::most_times_alone);
+                auto received = relay.receive(ways_->most_times());
                 if (!received.ok()) {
                     give_up(relay, received.take_status());
                     break;
@@ -116,7 +137,8 @@ class DividedCopy {
         const Region from = part(source_, chunk);
         ISTHMUS_TRY(caught([&] { return own_.copy(loan_.stream(), part(destination_, chunk), from); }));
         ISTHMUS_TRY(own_.record(loan_.event(own_sent_), loan_.stream()));
-        own_chunks_[own_sent_++ % depth] = chunk;
+        const bool was_idle = own_under_way() == 0;
+        own_chunks_[own_sent_++ % depth] = {chunk, now(), was_idle};
         if (returned_.empty()) {
             ++next_;
         } else {
@@ -135,7 +157,8 @@ class DividedCopy {
     const std::size_t chunks_;
     std::vector<bool> has_arrived_;
     std::vector<std::size_t> returned_;  // by relays that failed; there is room for all
-    std::array<std::size_t, depth> own_chunks_{};
+    std::array<Sent, depth> own_chunks_{};
+    TimePoint own_last_arrival_{};
     std::size_t own_sent_ = 0, own_arrived_ = 0;
     std::size_t next_ = 0, arrived_ = 0;
 };

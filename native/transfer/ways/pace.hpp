@@ -16,7 +16,8 @@ class Pace {
 
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was in flight then.
     // What takes more than `most_times` as long as alone is others' doing: packing threads take the host's memory from
-    // chunks, so that copies of pageable memory allow for more.
+    // chunks, so that copies of pageable memory allow for more; and where that memory is the limit of all links, the
+    // own link is late, too.
     void arrived(std::size_t bytes, double seconds, bool was_idle, double most_times) {
         double each = seconds / static_cast<double>(bytes);
         // What a lone chunk takes next to its bytes differs from machine to machine: it says that a link is slow, never
@@ -41,6 +42,8 @@ class Pace {
     double seconds(std::size_t bytes) const { return std::max(mean_, alone_) * static_cast<double>(bytes); }
     double bytes_per_second() const { return 1 / std::max(mean_, alone_); }
     bool is_shared() const { return pause_ != 0; }
+    // How many times as long as alone chunks take, at least 1.
+    double lateness() const { return std::max(mean_ / alone_, 1.0); }
     // Another link took so many chunks.
     void pass(std::size_t chunks = 1) { passed_ = std::min(passed_ + chunks, most_pause); }
     // Whether the link may take a chunk, with `under_way` chunks on it.

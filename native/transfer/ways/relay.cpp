@@ -194,13 +194,13 @@ bool Relay::is_free_for(Stream* stream, std::size_t chunks) {
     return follows && queued_chunks_ + chunks <= most_relayed_chunks;
 }
 
-void Relay::take_time() {
+void Relay::take_time(double most_times) {
     auto ended = has_ended();
     if (is_timed_ || !ended.ok() || !ended.value()) return;
     is_timed_ = true;
     auto seconds = neighbour_->seconds_between(*first_, *ended_);
     if (bytes_ == first_bytes_ || !seconds.ok() || seconds.value() <= 0) return;
-    pace_.arrived(bytes_ - first_bytes_, seconds.value(), false, most_times_alone);
+    pace_.arrived(bytes_ - first_bytes_, seconds.value(), false, most_times);
 }
 
 bool Relay::may_wait() {

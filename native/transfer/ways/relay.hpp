@@ -63,7 +63,8 @@ class Relay {
     // have room for so many chunks more, so that nothing waits for it.
     bool is_free_for(Stream* stream, std::size_t chunks);
     // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
-    void take_time();
+    // `most_times`: see Pace::arrived().
+    void take_time(double most_times);
     // Whether it may be given what waits for a stream. That keeps two of the queues by which a device copies, of which
     // it may have but four: over one neighbour, one relay of the process at a time. Until enqueue() or release().
     bool reserve();

@@ -2,6 +2,9 @@
 #include "transfer/ways/ways.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
@@ -19,6 +22,10 @@ constexpr int most_devices = 64;
 constexpr std::size_t most_chunk_bytes = 8 * mib;
 // A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.
 constexpr std::size_t most_queued_chunks = 128;
+// Shorter ones say little of the rate of all links together.
+constexpr std::size_t timed_from_bytes = 64 * mib;
+// Later than this is what the host's memory makes of links, and not chance.
+constexpr double reached_lateness = 1.08;
 
 double seconds_per_byte(const TransferTable& table, bool to_device) {
     constexpr std::size_t bytes = 256 * mib;
@@ -87,7 +94,8 @@ Ways::Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, 
       own_(std::move(own)),
       to_device_(to_device),
       own_seconds_per_byte_(seconds_per_byte(table, to_device)),
-      rules_(table.ways) {}
+      rules_(table.ways),
+      own_pace_(own_seconds_per_byte_) {}
 
 void Ways::prepare() {
     if (is_prepared_) return;
@@ -125,6 +133,7 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     const std::lock_guard lock(mutex_);
     if (is_used_) return std::nullopt;
     prepare();
+    take_queue_times();
     std::vector<Relay*> relays;
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Link& link : links_) {
@@ -140,6 +149,7 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
         link.relay->begin(chunk_bytes);
         relays.push_back(link.relay.get());
     }
+    leave_to_owners(relays);
     if (relays.empty()) return std::nullopt;
     is_used_ = true;
     return Use(*this, std::move(relays));
@@ -187,10 +197,71 @@ void Ways::Use::own_took(std::size_t bytes) {
     for (Relay* const relay : relays_) relay->pace().pass();
 }
 
+void Ways::Use::own_arrived(std::size_t bytes, double seconds, bool was_idle) {
+    // It is never left to others.
+    own_.arrived(bytes, seconds, was_idle, std::numeric_limits<double>::max());
+}
+
+void Ways::Use::ended(std::size_t bytes, double seconds) {
+    if (bytes >= timed_from_bytes) owner_->ceiling_.moved(links_, bytes, seconds);
+}
+
+void Ways::Use::begin_queue(Stream& stream) {
+    Queued& queued = owner_->queued_;
+    if (queued.bytes != 0) return;
+    for (std::unique_ptr<Event>* event : {&queued.begun, &queued.own_ended, &queued.ended}) {
+        if (*event != nullptr) continue;
+        auto made = owner_->own_->create_event();
+        if (!made.ok()) return;
+        *event = std::move(made.value());
+    }
+    (void)owner_->own_->record(*queued.begun, stream);
+}
+
+void Ways::Use::end_own_queue(Stream& stream) {
+    const Queued& queued = owner_->queued_;
+    if (queued.bytes == 0 && queued.ended != nullptr) (void)owner_->own_->record(*queued.own_ended, stream);
+}
+
+void Ways::Use::end_queue(Stream& stream, std::size_t bytes, std::size_t own_bytes) {
+    Queued& queued = owner_->queued_;
+    if (queued.bytes != 0 || queued.ended == nullptr || own_bytes == 0) return;
+    if (!owner_->own_->record(*queued.ended, stream).ok()) return;
+    queued.bytes = bytes;
+    queued.own_bytes = own_bytes;
+    queued.links = links_;
+}
+
+void Ways::take_queue_times() {
+    if (queued_.bytes == 0) return;
+    auto passed = own_->has_passed(*queued_.ended);
+    if (passed.ok() && !passed.value()) return;
+    const std::size_t bytes = std::exchange(queued_.bytes, 0);
+    if (!passed.ok()) return;
+    auto own_seconds = own_->seconds_between(*queued_.begun, *queued_.own_ended);
+    if (!own_seconds.ok() || own_seconds.value() <= 0) return;
+    own_pace_.arrived(queued_.own_bytes, own_seconds.value(), false, std::numeric_limits<double>::max());
+    auto seconds = own_->seconds_between(*queued_.begun, *queued_.ended);
+    if (seconds.ok() && bytes >= timed_from_bytes) ceiling_.moved(queued_.links, bytes, seconds.value());
+}
+
+std::size_t Ways::unshared(const std::vector<Relay*>& relays) {
+    const auto is_free = [](Relay* relay) { return !relay->pace().is_shared(); };
+    return static_cast<std::size_t>(std::ranges::count_if(relays, is_free));
+}
+
+void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
+    const std::size_t all = 1 + unshared(relays);
+    std::size_t most = ceiling_.links(all, own_pace_.lateness() > reached_lateness) - 1;
+    // The fastest stay, and those that others use, which are only tried.
+    std::ranges::stable_sort(relays, std::greater(), [](Relay* relay) { return relay->pace().bytes_per_second(); });
+    std::erase_if(relays, [&](Relay* relay) { return !relay->pace().is_shared() && (most == 0 || most-- == 0); });
+}
+
 std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
     double rate = own_.bytes_per_second();
     for (Relay* const relay : relays_) {
-        relay->take_time();
+        relay->take_time(most_times());
         if (!relay->pace().is_shared()) rate += relay->pace().bytes_per_second();
     }
     std::vector<std::size_t> parts;
@@ -278,6 +349,9 @@ void Ways::forget() {
         for (const std::unique_ptr<Relay>& lost : link.lost) lost->forget();
     }
     keep_for_good(std::move(links_));
+    for (std::unique_ptr<Event>* event : {&queued_.begun, &queued_.own_ended, &queued_.ended}) {
+        keep_for_good(std::move(*event));
+    }
 }
 
 }  // namespace isthmus

@@ -1,6 +1,7 @@
 // The links of one direction next to the device's own link: by which other devices, for which copies, and at what rate.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "backend/region.hpp"
 #include "transfer/table/transfer_table.hpp"
+#include "transfer/ways/ceiling.hpp"
 #include "transfer/ways/paths.hpp"
 #include "transfer/ways/relay.hpp"
 
@@ -54,10 +56,11 @@ class Ways {
     class Use {
       public:
         Use(Ways& owner, std::vector<Relay*> relays)
-            : owner_(&owner), relays_(std::move(relays)), own_(owner.own_seconds_per_byte_) {}
+            : owner_(&owner), relays_(std::move(relays)), links_(1 + unshared(relays_)), own_(owner.own_pace_) {}
         Use(Use&& other) noexcept
             : owner_(std::exchange(other.owner_, nullptr)),
               relays_(std::move(other.relays_)),
+              links_(other.links_),
               own_(other.own_),
               own_bytes_(other.own_bytes_) {}
         Use& operator=(Use&&) = delete;
@@ -72,6 +75,17 @@ class Ways {
         // The own link has taken a chunk, or all that no relay is given of a copy that is divided beforehand.
         void own_took(std::size_t bytes);
         void own_keeps(std::size_t bytes) { own_bytes_ += bytes; }
+        // A chunk has arrived by the own link, as Pace::arrived.
+        void own_arrived(std::size_t bytes, double seconds, bool was_idle);
+        // How many times as long as alone a relay may take before others are at work on its link.
+        double most_times() const { return Relay::most_times_alone * std::min(own_.lateness(), most_lateness); }
+        // A large copy of so many bytes has ended after so long.
+        void ended(std::size_t bytes, double seconds);
+        // Around what a stream is given: for the own link, and for all. What both took is looked at when a later copy
+        // begins; nothing while that has not happened.
+        void begin_queue(Stream& stream);
+        void end_own_queue(Stream& stream);
+        void end_queue(Stream& stream, std::size_t bytes, std::size_t own_bytes);
         // Takes a relay that has failed out of this copy and all later ones. Precondition: it is at work no more, or
         // what the caller's stream is given from now on comes after it.
         void lose(Relay& relay, const Status& why);
@@ -86,9 +100,12 @@ class Ways {
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
       private:
+        // A link that others use by half takes twice as long.
+        static constexpr double most_lateness = 1.6;
         Ways* owner_;  // null once it was moved on
         std::vector<Relay*> relays_;
-        Pace own_;
+        std::size_t links_;  // that carry its bytes
+        Pace& own_;
         std::size_t own_bytes_ = 0;  // that it took
     };
     // For a copy of so many bytes in such chunks, in the order of `stream` or, without one, of the calling thread. None
@@ -130,6 +147,11 @@ class Ways {
         std::vector<std::unique_ptr<Relay>> lost;  // kept: copies may still refer to it
     };
     void prepare();
+    static std::size_t unshared(const std::vector<Relay*>& relays);
+    // Without those that would bring nothing, as the host's memory carries no more.
+    void leave_to_owners(std::vector<Relay*>& relays) const;
+    // Learns of the copy that was queued last and is to be timed, if it has ended.
+    void take_queue_times();
 
     const std::shared_ptr<Neighbours> neighbours_;
     const std::shared_ptr<Device> own_;
@@ -140,6 +162,14 @@ class Ways {
     bool is_prepared_ = false, is_used_ = false;
     std::size_t own_taken_bytes_ = 0;
     std::vector<Link> links_;
+    Pace own_pace_;  // for the one copy that uses the links
+    Ceiling ceiling_;
+    // A copy that was queued: it has begun, the own link's part has ended, and all of it has.
+    struct Queued {
+        std::unique_ptr<Event> begun, own_ended, ended;
+        std::size_t bytes = 0, own_bytes = 0, links = 0;  // 0 where no time is to be taken
+    };
+    Queued queued_;
 };
 
 }  // namespace isthmus

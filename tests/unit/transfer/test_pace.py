@@ -1,4 +1,4 @@
-"""When a neighbour's link is left to others: `pace_check.cpp` does the checking."""
+"""When a neighbour's link is left to others, or brings nothing: programs in C++ do the checking."""
 
 from __future__ import annotations
 
@@ -8,3 +8,7 @@ from pathlib import Path
 
 def test_a_link_that_others_use_is_left_to_them_and_used_again_afterwards(run_cpp: Callable[..., str]) -> None:
     assert run_cpp(Path(__file__).with_name("pace_check.cpp")) == "as described\n"
+
+
+def test_links_beyond_what_the_host_can_carry_are_left(run_cpp: Callable[..., str]) -> None:
+    assert run_cpp(Path(__file__).with_name("ceiling_check.cpp")) == "as described\n"

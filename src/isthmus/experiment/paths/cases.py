@@ -33,7 +33,7 @@ WORKS = ("copies_h2d", "copies_d2h", "compute")
 # Long enough for copies to be divided, and short enough for many of them during that work.
 _MOST_BESIDE_BYTES = 256 * MIB
 _NEEDS_TWO = "needs two devices of one backend; there is one"
-# A quick run measures the copies of all devices where there are two, else those of its own.
+# With more devices than so many, a quick run measures the others' copies by all links alone, and not by each.
 _MOST_QUICK = 2
 
 
@@ -56,8 +56,7 @@ class PathSweep(Sweep):
             yield _case("own", MEMORY_KINDS[0], DIRECTIONS[0], max(sizes), own)
             return
         for target in sorted(self.devices, key=lambda spec: spec != own):
-            if target == own or self.options.mode != "quick" or len(self.devices) <= _MOST_QUICK:
-                yield from self._of(target, sizes, is_own=target == own)
+            yield from self._of(target, sizes, is_own=target == own)
 
     def _of(self, target: str, sizes: Sequence[int], *, is_own: bool) -> Iterator[Case]:
         """Copies of one device, of one that is not the run's of the largest size alone; with pinned memory during work.
@@ -65,12 +64,14 @@ class PathSweep(Sweep):
         With one neighbour all are that one.
         """
         options, peers = self.options, [spec for spec in self.devices if spec != target]
+        by_each = is_own or options.mode != "quick" or len(self.devices) <= _MOST_QUICK
         kinds = options.chosen(MEMORY_KINDS, options.memory)
         for direction in options.chosen(DIRECTIONS, options.directions):
             for memory in kinds:
                 for size in sizes if is_own else [max(sizes)]:
                     yield _case("own", memory, direction, size, target)
-                    yield from (_case("one", memory, direction, size, target, peer) for peer in peers)
+                    if by_each:
+                        yield from (_case("one", memory, direction, size, target, peer) for peer in peers)
                     if len(peers) > 1:
                         yield _case("all", memory, direction, size, target)
             if "pinned" in kinds and (is_own or options.mode == "full"):
