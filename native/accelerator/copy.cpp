@@ -115,8 +115,8 @@ bool are_valid(const BatchCall& call) {
 
 }  // namespace
 
-std::size_t Copy::span_bytes(bool host_is_source) const {
-    const ArrayView* const view = host_is_source ? rows_from : rows_to;
+std::size_t Copy::span_bytes(bool of_source) const {
+    const ArrayView* const view = of_source ? rows_from : rows_to;
     if (view == nullptr) return batch == nullptr ? bytes : 1;
     std::size_t last = 0;
     for (std::size_t i = 0; i < view->shape.size(); ++i) {

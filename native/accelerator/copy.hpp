@@ -49,8 +49,17 @@ struct Copy {
     const Batch* batch = nullptr;
 
     bool in_one_piece() const { return rows_to == nullptr && batch == nullptr; }
-    // From the first byte of the host's side to the last.
-    std::size_t span_bytes(bool host_is_source) const;
+    // From the first byte of the source, or of the destination, to the last; 1 for a batch.
+    std::size_t span_bytes(bool of_source) const;
+    // The same from the address on that the driver is given.
+    struct Given {
+        std::uintptr_t begin;
+        std::size_t bytes;
+    };
+    Given given(bool of_source) const {
+        const std::size_t position = of_source ? source_position : destination_position;
+        return {(of_source ? source : destination) - position, position + span_bytes(of_source)};
+    }
 };
 
 // What follows is all that decides which calls the library takes: those whose every parameter is known to be valid, as

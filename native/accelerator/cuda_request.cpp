@@ -212,12 +212,9 @@ std::optional<Reason> CudaRequest::why_invalid() const {
     if (!is_on_stream_of_context()) return Reason::other_context;
     if (!has_pitches()) return Reason::form;
     if (copy_.batch == nullptr) {
-        const std::size_t before = to_device ? copy_.source_position : copy_.destination_position;
-        const std::uintptr_t on_host = (to_device ? copy_.source : copy_.destination) - before;
-        if (pinned.meets(on_host, before + copy_.span_bytes(to_device))) return Reason::not_pageable;
-        const std::size_t before_there = to_device ? copy_.destination_position : copy_.source_position;
-        const std::uintptr_t on_device = (to_device ? copy_.destination : copy_.source) - before_there;
-        if (!holds(there, on_device, before_there + copy_.span_bytes(!to_device))) return Reason::form;
+        const Copy::Given on_host = copy_.given(to_device), on_device = copy_.given(!to_device);
+        if (pinned.meets(on_host.begin, on_host.bytes)) return Reason::not_pageable;
+        if (!holds(there, on_device.begin, on_device.bytes)) return Reason::form;
         return std::nullopt;
     }
     for (std::size_t i = 0; i < copy_.batch->pieces(); ++i) {
@@ -246,8 +243,7 @@ std::optional<Reason> CudaRequest::why_not(const Options& options) {
     }
     const std::uintptr_t host = *copy_.to_device ? copy_.source : copy_.destination;
     const std::size_t span = copy_.span_bytes(*copy_.to_device);
-    const std::size_t position = *copy_.to_device ? copy_.source_position : copy_.destination_position;
-    for (const std::uintptr_t address : {host - position, host + (span - 1)}) {
+    for (const std::uintptr_t address : {copy_.given(*copy_.to_device).begin, host + (span - 1)}) {
         auto known = device.identify(address);
         if (known.ok() && known.value().kind == MemoryKind::pageable) continue;
         is_pinned_ = address == host && known.ok() && known.value().kind == MemoryKind::pinned && may_divide() &&

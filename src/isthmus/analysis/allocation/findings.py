@@ -1,8 +1,8 @@
 """What the allocation experiment says: the cost of each kind of memory at one size, and the cheapest pinned memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from isthmus.analysis.allocation.model import AllocationCosts, allocation_costs, pinned_choices
+from isthmus.analysis.allocation.model import AllocationCosts, SizedCost, allocation_costs, pinned_choices
 from isthmus.analysis.phrases import memory_name, times
 from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
@@ -29,6 +29,7 @@ def findings(run: Run) -> list[Finding]:
         _cheapest_pinned(run, costs),
         _huge_pages(costs),
         _device(costs),
+        *_shaped(costs),
         _beside(costs),
         _first_calls(costs),
     ]
@@ -87,8 +88,19 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     time = format_seconds(whole.at(size).median)
     if costs.pages_absent("pinned", size):
         return Finding("note", "allocation_pinned", say("allocation.pinned_absent", size=format_bytes(size), time=time))
-    text = say("allocation.cost", size=format_bytes(size), memory=memory_name("pinned"), time=time)
+    words = {"size": format_bytes(size), "memory": memory_name("pinned"), "time": time}
+    pageable = costs.whole("pageable")
+    if pageable and size in pageable.sizes:
+        text = say("allocation.cost_against", **words, **_against(whole, pageable, size, say("allocation.malloc_touched")))
+    else:
+        text = say("allocation.cost", **words)
     return Finding("note", "allocation_pinned", text, do=(say("allocation.keep"),))
+
+
+def _against(cost: SizedCost, other: SizedCost, size: int, name: str) -> dict[str, str]:
+    """The words that hold a cost against another one of this name, at a size that both have."""
+    ratio = cost.over(other, size).median
+    return {"times": times(ratio, ratio), "other": name, "other_time": format_seconds(other.at(size).median)}
 
 
 def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
@@ -126,6 +138,21 @@ def _device(costs: AllocationCosts) -> Finding | None:
     text = _device_cost(costs)
     fix = say("allocation.pool_fix") if costs.whole("device_pool") else ""
     return Finding("note", "allocation_device", text, do=(fix,)) if text else None
+
+
+def _shaped(costs: AllocationCosts) -> Iterator[Finding]:
+    """What rows with a pitch and arrays of textures cost next to plain device memory."""
+    plain = costs.whole("device")
+    for kind in ("device_pitched", "device_array"):
+        shaped = costs.whole(kind)
+        both = [size for size in shaped.sizes if size in plain.sizes] if shaped and plain else []
+        if shaped is None or plain is None or not both:
+            continue
+        size = _shown(both)
+        words = {"size": format_bytes(size), "memory": memory_name(kind)}
+        words |= {"time": format_seconds(shaped.at(size).median)}
+        text = say("allocation.cost_against", **words, **_against(shaped, plain, size, memory_name("device")))
+        yield Finding("note", f"allocation_{kind}", text)
 
 
 def _beside(costs: AllocationCosts) -> Finding | None:
