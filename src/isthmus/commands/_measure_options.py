@@ -1,5 +1,6 @@
 """The words of `isthmus measure`'s command line as options of a measurement."""
 
+import sys
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
@@ -48,12 +49,15 @@ def options_of(
     return options
 
 
-def counts(option: str, texts: list[str] | None) -> list[int]:
-    """Numbers by commas. Raises UsageError for what is none, or 0."""
+def counts(option: str, texts: list[str] | None, most: int = sys.maxsize) -> list[int]:
+    """Numbers by commas, each once. Raises UsageError for what is none, 0, or more than `most`."""
     texts_given = words(texts)
     if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in texts_given):
         raise UsageError(f"not numbers above 0: {option} {','.join(texts_given)}; expected some such as 1,2,4")
-    return [int(word) for word in texts_given]
+    numbers = list(dict.fromkeys(map(int, texts_given)))
+    if (largest := max(numbers, default=0)) > most:
+        raise UsageError(f"{option} {largest} is too many; expected at most {most}")
+    return numbers
 
 
 def words(texts: list[str] | None) -> list[str]:

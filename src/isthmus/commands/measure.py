@@ -43,6 +43,8 @@ _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder 
 _LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
 _NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
 _EXPERIMENTS = ", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all."
+# More than any machine has processors.
+_MOST_THREADS = 1024
 # Given several times they add up.
 _Several = list[str] | None
 
@@ -63,6 +65,7 @@ def measure(
     alignment: Annotated[
         str, option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
     ] = "",
+    threads: Annotated[_Several, option("--threads", "COUNTS", "threads: how many copy a buffer, by commas.")] = None,
     side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
     halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
     cut: Annotated[
@@ -106,6 +109,7 @@ def measure(
     def options() -> "Options":
         found = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
         found = found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        found = found._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
         return found._replace(cuts=words(cut), scalings=words(scaling), together=together)
 
     ranks = ALONE if no_mpi else join_ranks()

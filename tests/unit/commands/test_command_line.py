@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from isthmus.commands._command import takes_one
-from isthmus.commands._measure_options import options_of
+from isthmus.commands._measure_options import counts, options_of
 from isthmus.commands.main import app, main
 from isthmus.errors import UsageError
 from isthmus.registry import EXPERIMENTS, MEASURED
@@ -274,3 +274,11 @@ def test_a_shell_completes(line: str, expected: set[str], shell: dict[str, str],
     command, environment = ["bash", "--norc", "-c", BASH], shell | {"LINE": line.replace("STATE", shell["KEPT"])}
     found = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert {*found.stdout.replace(shell["KEPT"], "STATE").splitlines()} == expected, found.stderr
+
+
+def test_numbers_by_commas_are_taken_once_and_bounded() -> None:
+    assert counts("--threads", ["4,1", "4"]) == [4, 1]
+    assert counts("--threads", None, most=8) == []
+    for wrong, said in (("0", "not numbers above 0: --threads 0"), ("9", "--threads 9 is too many")):
+        with pytest.raises(UsageError, match=said):
+            counts("--threads", [wrong], most=8)

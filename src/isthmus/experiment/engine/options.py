@@ -26,6 +26,7 @@ class Options(NamedTuple):
     memory: Sequence[str] = ()
     directions: Sequence[str] = ()
     alignment_bytes: int | None = None
+    threads: Sequence[int] = ()  # that copy a buffer for each direction
     sides: Sequence[int] = ()  # of the squares that a stencil works on, in points
     halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
     cuts: Sequence[str] = ()  # how ranks share a stencil's square
@@ -54,6 +55,7 @@ class Options(NamedTuple):
             "memory": ",".join(self.memory),
             "direction": ",".join(self.directions),
             "alignment": "" if self.alignment_bytes is None else str(self.alignment_bytes),
+            "threads": ",".join(map(str, self.threads)),
             "side": ",".join(map(str, self.sides)),
             "halo": ",".join(map(str, self.halos)),
             "cut": ",".join(self.cuts),

@@ -15,7 +15,7 @@ from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sampling import least_seconds
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
-from isthmus.experiment.threads.concurrent import Concurrent, Division, native_lanes, undivided
+from isthmus.experiment.threads.concurrent import MOST_PIECES, Concurrent, Division, native_lanes, undivided
 from isthmus.experiment.threads.devices import DeviceSweep
 from isthmus.experiment.threads.nodes import NodeSweep
 from isthmus.machine.devices import OpenDevice, neighbours, probe
@@ -60,10 +60,16 @@ _SOME = (1, 8, 32)
 _FULL = Counts(_ALL, _ALL, _ALL, _ALL, _ALL)
 
 
-def divisions_of(case: Case, mode: ModeName) -> list[Division]:
-    """The divisions of a transfer in a mode: all of them where a transfer takes little time, fewer elsewhere."""
+def divisions_of(case: Case, mode: ModeName, threads: Sequence[int] = ()) -> list[Division]:
+    """The divisions of a transfer in a mode: all of them where a transfer takes little time, fewer elsewhere.
+
+    `threads`: all divisions among so many, in place of the mode's.
+    """
     large = case.bytes >= _LARGE_BYTES
-    if mode == "full":
+    if threads:
+        taking_chunks = [count for count in threads if count <= MOST_PIECES]
+        counts = Counts(threads, threads, taking_chunks, taking_chunks, threads)
+    elif mode == "full":
         counts = _FULL
     elif mode == "quick":
         counts = Counts((1, 4, 16), shared=(4, 16), chunks=(4, 16), spawn=(1, 16))
@@ -102,7 +108,7 @@ class _Sweep(Sweep):
 
     def cases(self) -> Iterator[Case]:
         for case in self.transfers():
-            yield from (division.case(case) for division in divisions_of(case, self.options.mode))
+            yield from (division.case(case) for division in divisions_of(case, self.options.mode, self.options.threads))
 
     def why_not(self, case: Case) -> str | None:
         return self.native.why_not(case.host_memory)

@@ -18,8 +18,8 @@ ThreadLane: TypeAlias = tuple[str, _native.Buffer, _native.Buffer, int, NodeBind
 
 _SHORT_BYTES = 512 * MIB
 _PAGE_BYTES = 4096
-# Two for each of the most threads, so that those who are fast can take more than the others.
-_MOST_PIECES = 64
+# Two for each of the most threads of a mode, so that those who are fast can take more than the others.
+MOST_PIECES = 64
 # A thread that has not ended in this time, and at this rate, is taken for stuck.
 _LIMIT_SECONDS = 20.0
 _SLOWEST_BYTES_PER_SECOND = 100e6
@@ -56,7 +56,7 @@ class Division(NamedTuple):
 
 def _chunk_bytes(size: int) -> int:
     """Whole pages."""
-    return -(-size // (_MOST_PIECES * _PAGE_BYTES)) * _PAGE_BYTES
+    return -(-size // (MOST_PIECES * _PAGE_BYTES)) * _PAGE_BYTES
 
 
 def native_lanes(

@@ -57,6 +57,13 @@ def test_no_division_is_measured_twice(mode: ModeName, memory: str, size: int) -
     assert sum(way.threads == 1 and not way.chunks and not way.spawn for way in ways) == 1
 
 
+def test_threads_of_ones_own_choice_replace_those_of_the_mode() -> None:
+    ways = divisions_of(undivided("pinned", "h2d", GIB), "quick", [1, 3, 96])
+    assert {way.threads for way in ways} == {1, 3, 96}
+    assert {way.threads for way in ways if way.chunks} == {1, 3}, "there are fewer chunks than threads"
+    assert {way.threads for way in ways if way.spawn} == {1, 3, 96}
+
+
 def test_the_default_plan_has_what_the_question_asks() -> None:
     pinned = divisions("pinned", 64 * MIB)
     for own_streams, chunks, spawn in ((True, False, False), (True, True, False), (True, False, True)):
