@@ -88,19 +88,26 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     time = format_seconds(whole.at(size).median)
     if costs.pages_absent("pinned", size):
         return Finding("note", "allocation_pinned", say("allocation.pinned_absent", size=format_bytes(size), time=time))
-    words = {"size": format_bytes(size), "memory": memory_name("pinned"), "time": time}
     pageable = costs.whole("pageable")
     if pageable and size in pageable.sizes:
-        text = say("allocation.cost_against", **words, **_against(whole, pageable, size, say("allocation.malloc_touched")))
+        text = _against("pinned", whole, pageable, size, say("allocation.malloc_touched"))
     else:
-        text = say("allocation.cost", **words)
+        text = say("allocation.cost", size=format_bytes(size), memory=memory_name("pinned"), time=time)
     return Finding("note", "allocation_pinned", text, do=(say("allocation.keep"),))
 
 
-def _against(cost: SizedCost, other: SizedCost, size: int, name: str) -> dict[str, str]:
-    """The words that hold a cost against another one of this name, at a size that both have."""
+def _against(kind: str, cost: SizedCost, other: SizedCost, size: int, name: str) -> str:
+    """What a kind of memory costs next to another one of this name, at a size that both have."""
     ratio = cost.over(other, size).median
-    return {"times": times(ratio, ratio), "other": name, "other_time": format_seconds(other.at(size).median)}
+    return say(
+        "allocation.cost_against",
+        size=format_bytes(size),
+        memory=memory_name(kind),
+        time=format_seconds(cost.at(size).median),
+        times=times(ratio, ratio),
+        other=name,
+        other_time=format_seconds(other.at(size).median),
+    )
 
 
 def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
@@ -148,10 +155,7 @@ def _shaped(costs: AllocationCosts) -> Iterator[Finding]:
         both = [size for size in shaped.sizes if size in plain.sizes] if shaped and plain else []
         if shaped is None or plain is None or not both:
             continue
-        size = _shown(both)
-        words = {"size": format_bytes(size), "memory": memory_name(kind)}
-        words |= {"time": format_seconds(shaped.at(size).median)}
-        text = say("allocation.cost_against", **words, **_against(shaped, plain, size, memory_name("device")))
+        text = _against(kind, shaped, plain, _shown(both), memory_name("device"))
         yield Finding("note", f"allocation_{kind}", text)
 
 
