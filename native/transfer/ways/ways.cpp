@@ -255,7 +255,12 @@ void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
     std::size_t most = ceiling_.links(all, own_pace_.lateness() > reached_lateness) - 1;
     // The fastest stay, and those that others use, which are only tried.
     std::ranges::stable_sort(relays, std::greater(), [](Relay* relay) { return relay->pace().bytes_per_second(); });
-    std::erase_if(relays, [&](Relay* relay) { return !relay->pace().is_shared() && (most == 0 || most-- == 0); });
+    std::erase_if(relays, [&](Relay* relay) {
+        if (relay->pace().is_shared()) return false;
+        const bool is_beyond = most == 0;
+        most -= is_beyond ? 0 : 1;
+        return is_beyond;
+    });
 }
 
 std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
