@@ -60,8 +60,8 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     } else {
         return known;
     }
-    // For what is mapped (cuMemMap), which belongs to no context, the attributes tell the range that was reserved, much
-    // of which may be empty: measured on an H200, driver 580.
+    // For what is mapped (cuMemMap), which belongs to no context, the attributes tell the range that was reserved,
+    // empty parts included: measured on an H200, driver 580.
     if (type == memory_type_device && owner == nullptr) {
         (void)cu.call(cu.cuMemGetAddressRange, &begin, &bytes, DevicePointer{address});
     }

@@ -82,12 +82,7 @@ class DividedCopy {
     }
 
     void own_has_arrived(const Sent& sent) {
-        const TimePoint at = now();
-        if (ways_ != nullptr) {
-            const TimePoint begun = sent.was_idle ? sent.at : std::max(sent.at, own_last_arrival_);
-            ways_->own_arrived(part(source_, sent.chunk).bytes, seconds_between(begun, at), sent.was_idle);
-        }
-        own_last_arrival_ = at;
+        if (ways_ != nullptr) ways_->own_arrives(part(source_, sent.chunk).bytes, sent.at, sent.was_idle);
         note(sent.chunk);
     }
 
@@ -158,7 +153,6 @@ class DividedCopy {
     std::vector<bool> has_arrived_;
     std::vector<std::size_t> returned_;  // by relays that failed; there is room for all
     std::array<Sent, depth> own_chunks_{};
-    TimePoint own_last_arrival_{};
     std::size_t own_sent_ = 0, own_arrived_ = 0;
     std::size_t next_ = 0, arrived_ = 0;
 };

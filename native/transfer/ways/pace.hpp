@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/clock.hpp"
+
 namespace isthmus {
 
 // A link that others use is left to them but for a chunk now and then, which shows when it is free again. Others may
@@ -37,6 +39,13 @@ class Pace {
             pause_ = first_pause;
             passed_ = 0;
         }
+    }
+    // The same of a chunk that was sent then and arrives now.
+    void arrives(std::size_t bytes, TimePoint sent, bool was_idle, double most_times) {
+        const TimePoint at = now();
+        const TimePoint begin = was_idle ? sent : std::max(sent, last_arrival_);
+        arrived(bytes, seconds_between(begin, at), was_idle, most_times);
+        last_arrival_ = at;
     }
     // What so many bytes take from now on, with nothing in flight.
     double seconds(std::size_t bytes) const { return std::max(mean_, alone_) * static_cast<double>(bytes); }
@@ -84,6 +93,7 @@ class Pace {
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
     double alone_, mean_, late_ = usually_late;
+    TimePoint last_arrival_{};
     std::size_t row_bytes_ = 0;
     double row_seconds_ = 0;
     std::size_t pause_ = 0, passed_ = 0;

@@ -152,10 +152,7 @@ Result<std::optional<std::size_t>> Relay::receive(double most_times) {
     ISTHMUS_TRY_ASSIGN(passed, neighbour_->has_passed(*emptied_[index]));
     if (!passed) return std::optional<std::size_t>();
     const Sent& sent = chunks_[index];
-    const TimePoint at = now();
-    const TimePoint begin = sent.was_idle ? sent.at : std::max(sent.at, last_arrival_);
-    pace_.arrived(sent.bytes, seconds_between(begin, at), sent.was_idle, most_times);
-    last_arrival_ = at;
+    pace_.arrives(sent.bytes, sent.at, sent.was_idle, most_times);
     carried_ += sent.bytes;
     return std::optional<std::size_t>(take_back());
 }

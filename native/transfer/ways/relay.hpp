@@ -118,7 +118,6 @@ class Relay {
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;
     std::size_t carried_ = 0;
-    TimePoint last_arrival_;
 };
 
 }  // namespace isthmus

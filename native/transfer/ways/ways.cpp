@@ -22,6 +22,8 @@ constexpr int most_devices = 64;
 constexpr std::size_t most_chunk_bytes = 8 * mib;
 // A stream's queue holds about a thousand commands, of which a chunk takes three of each of two streams.
 constexpr std::size_t most_queued_chunks = 128;
+// The own link is never left to others, however late it is.
+constexpr double never_shared = std::numeric_limits<double>::max();
 // Shorter ones say little of the rate of all links together.
 constexpr std::size_t timed_from_bytes = 64 * mib;
 // Later than this is what the host's memory makes of links, and not chance.
@@ -197,9 +199,8 @@ void Ways::Use::own_took(std::size_t bytes) {
     for (Relay* const relay : relays_) relay->pace().pass();
 }
 
-void Ways::Use::own_arrived(std::size_t bytes, double seconds, bool was_idle) {
-    // It is never left to others.
-    own_.arrived(bytes, seconds, was_idle, std::numeric_limits<double>::max());
+void Ways::Use::own_arrives(std::size_t bytes, TimePoint sent, bool was_idle) {
+    own_.arrives(bytes, sent, was_idle, never_shared);
 }
 
 void Ways::Use::ended(std::size_t bytes, double seconds) {
@@ -240,7 +241,7 @@ void Ways::take_queue_times() {
     if (!passed.ok()) return;
     auto own_seconds = own_->seconds_between(*queued_.begun, *queued_.own_ended);
     if (!own_seconds.ok() || own_seconds.value() <= 0) return;
-    own_pace_.arrived(queued_.own_bytes, own_seconds.value(), false, std::numeric_limits<double>::max());
+    own_pace_.arrived(queued_.own_bytes, own_seconds.value(), false, never_shared);
     auto seconds = own_->seconds_between(*queued_.begun, *queued_.ended);
     if (seconds.ok() && bytes >= timed_from_bytes) ceiling_.moved(queued_.links, bytes, seconds.value());
 }

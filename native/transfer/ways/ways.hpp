@@ -75,8 +75,8 @@ class Ways {
         // The own link has taken a chunk, or all that no relay is given of a copy that is divided beforehand.
         void own_took(std::size_t bytes);
         void own_keeps(std::size_t bytes) { own_bytes_ += bytes; }
-        // A chunk has arrived by the own link, as Pace::arrived.
-        void own_arrived(std::size_t bytes, double seconds, bool was_idle);
+        // A chunk arrives by the own link, as Pace::arrives.
+        void own_arrives(std::size_t bytes, TimePoint sent, bool was_idle);
         // How many times as long as alone a relay may take before others are at work on its link.
         double most_times() const { return Relay::most_times_alone * std::min(own_.lateness(), most_lateness); }
         // A large copy of so many bytes has ended after so long.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Task
+    from rich.progress import Progress, ProgressColumn, Task
     from rich.text import Text
 
     from isthmus.experiment.engine.progress import Moment
@@ -20,8 +20,7 @@ class ProgressBar:
     """
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+        from rich.progress import BarColumn, ProgressColumn, TextColumn
 
         class Left(ProgressColumn):
             """Counts down between two updates, too."""
@@ -31,9 +30,7 @@ class ProgressBar:
 
                 return Text(_left(task.fields["ends_at"] - time.monotonic()) if task.fields["ends_at"] else "")
 
-        columns = (BarColumn(bar_width=20), TextColumn("{task.description}"), Left())
-        console = Console(stderr=True)
-        self._progress = Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
+        self._progress = _on_terminal(BarColumn(bar_width=20), TextColumn("{task.description}"), Left())
         self._task = self._progress.add_task("", ends_at=0.0)
         self._started = time.monotonic()
 
@@ -69,14 +66,20 @@ def working_on(what: str) -> Iterator[None]:
 
     ``writing the page run.html 0:00:02``
     """
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    off = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=off) as progress:
+    text = TextColumn("{task.description}", markup=False)
+    with _on_terminal(SpinnerColumn(), text, TimeElapsedColumn()) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+def _on_terminal(*columns: "ProgressColumn") -> "Progress":
+    """A line of these columns on stderr, gone in the end; nothing where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
 
 
 def _left(seconds: float) -> str:

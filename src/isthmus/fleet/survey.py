@@ -178,7 +178,7 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
 
 
 def _one_a_device(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -> list[Outlier]:
-    """Those with the largest loss first, and of a device that several ranks measured the first alone."""
+    """Those with the largest loss first, and of a device that several ranks or interfaces measured the first alone."""
     kept: dict[tuple[str, str], Outlier] = {}
     for outlier in sorted(outliers, key=lambda outlier: -outlier.lost):
         kept.setdefault(devices[outlier.device].physical, outlier)
