@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <mutex>
 #include <set>
 
 #include "backend/opencl/query.hpp"
+#include "base/fork.hpp"
 
 namespace isthmus::opencl {
 namespace {
@@ -31,6 +33,17 @@ std::string pci_address(const Api& api, Device device) {
         return text.data();
     }
     return "";
+}
+
+// Held while drivers are asked for their devices, by which they begin to work: PoCL 3.0 crashes where two threads ask
+// first.
+std::mutex& asking() {
+    static std::mutex& mutex = []() -> std::mutex& {
+        auto* const made = new std::mutex;
+        outlast_forks(*made);
+        return *made;
+    }();
+    return mutex;
 }
 
 void add_devices(const Source& source, std::set<std::string>& seen, Registry& registry) {
@@ -72,6 +85,7 @@ Entry describe(Platform platform, Device device, const Api& api, const std::stri
 }
 
 Registry find_devices(const std::vector<std::string>& drivers) {
+    const std::lock_guard lock(asking());
     Registry registry;
     std::set<std::string> seen;
     const auto add = [&](Result<Source> source, const std::string& name) {

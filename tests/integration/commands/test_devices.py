@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import msgspec
@@ -117,3 +119,24 @@ def test_this_machine_has_its_host_backend(capsys: pytest.CaptureFixture[str]) -
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == __version__
+
+
+def test_threads_may_list_devices_at_the_same_time() -> None:
+    """Drivers begin to work when they are asked first, and not each of them survives two threads that do."""
+    code = """
+import threading
+from isthmus.machine.devices import probe
+
+together = threading.Barrier(4)
+
+def list_devices():
+    together.wait()
+    probe()
+
+threads = [threading.Thread(target=list_devices) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
