@@ -96,15 +96,19 @@ def _specs(device: str | None) -> list[str]:
 def _checks(
     specs: list[str], seconds: float, output: Path | None, named: "Reference | None", failed: list[IsthmusError]
 ) -> "Iterator[Checked]":
-    """Check one device after the other; adds to `failed` the errors of those that cannot be, which end no other."""
-    for spec in specs:
-        try:
-            yield _judged(_measured(spec, seconds, output), named)
-        except IsthmusError as error:
+    """Check the devices; adds to `failed` the errors of those that cannot be, which end no other."""
+    if len(specs) > 1 and not seconds:
+        measured = _measured_together(specs)
+    else:
+        measured = ((spec, _measured(spec, seconds, output)) for spec in specs)
+    for spec, runs in measured:
+        if isinstance(runs, IsthmusError):
             if len(specs) == 1:
-                raise
-            to_stderr(f"isthmus: {spec} was not checked: {error}")
-            failed.append(error)
+                raise runs
+            to_stderr(f"isthmus: {spec} was not checked: {runs}")
+            failed.append(runs)
+        else:
+            yield _judged(runs, named)
 
 
 def _reference(name: str) -> "Reference | None":
@@ -113,21 +117,36 @@ def _reference(name: str) -> "Reference | None":
     return read_reference(name) if name else None
 
 
-def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
-    """One run, or one after the other until the time is over."""
+def _measured_together(specs: list[str]) -> "Iterator[tuple[str, list[Run] | IsthmusError]]":
+    """The run of each of several devices, or why there is none."""
+    from isthmus.commands._progress import ProgressBar
+    from isthmus.experiment.check import measure_links
+
+    with _alone(), ProgressBar() as progress:
+        to_stderr(f"checking {', '.join(specs)}")
+        measured = measure_links(specs, sys.argv, progress.show)
+    for spec, run in measured.items():
+        yield spec, run if isinstance(run, IsthmusError) else [run]
+
+
+def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run] | IsthmusError":
+    """One run, or one after the other until the time is over; or why there is none."""
     from isthmus.commands._progress import ProgressBar
     from isthmus.experiment.check import SECONDS, measure_link
     from isthmus.machine.devices import open_device
 
     runs: list[Run] = []
     until = time.monotonic() + seconds
-    with _alone(), ProgressBar() as progress, _rebound():
-        to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
-        opened = open_device(spec, bind=True)
-        with suppress(KeyboardInterrupt) if seconds else nullcontext():
-            while not runs or time.monotonic() < until:
-                left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
-                runs.append(measure_link(opened, sys.argv, progress.show, output, min(SECONDS, left)))
+    try:
+        with _alone(), ProgressBar() as progress, _rebound():
+            to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
+            opened = open_device(spec, bind=True)
+            with suppress(KeyboardInterrupt) if seconds else nullcontext():
+                while not runs or time.monotonic() < until:
+                    left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
+                    runs.append(measure_link(opened, sys.argv, progress.show, output, min(SECONDS, left)))
+    except IsthmusError as error:
+        return error
     return runs
 
 

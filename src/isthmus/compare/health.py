@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from isthmus.analysis.figures import figures
 from isthmus.analysis.machine import link_name, links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
@@ -16,6 +17,8 @@ from isthmus.language import say
 from isthmus.record import Direction, Link, Run, format_bytes, format_rate, format_seconds
 
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
+# Pinned memory, while all devices of the machine copy.
+AT_ONCE = "pinned_at_once"
 # The shares of the wire's rate that pinned copies reach at least on every healthy link (79 % of PCIe 3.0, 88 % of 5.0),
 # and that only a fault makes them miss.
 _USUAL_SHARE, _FAULTY_SHARE = 0.75, 0.5
@@ -102,6 +105,11 @@ def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
                 normal = reference.rate_at(GroupKey("bandwidth", *kind, "large"), point.bytes) if reference else None
                 noise = point.rate.relative_half_width
                 yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal)
+    for figure in figures(run, "peers"):
+        case, at_once = figure.case, figure.rate
+        is_own = case.target == run.fingerprint.device.spec and (case.devices or 0) > 1 and not case.neighbour
+        if case.method == "link" and is_own and at_once and case.direction in DIRECTIONS:
+            yield Rate(AT_ONCE, case.direction, case.bytes, at_once.median, at_once.relative_half_width, None)
 
 
 def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Finding]:

@@ -106,7 +106,8 @@ def measure(
 ) -> Path:
     """Measure, and write the run to `path`; returns it. `progress` is called as cases end.
 
-    `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb.
+    `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb, or to
+    wait for others, whose time is not the experiment's.
     `launch` says which part of a fleet's run this is, `pace` with whom it is in step.
 
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
@@ -228,7 +229,10 @@ class _Runner:
                 for cases in prepared.ended:
                     self._finish(cases)
                 placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
+                prepared_at = time.monotonic()
                 self._ready()
+                waited = time.monotonic() - prepared_at
+                clock, hard_deadline = clock.later(waited), hard_deadline + waited
                 run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, self._visited)
                 del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement

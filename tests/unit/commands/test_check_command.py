@@ -26,6 +26,6 @@ def test_what_binds_to_one_device_does_not_bind_to_the_next(monkeypatch: pytest.
     monkeypatch.setattr(os, "sched_setaffinity", bind)
     monkeypatch.setattr("isthmus.machine.devices.open_device", open_device)
     failed: list[Exception] = []
-    assert list(check._checks(["cuda:0", "cuda:1"], 0.0, None, None, failed)) == []  # type: ignore[arg-type]
+    assert list(check._checks(["cuda:0", "cuda:1"], 5.0, None, None, failed)) == []  # type: ignore[arg-type]
     assert [*map(str, failed)] == ["cuda:0", "cuda:1"]
     assert seen == [{0, 1, 2, 3}, {0, 1, 2, 3}]

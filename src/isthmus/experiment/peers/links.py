@@ -1,6 +1,6 @@
 """What the links of the host's devices give at once: each alone, those below one root port, and all of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -60,19 +60,29 @@ def groups_of(devices: Sequence[Device]) -> Iterator[Group]:
 class LinkSweep(Sweep):
     """Pinned memory to, from and both ways with every group of devices."""
 
-    def __init__(self, device: OpenDevice, options: Options, memory_bytes: int, devices: Sequence[Device]) -> None:
+    def __init__(
+        self,
+        device: OpenDevice,
+        options: Options,
+        memory_bytes: int,
+        devices: Sequence[Device],
+        groups: Iterable[Group] = (),
+    ) -> None:
+        """`groups` are all that `groups_of` gives unless named."""
         super().__init__(device, options, memory_bytes)
         self.devices = devices
         # By what tells their cases apart.
         self.groups_by = {
-            (group.specs[0] if len(group.specs) == 1 else "", group.port): group for group in groups_of(devices)
+            (group.specs[0] if len(group.specs) == 1 else "", group.port): group
+            for group in groups or groups_of(devices)
         }
         self.bytes = min(max(options.sizes, default=_BYTES[options.mode]), _BYTES["full"])
 
     def cases(self) -> Iterator[Case]:
         """Every group, each direction."""
         for group in self.groups_by.values():
-            yield from (group.case(direction, self.bytes) for direction in _DIRECTIONS)
+            directions = self.options.chosen(_DIRECTIONS, self.options.directions)
+            yield from (group.case(direction, self.bytes) for direction in directions)
 
     def why_not(self, _case: Case) -> str | None:
         """All groups share the buffers of their devices."""
