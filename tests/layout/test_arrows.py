@@ -165,8 +165,6 @@ def test_experiments_ask_the_engine_and_not_each_other() -> None:
     assert {(here, there) for here, there in arrows if here != there} == {
         # A need says how long its work takes, which is for no sweep of ratios to know.
         ("contenders", "overlap"),
-        # A check of several devices ends with what their links give at once.
-        ("check.py", "peers"),
         # Options of these two are checked before a device is open.
         *(("measure.py", there) for there in ("openacc", "stencil")),
     }

@@ -16,13 +16,13 @@ from typing import TypeAlias
 import msgspec
 
 from isthmus.errors import IsthmusError
+from isthmus.experiment.engine.links import Group, LinkSweep
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.progress import Progress
 from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.measure import choose_experiments, measure
-from isthmus.experiment.peers.links import Group, LinkSweep
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.machine.host import available_memory_bytes, read_host
 from isthmus.record import GIB, MIB, Case, Run, read_run

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import Arena, allocate_largest
+from isthmus.experiment.engine.peer_copies import Lane
 from isthmus.experiment.engine.sampling import reason_of
-from isthmus.experiment.peers.copies import Lane
 from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.machine.peers import path_between
 from isthmus.record import Device

@@ -8,10 +8,10 @@ from itertools import combinations, permutations
 import pytest
 
 from isthmus import _native
+from isthmus.experiment.engine import links
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.peers import cases as peers
-from isthmus.experiment.peers import links
 from isthmus.experiment.peers.cases import _METHODS as METHODS
 from isthmus.machine import devices
 from isthmus.machine.devices import OpenDevice, open_device

@@ -9,9 +9,9 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import Arena, allocate_largest
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.peer_copies import Copies, Lane
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep
-from isthmus.experiment.peers.copies import Copies, Lane
 from isthmus.machine.binding import near, on_node
 from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.machine.pci import pci_root_port
