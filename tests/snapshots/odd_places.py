@@ -165,7 +165,7 @@ PEERS: Odd = {
 }
 
 PATHS: Odd = {
-    "three": lambda: run(paths.whole(3, targets=["cuda:0", "cuda:1"])),
+    "four": lambda: run(paths.whole(4, targets=[f"cuda:{index}" for index in range(4)])),
     "eight": lambda: run(paths.whole(8)),
     "late-gain": lambda: run(paths.whole(2, factors={16 * MIB: 1.0, 64 * MIB: 1.02, 256 * MIB: 1.5, GIB: 1.9})),
     "no-gain": lambda: run(paths.whole(2, factors=dict.fromkeys(paths.SIZES, 1.01))),

@@ -90,6 +90,22 @@ def beside(
     )
 
 
+def at_once(count: int, gigabytes_per_second: float, direction: Direction = "h2d") -> Case:
+    """All devices by their own links, at this rate together."""
+    size = 64 * MIB
+    return Case(
+        experiment="paths",
+        method="link",
+        direction=direction,
+        host_memory="pinned",
+        bytes=size,
+        devices=count,
+        moved_bytes=count * size,
+        verified="yes",
+        series=[_series(count * size / gigabytes_per_second / 1e9, 5)],
+    )
+
+
 def whole(
     count: int = 2,
     targets: Sequence[str] = ("cuda:0",),
@@ -122,4 +138,6 @@ def whole(
                     place = {"direction": direction, "target": target, "peer": peer}
                     found.append(beside("own", work, lost / 4, 54.5, **place))  # type: ignore[arg-type]
                     found.append(beside("one", work, lost, 60.0, **place))  # type: ignore[arg-type]
-    return found
+    # The host feeds three links.
+    limit = min(count, 3) * LINK["pinned"]
+    return [*found, at_once(count, limit), at_once(count, limit, "d2h")]

@@ -36,7 +36,9 @@ def test_two_devices_by_own_links_and_each_others_and_what_that_costs(paths: Mea
     done, cases = paths("--memory", "pinned")
     assert done.returncode == 0, done.stderr
     assert [case for case in cases if case.get("verified") != "yes" and not is_late(case)] == []
-    rates = [case for case in cases if not case.get("neighbour")]
+    at_once = [case for case in cases if case["method"] == "link"]
+    assert {case["direction"] for case in at_once} == {"h2d", "d2h"}
+    rates = [case for case in cases if not case.get("neighbour") and case not in at_once]
     assert not all(map(is_late, rates))
     assert {(case["target"], case["method"], case.get("peer", "")) for case in rates} == {
         (own, method, other if method == "one" else "")
@@ -80,10 +82,11 @@ def test_three_devices_have_a_way_over_all(paths: Measured) -> None:
     ],
 )
 def test_devices_without_neighbours_say_why(paths: Measured, environment: dict[str, str], reason: str) -> None:
-    done, cases = paths(**environment)
-    assert done.returncode == 1
-    assert all(case["skipped"] for case in cases)
-    assert all(reason in case["note"] for case in cases)
+    _, cases = paths(**environment)
+    # Each by its own link they can copy at once.
+    by_several = [case for case in cases if case["method"] != "link"]
+    assert by_several
+    assert all(case["skipped"] and reason in case["note"] for case in by_several)
 
 
 def test_wrong_data_over_the_neighbour_is_a_fault(paths: Measured) -> None:

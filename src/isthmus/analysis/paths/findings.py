@@ -6,8 +6,10 @@ from isthmus.analysis.paths.model import (
     DIRECTIONS,
     MEMORIES,
     OWN,
+    Ceiling,
     Compared,
     Cost,
+    ceilings,
     comparisons,
     costs,
     gains_from,
@@ -15,29 +17,30 @@ from isthmus.analysis.paths.model import (
     targets,
 )
 from isthmus.analysis.paths.words import factor_words, gain_words, links_words
-from isthmus.analysis.phrases import memory_name, percent_words
+from isthmus.analysis.phrases import memory_name, percent_words, way_word
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
-from isthmus.record import Run, format_bytes
+from isthmus.record import Run, format_bytes, format_rate
 
 # What a neighbour may lose before that is a matter for its user.
 _MUCH = 0.1
 
 
 def findings(run: Run) -> list[Finding]:
-    """One for each device, then one on what it costs; nothing where no two links were measured."""
-    candidates = [finding for target in targets(run) if (finding := _gains(run, target))]
-    cost = _costs(run)
-    return [*candidates, cost] if cost else candidates
+    """One for each device, one on where the host ends it, one on what it costs; only on what was measured."""
+    return [
+        finding for finding in (*(_gains(run, each) for each in targets(run)), _ceiling(run), _costs(run)) if finding
+    ]
 
 
 def takeaway(run: Run) -> Finding | None:
     """What the first device gains, and how programs have it."""
-    first = next((finding for finding in findings(run) if finding.topic != "paths_cost"), None)
+    target = next(iter(targets(run)), "")
+    first = _gains(run, target)
     if first is None:
         return None
-    of_first = [each for memory in MEMORIES for each in _of(run, targets(run)[0], memory)]
+    of_first = [each for memory in MEMORIES for each in _of(run, target, memory)]
     pays = any(gain.median >= MATTERS and gain.low > 1 for each in of_first if (gain := each.gain(each.best)))
     return Finding("note", "paths", first.text, do=(say("paths.advice") if pays else "",))
 
@@ -65,6 +68,26 @@ def _gains(run: Run, target: str) -> Finding | None:
         elif max(starts) > smallest:
             texts.append(say("paths.from", size=format_bytes(max(starts))))
     return Finding("note", f"paths_{target}", sentences(texts)) if texts else None
+
+
+def _ceiling(run: Run) -> Finding | None:
+    """What all devices copy at once by their own links, beyond which further links bring nothing."""
+    known = ceilings(run)
+    if not known:
+        return None
+    each = say("common.between_clauses").join(map(_ceiling_words, known))
+    texts = [say("paths.ceiling", count=known[0].devices, each=each)]
+    if any(ceiling.share is not None and ceiling.share < 1 - _MUCH for ceiling in known):
+        texts.append(say("paths.ceiling_host"))
+    return Finding("note", "paths_ceiling", sentences(texts))
+
+
+def _ceiling_words(ceiling: Ceiling) -> str:
+    rate = ceiling.figure.rate
+    words = {"direction": way_word(ceiling.direction), "rate": format_rate(rate.median) if rate else "?"}
+    if ceiling.share is None:
+        return say("paths.ceiling_rate", **words)
+    return say("paths.ceiling_share", percent=percent_words(ceiling.share), **words)
 
 
 def _costs(run: Run) -> Finding | None:

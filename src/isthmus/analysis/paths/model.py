@@ -13,6 +13,8 @@ MEMORIES, DIRECTIONS = ("pinned", "pageable"), ("h2d", "d2h")
 WORKS = ("copies_h2d", "copies_d2h", "compute")
 # The links of one comparison: the own link alone, all; between them neighbours by their names.
 OWN, ALL = "own", "all"
+# Devices by their own links at once.
+_LINK = "link"
 
 
 class Compared(NamedTuple):
@@ -74,7 +76,8 @@ def comparisons(run: Run) -> Sequence[Compared]:
     groups: dict[tuple[str, str, str, int], dict[str, Figure]] = {}
     for figure in figures(run, "paths"):
         case = figure.case
-        if case.direction in DIRECTIONS and not case.neighbour and case.host_memory in MEMORIES and case.target:
+        is_compared = case.host_memory in MEMORIES and case.target and not case.neighbour and case.method != _LINK
+        if case.direction in DIRECTIONS and is_compared:
             key = (case.target, case.host_memory, str(case.direction), case.bytes)
             groups.setdefault(key, {})[case.peer or case.method] = figure
     all_compared = [Compared(*key, links) for key, links in groups.items()]
@@ -88,6 +91,38 @@ def comparisons(run: Run) -> Sequence[Compared]:
             each.bytes,
         ),
     )
+
+
+class Ceiling(NamedTuple):
+    """All devices by their own links at once, in bytes/s, and what part that is of their links' rates one by one."""
+
+    direction: str
+    devices: int
+    figure: Figure
+    share: float | None
+
+
+def ceilings(run: Run) -> list[Ceiling]:
+    """One for each direction in which it was measured."""
+    at_once = [each for each in figures(run, "paths") if each.case.method == _LINK and not each.case.target]
+    return [
+        Ceiling(str(each.case.direction), each.case.devices or 0, each, _share(run, each))
+        for direction in DIRECTIONS
+        for each in at_once
+        if each.case.direction == direction and each.rate
+    ]
+
+
+def _share(run: Run, at_once: Figure) -> float | None:
+    alone = {
+        each.target: own.rate.median
+        for each in comparisons(run)
+        if (each.memory, each.direction) == ("pinned", at_once.case.direction)
+        and (own := each.links.get(OWN))
+        and own.rate
+    }
+    known = at_once.rate and len(alone) == at_once.case.devices
+    return at_once.rate.median / sum(alone.values()) if at_once.rate and known else None
 
 
 def largest(run: Run, target: str, memory: str, direction: str) -> Compared | None:

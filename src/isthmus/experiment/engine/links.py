@@ -24,17 +24,21 @@ _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h", "both")
 
 
 class Group(NamedTuple):
-    """Devices at work at once; `port` is the root port that all of them are below, empty for one and for all."""
+    """Devices at work at once; `port` is the root port that all of them are below, empty for one and for all.
+
+    `experiment` is what its cases belong to.
+    """
 
     specs: Sequence[str]
     port: str = ""
+    experiment: str = "peers"
 
     def case(self, direction: Direction, size: int, spec: str = "") -> Case:
         """The case of the group, or of one device in it, without results."""
         alone = len(self.specs) == 1
         lanes = 1 if alone or spec else len(self.specs)
         return Case(
-            experiment="peers",
+            experiment=self.experiment,
             method="link",
             direction=direction,
             host_memory="pinned",

@@ -2,7 +2,8 @@
 
 The library itself copies: it divides copies of pinned memory and of pageable memory that is used again while they run.
 Then what it costs the neighbour: copies of its own at the full rate of its link, and a kernel that computes there. Both
-alone, during copies that go over its link, and during copies by the own link alone, which share the host's memory.
+alone, during copies that go over its link, and during copies by the own link alone, which share the host's memory. Last
+what all devices copy at once, each by its own link.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers
+from isthmus.experiment.engine.links import Group, LinkSweep
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.paths.copies import Copies, NeighbourWork
@@ -38,8 +40,16 @@ _MOST_QUICK = 2
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every device of the backend that can work at once with the others, one after the other, the run's own first."""
-    return planned(PathSweep(device, options, memory_bytes))
+    """Every device of the backend that can work at once with the others, one after the other, the run's own first.
+
+    Then all of them by their own links at once: more links than the host's memory feeds bring no more.
+    """
+    sweep = PathSweep(device, options, memory_bytes)
+    if len(sweep.devices) < 2 or "pinned" not in options.chosen(MEMORY_KINDS, options.memory):
+        return planned(sweep)
+    together = Group([*sweep.devices], experiment=NAME)
+    chosen = options._replace(directions=options.directions or DIRECTIONS)
+    return planned(sweep, LinkSweep(device, chosen, memory_bytes, [*sweep.devices.values()], [together]))
 
 
 class PathSweep(Sweep):

@@ -48,9 +48,14 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Plan:
     return planned
 
 
-def found(planned: Planned) -> list[Case]:
+def measured(planned: Planned) -> list[Case]:
     """Every case that can be measured, as far as is known before devices are open."""
     return [case for batch in planned.batches for case in batch.prepare.args[1]]  # type: ignore[attr-defined]
+
+
+def found(planned: Planned) -> list[Case]:
+    """Those of one device's copies at a time."""
+    return [case for case in measured(planned) if case.method != "link"]
 
 
 def test_two_devices_are_each_measured_with_the_other(planned: Plan) -> None:
@@ -81,6 +86,15 @@ def test_with_more_devices_all_of_them_are_measured_together_too(planned: Plan) 
     }
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_all_devices_copy_at_once_by_their_own_links(planned: Plan, count: int) -> None:
+    at_once = [case for case in measured(planned(count)) if case.method == "link"]
+    assert [(case.experiment, case.direction, case.devices, case.target) for case in at_once] == [
+        ("paths", "h2d", count, ""),
+        ("paths", "d2h", count, ""),
+    ]
+
+
 def test_the_neighbour_works_during_pinned_copies_of_both_directions(planned: Plan) -> None:
     work = [case for case in found(planned(2)) if case.neighbour]
     assert {case.target for case in work} == {"cuda:1"}
@@ -95,7 +109,7 @@ def test_the_neighbour_works_during_pinned_copies_of_both_directions(planned: Pl
 
 def test_what_does_not_fit_the_budget_or_the_node_is_skipped_with_the_reason(planned: Plan) -> None:
     little = planned(2, memory_bytes=GIB)
-    assert {case.bytes for case in little.skipped} == {GIB}
+    assert {case.bytes for case in little.skipped if case.method != "link"} == {GIB}
     assert all("--memory-budget" in case.note for case in little.skipped)
     assert {case.bytes for case in found(little)} == {16 * MIB, 64 * MIB}
     apart = planned(2, nodes=[0, 1], bound=1)
