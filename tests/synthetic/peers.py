@@ -128,6 +128,9 @@ def whole(count: int, rate: Rate = nvlink_rate, *, path: str = "nvlink 18", size
             own = rate(method, specs[0], specs[1])
             found.append(copies(method, own, spec, "", devices=count, lanes=count - 1))
             found.append(copies(method, own, "", spec, devices=count, lanes=count - 1))
+        if count > 2:
+            sent = count * rate(method, specs[0], specs[1])
+            found.append(copies(method, sent, "", "", devices=count, lanes=count * (count - 1)))
         for size in sizes:
             found.append(copies(method, 100.0 * size / GIB + 1, specs[0], specs[1], size=size, path=path))
     return [*found, *(access(source, to, 830e-9, path) for source, to in permutations(specs, 2))]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.peers.cells import path_name
 from isthmus.analysis.peers.links import Together, group_name, together
-from isthmus.analysis.peers.model import Copies, Pair, accesses, paths, whole
+from isthmus.analysis.peers.model import Copies, Pair, accesses, at_once, paths, whole
 from isthmus.analysis.phrases import range_text, spanned, way_word
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding
@@ -20,7 +20,13 @@ _LEAST_PAIRS = 3
 def findings(run: Run) -> list[Finding]:
     """Nothing where nothing was measured between devices."""
     one_way = whole(run, "peer")
-    candidates = [_rates(run, one_way), _by_host(run), _uneven(run, one_way), *map(_shared, together(run))]
+    candidates = [
+        _rates(run, one_way),
+        _all_pairs(run),
+        _by_host(run),
+        _uneven(run, one_way),
+        *map(_shared, together(run)),
+    ]
     return [finding for finding in candidates if finding]
 
 
@@ -54,6 +60,19 @@ def _rates(run: Run, one_way: Sequence[Copies]) -> Finding | None:
     if times:
         texts.append(say("peers.access", times=spanned(format_seconds(min(times)), format_seconds(max(times)))))
     return Finding("note", "peers_rates", sentences(texts))
+
+
+def _all_pairs(run: Run) -> Finding | None:
+    """The faster method's sum, and what of it each device sends."""
+    sums = [
+        (figure, each.devices) for each in at_once(run) if each.kind == "all_pairs" for figure in each.figures.values()
+    ]
+    rates = [(figure.rate.median, devices) for figure, devices in sums if figure.rate]
+    if not rates:
+        return None
+    rate, devices = max(rates)
+    words = {"count": devices * (devices - 1), "rate": format_rate(rate), "each": format_rate(rate / devices)}
+    return Finding("note", "peers_all_pairs", say("peers.all_pairs", **words))
 
 
 def _by_host(run: Run) -> Finding | None:

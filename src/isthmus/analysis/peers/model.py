@@ -1,7 +1,7 @@
 """The figures of a run between devices, as matrices: from each device to each other one."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from isthmus.analysis.figures import Figure, figures
 from isthmus.record import Interval, Run
@@ -10,6 +10,7 @@ from isthmus.record import Interval, Run
 METHODS = ("copy_write", "copy_read", "kernel_write", "kernel_read")
 DIRECTIONS = ("peer", "both")
 Pair = tuple[str, str]
+Kind: TypeAlias = Literal["all_pairs", "to_all", "to_one"]
 
 
 class Copies(NamedTuple):
@@ -26,10 +27,10 @@ class Copies(NamedTuple):
         return {pair: figure.rate for pair, figure in self.pairs.items() if figure.rate}
 
 
-class OneAndAll(NamedTuple):
-    """Copies between one device and all others at once, the sums by method and device."""
+class AtOnce(NamedTuple):
+    """Copies between one device and all others at once, or of all pairs; the sums by method and device."""
 
-    to_one: bool
+    kind: Kind
     devices: int
     bytes: int
     figures: Mapping[tuple[str, str], Figure]
@@ -74,20 +75,16 @@ def whole(run: Run, direction: str) -> list[Copies]:
     return [each for each in of_direction if each.bytes == of_direction[0].bytes]
 
 
-def one_and_all(run: Run) -> list[OneAndAll]:
-    """One to all, then all to one, of the largest size."""
-    groups: dict[tuple[bool, int, int], dict[tuple[str, str], Figure]] = {}
+def at_once(run: Run) -> list[AtOnce]:
+    """All pairs, one to all, then all to one, of the largest size; the device of all pairs is empty."""
+    groups: dict[tuple[Kind, int, int], dict[tuple[str, str], Figure]] = {}
     for figure in figures(run, "peers"):
         case = figure.case
-        if (
-            case.method in METHODS
-            and case.direction == "peer"
-            and case.devices
-            and bool(case.target) != bool(case.peer)
-        ):
-            sums = groups.setdefault((not case.target, case.devices, case.bytes), {})
+        if case.method in METHODS and case.direction == "peer" and case.devices and not (case.target and case.peer):
+            kind: Kind = "to_all" if case.target else "to_one"
+            sums = groups.setdefault((kind if case.target or case.peer else "all_pairs", case.devices, case.bytes), {})
             sums[case.method, case.target or case.peer] = figure
-    return [OneAndAll(*key, groups[key]) for key in sorted(groups)]
+    return [AtOnce(*key, groups[key]) for key in sorted(groups)]
 
 
 def accesses(run: Run) -> dict[Pair, Figure]:

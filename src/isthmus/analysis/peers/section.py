@@ -8,7 +8,7 @@ from isthmus.analysis.labels import of_run
 from isthmus.analysis.peers.cells import path_cell
 from isthmus.analysis.peers.charts import size_parts
 from isthmus.analysis.peers.links import link_grid
-from isthmus.analysis.peers.model import METHODS, Copies, OneAndAll, Pair, accesses, one_and_all, paths, specs_of, whole
+from isthmus.analysis.peers.model import METHODS, AtOnce, Copies, Pair, accesses, at_once, paths, specs_of, whole
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.pivot import Entry, columns_of, pivot
 from isthmus.document.section import Part, Section
@@ -47,7 +47,7 @@ def _grids(run: Run) -> dict[str, list[Grid | None]]:
         "one_way": [_rate_grid(whole(run, "peer"), "one_way")],
         "both": [_rate_grid(whole(run, "both"), "both")],
         "access": [_access_grid(run)],
-        "one_and_all": [_all_grid(each) for each in one_and_all(run)],
+        "one_and_all": [_all_grid(each) for each in at_once(run)],
         "links": [link_grid(run, "")],
     }
 
@@ -88,14 +88,14 @@ def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pa
     return pivot(title, say("peers_report.corner"), columns_of(columns), entries)
 
 
-def _all_grid(sums: OneAndAll) -> Grid | None:
+def _all_grid(sums: AtOnce) -> Grid | None:
     words = {"count": sums.devices - 1, "size": format_bytes(sums.bytes)}
-    title = say("peers_report.to_one" if sums.to_one else "peers_report.to_all", **words)
+    title = say(f"peers_report.{sums.kind}", **words)
     entries = [
-        Entry("", method_name(method), spec, figure_cell(figure))
+        Entry("", method_name(method), spec or say("peers_report.sum"), figure_cell(figure))
         for (method, spec), figure in sorted(sums.figures.items(), key=lambda each: METHODS.index(each[0][0]))
     ]
-    columns = columns_of(specs_of(spec for _, spec in sums.figures))
+    columns = columns_of([spec or say("peers_report.sum") for spec in specs_of(spec for _, spec in sums.figures)])
     return pivot(title, say("peers_report.way"), columns, entries)
 
 

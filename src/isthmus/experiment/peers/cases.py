@@ -1,8 +1,8 @@
 """All that there is between the devices of a host.
 
 Every pair one way and both ways, by copy engines and by kernels, one to all and all to one, accesses, small to large;
-with ``--together`` what the host's links give at once. Copies are made and timed as nvbandwidth's device-to-device
-tests are, whose buffers have 512 MiB.
+with ``--together`` all pairs at once, and what the host's links give at once. Copies are made and timed as
+nvbandwidth's device-to-device tests are, whose buffers have 512 MiB.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,10 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 
 
 class PairSweep(Sweep):
-    """Copies and accesses between devices. `target` is empty for copies from all others to `peer`, and vice versa."""
+    """Copies and accesses between devices.
+
+    `target` is empty for copies from all others to `peer`, and vice versa; both are for all pairs at once.
+    """
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         super().__init__(device, options, memory_bytes)
@@ -88,6 +91,8 @@ class PairSweep(Sweep):
                 for spec in specs:
                     yield fan(target=spec)
                     yield fan(peer=spec)
+            if self.options.together and len(specs) > 2:
+                yield copy(direction="peer", bytes=largest, devices=len(specs), moved_bytes=len(pairs) * largest)
             for size in sizes:
                 for pair in pairs:
                     if size != largest and (mode == "full" or pair.keywords["target"] == self.device.description.spec):
@@ -112,6 +117,8 @@ class PairSweep(Sweep):
 
 def lanes_of(case: Case, specs: Sequence[str]) -> list[tuple[str, str]]:
     """The copies of a case that run at once, each from and to."""
+    if not case.target and not case.peer:
+        return list(permutations(specs, 2))
     if not case.target or not case.peer:
         one = case.target or case.peer
         others = [spec for spec in specs if spec != one]

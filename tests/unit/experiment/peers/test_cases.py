@@ -117,6 +117,19 @@ def test_a_quick_run_of_two_leaves_out_what_two_cannot_show_and_of_many_the_read
     assert any(not case.target for case in of_many)
 
 
+def test_together_all_pairs_copy_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [Device(backend="cuda", index=index, name="GPU") for index in range(3)]
+    monkeypatch.setattr(peers, "neighbours", lambda *_: names)
+    own = OpenDevice(open_device("host").native, names[0])
+    for together in (False, True):
+        options = Options(mode="quick", sizes=[MIB], together=together)
+        cases = [case for case in peers.PairSweep(own, options, PLENTY).cases() if not case.target and not case.peer]
+        assert [(case.method, case.moved_bytes) for case in cases] == (
+            [("copy_write", 6 * MIB), ("kernel_write", 6 * MIB)] if together else []
+        )
+    assert sorted(peers.lanes_of(cases[0], specs(3))) == sorted(permutations(specs(3), 2))
+
+
 @pytest.mark.parametrize("size", [1, 4 * KIB, 128 * MIB, 512 * MIB, GIB])
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_sample_has_several_copies_and_not_too_many(size: int, devices: int) -> None:
