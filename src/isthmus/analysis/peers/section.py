@@ -90,7 +90,7 @@ def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pa
 
 def _all_grid(sums: AtOnce) -> Grid | None:
     words = {"count": sums.devices - 1, "size": format_bytes(sums.bytes)}
-    title = say(f"peers_report.{sums.kind}", **words)
+    title = say(f"peers_report.at_once_{sums.kind}", **words)
     entries = [
         Entry("", method_name(method), spec or say("peers_report.sum"), figure_cell(figure))
         for (method, spec), figure in sorted(sums.figures.items(), key=lambda each: METHODS.index(each[0][0]))
