@@ -4,6 +4,7 @@ import base64
 import gzip
 import re
 import resource
+from functools import cache
 from typing import Any, TextIO
 
 import msgspec
@@ -53,8 +54,12 @@ def write(document: Document, out: TextIO) -> None:
     out.writelines(map(plain, parts))
 
 
+@cache
 def _environment() -> Environment:
-    """Templates that escape everything: what a file says is text, comes from elsewhere, may hold any characters."""
+    """Templates that escape everything: what a file says is text, comes from elsewhere, may hold any characters.
+
+    They are compiled once: that takes as long as to fill them.
+    """
     made = Environment(
         loader=PackageLoader("isthmus.report"),
         autoescape=True,
