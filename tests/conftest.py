@@ -95,9 +95,10 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
             patch.setenv(variable, str(tmp_path_factory.mktemp("own")))
-        # Shared by all workers: a kernel that PoCL compiles once takes a second in each process otherwise.
+        # Shared by all workers: what one of them compiles, kernels by PoCL among it, takes seconds in each otherwise.
         shared = tmp_path_factory.getbasetemp()
         shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+        patch.setenv("BUILT_FOR_TESTS", str(shared / "built"))
         patch.setenv("POCL_CACHE_DIR", os.environ.get("POCL_CACHE_DIR", str(shared / "pocl")))
         yield
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import io
 import os
@@ -12,12 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
+from isthmus.files import write_whole
 from isthmus.record import Run
 from isthmus.report import runs_document, write
-from tests.compiling import compile_object
+from tests.compiling import compile_program
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
@@ -38,25 +39,22 @@ Ended = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A fake library under its real name, without the functions that are named; each source is compiled once."""
+def compiled() -> Callable[..., Path]:
+    """A fake library under its real name, without the functions that are named."""
 
-    @functools.cache
-    def compiled_object(source: str) -> Path:
-        options = ["-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
-        return compile_object(_HERE / "fakes" / source, tmp_path_factory.mktemp("fake") / "fake.o", options)
-
-    @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
-        library = tmp_path_factory.mktemp("fake") / _NAMES[source]
         # As real ones, they call their own functions whatever another library has in front of them.
-        options = ["-shared", "-Wl,-Bsymbolic", f"-Wl,-soname,{library.name}"]
+        links = ["-shared", "-Wl,-Bsymbolic", f"-Wl,-soname,{_NAMES[source]}"]
         if omitted:
-            hidden = library.with_suffix(".map")
-            hidden.write_text("{ global: *; local: " + " ".join(f"{name};" for name in omitted) + " };\n")
-            options.append(f"-Wl,--version-script={hidden}")
-        subprocess.run(["g++", *options, compiled_object(source), "-o", library], check=True)
-        return library
+            links.append(f"-Wl,--version-script={without(omitted)}")
+        options = ["-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
+        return compile_program(_NAMES[source], [_HERE / "fakes" / source], options, links)
+
+    def without(names: tuple[str, ...]) -> Path:
+        hidden = Path(os.environ["BUILT_FOR_TESTS"], f"{crc32(' '.join(names).encode())}.map")
+        with write_whole(hidden) as file:
+            file.write(b"{ global: *; local: " + b"".join(f"{name}; ".encode() for name in names) + b"};\n")
+        return hidden
 
     return compiled
 

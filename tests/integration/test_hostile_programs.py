@@ -17,8 +17,10 @@ from isthmus import _native
 from isthmus.ledger import read_counts
 from isthmus.trace import open_trace
 from isthmus.trace.isthmus.blocks import join_parts
+from tests.compiling import compile_program
 
 HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "hostile_program.cpp"
 LIBRARIES = Path(_native.__file__).parent
 # Libraries of ours that programs have in them: how the fake is called behind which their calls are, the flag that the
 # program is compiled with, and the variable of the environment that brings the library in.
@@ -57,19 +59,15 @@ class Guest(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=GUESTS)
-def guest(
-    request: pytest.FixtureRequest, compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
-) -> Guest:
-    return Guest(request.param, built(request.param, compiled, tmp_path_factory.mktemp("hostile")))
+def guest(request: pytest.FixtureRequest, compiled: Callable[..., Path]) -> Guest:
+    return Guest(request.param, compile_program("hostile_program", [SOURCE], *options(request.param, compiled)))
 
 
-def built(guest: str, compiled: Callable[..., Path], folder: Path, *how: str) -> Path:
+def options(guest: str, compiled: Callable[..., Path]) -> tuple[list[str], list[str]]:
+    """Of the compiler and of the linker."""
     source, flag, _ = _ALL[guest]
-    library, program = compiled(source), folder / "hostile_program"
-    words = [*(how or ("g++",)), "-std=c++20", "-O1", flag, f"-I{HERE.parents[1] / 'native'}"]
-    words += [str(HERE / "hostile_program.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-pthread", "-o"]
-    subprocess.run([*words, program], check=True)
-    return program
+    library = compiled(source)
+    return ["-O1", flag, f"-I{HERE.parents[1] / 'native'}", "-pthread"], [str(library), f"-Wl,-rpath,{library.parent}"]
 
 
 def ran(program: Path, variant: str, folder: Path, *prefix: str, **more: str) -> tuple[int, str, str, dict[str, bytes]]:
@@ -125,8 +123,8 @@ def test_a_program_that_switches_its_recorder_off_is_not_recorded(guest: Guest, 
 
 
 @pytest.fixture(scope="module")
-def accelerator(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Guest:
-    return Guest(ACCELERATOR, built(ACCELERATOR, compiled, tmp_path_factory.mktemp("hostile")))
+def accelerator(compiled: Callable[..., Path]) -> Guest:
+    return Guest(ACCELERATOR, compile_program("hostile_program", [SOURCE], *options(ACCELERATOR, compiled)))
 
 
 # A daemon is the child of a fork, in which no driver works.
@@ -194,9 +192,11 @@ def test_programs_with_sanitizers_run_traced(
     compiler = shutil.which(how[0]) or shutil.which(f"{how[0]}-15")
     if compiler is None:
         pytest.skip(f"needs {how[0]}")
-    try:
-        program = built(library, compiled, tmp_path, compiler, *how[1:])
-    except subprocess.CalledProcessError:
+    program = tmp_path / "hostile_program"
+    flags, links = options(library, compiled)
+    if subprocess.run(
+        [compiler, *how[1:], "-std=c++20", *flags, SOURCE, *links, "-o", program], check=False
+    ).returncode:
         pytest.skip(f"{compiler} comes without this sanitizer")
     alone = ran(program, "threads", tmp_path / "alone")
     if "cannot open shared object" in alone[2]:

@@ -15,6 +15,7 @@ import pytest
 from isthmus import _native
 from isthmus.trace import DIRECTIONS, MEMORY_KINDS, Trace, open_trace
 from isthmus.trace.isthmus.blocks import join_parts
+from tests.compiling import compile_program
 
 HERE = Path(__file__).resolve().parent
 TRACER = Path(_native.__file__).with_name("libisthmus_opencl_tracer.so")
@@ -42,21 +43,15 @@ MAPPED = {"clEnqueueUnmapMemObject", "clEnqueueMapBuffer", "clEnqueueSVMMap", "c
 Traced = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def built(library: Path, folder: Path) -> Path:
-    program = folder / "opencl_program"
-    subprocess.run(
-        [
-            *("g++", "-std=c++20", f"-I{HERE.parents[1] / 'native'}", HERE / "opencl_program.cpp", library),
-            *(f"-Wl,-rpath,{library.parent}", "-pthread", "-o", program),
-        ],
-        check=True,
-    )
-    return program
+def built(library: Path) -> Path:
+    links = [str(library), f"-Wl,-rpath,{library.parent}"]
+    options = [f"-I{HERE.parents[1] / 'native'}", "-pthread"]
+    return compile_program("opencl_program", [HERE / "opencl_program.cpp"], options, links)
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[..., Path]) -> Path:
-    return built(compiled("fake_opencl.cpp"), tmp_path_factory.mktemp("opencl"))
+def program(compiled: Callable[..., Path]) -> Path:
+    return built(compiled("fake_opencl.cpp"))
 
 
 @pytest.fixture
@@ -164,10 +159,10 @@ def test_queues_without_times_lose_no_copy(traced: Traced, tmp_path: Path) -> No
 
 
 def test_a_program_whose_opencl_lacks_functions_goes_on(
-    compiled: Callable[..., Path], traced: Traced, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    compiled: Callable[..., Path], traced: Traced, tmp_path: Path
 ) -> None:
     library = compiled("fake_opencl.cpp", "clGetDeviceAndHostTimer", "clEnqueueSVMMap", "clEnqueueWriteImage")
-    done = traced("exit", program=built(library, tmp_path_factory.mktemp("old")), FAKE_CLOCK_NS="123456789012345")
+    done = traced("exit", program=built(library), FAKE_CLOCK_NS="123456789012345")
     assert (done.returncode, done.stdout, done.stderr) == (4, "worked\n", "")
     trace = trace_in(tmp_path)
     lacking = {"clEnqueueSVMMap", "clEnqueueSVMUnmap", "clEnqueueWriteImage"}

@@ -15,6 +15,7 @@ import pytest
 from isthmus import _native
 from isthmus.trace import UNKNOWN, Trace, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.blocks import join_parts
+from tests.compiling import compile_program
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "native"
@@ -28,15 +29,11 @@ Traced = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[..., Path]) -> Path:
-    """A program that copies, beside the CUPTI that tells of it."""
-    folder = tmp_path_factory.mktemp("traced")
-    built, library = folder / "traced_program", compiled("fake_tracing.cpp")
-    subprocess.run(
-        ["g++", "-std=c++20", HERE / "traced_program.cpp", library, f"-Wl,-rpath,{library.parent}", "-o", built],
-        check=True,
-    )
-    return built
+def program(compiled: Callable[..., Path]) -> Path:
+    """A program that copies, linked with the CUPTI that tells of it."""
+    library = compiled("fake_tracing.cpp")
+    links = [str(library), f"-Wl,-rpath,{library.parent}"]
+    return compile_program("traced_program", [HERE / "traced_program.cpp"], links=links)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import io
 import subprocess
@@ -26,13 +25,12 @@ def repository() -> Path:
 
 
 @pytest.fixture(scope="session")
-def build_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def build_cpp() -> Callable[..., Path]:
     """Compiles C++ sources into a program, once for all tests that want it; what does not compile fails the test."""
 
-    @functools.cache
     def build(*sources: Path, flags: tuple[str, ...] = ()) -> Path:
         options = ["-Wall", "-Wextra", f"-I{REPOSITORY / 'native'}", *flags]
-        return compile_program(tmp_path_factory.mktemp("cpp") / "program", sources, options)
+        return compile_program("program", sources, options)
 
     return build
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,20 +19,15 @@ def driver(compiled: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def build(driver: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Builds a program of this folder with these flags of the compiler; linked with the driver if that is asked for.
+def build(driver: Path) -> Callable[..., Path]:
+    """Builds a program of this folder with these flags of the compiler; linked with the driver if that is asked for."""
 
-    Each is built once.
-    """
-
-    @functools.cache
     def build(source: str, *flags: str, linked: bool = False) -> Path:
-        built = tmp_path_factory.mktemp("accelerated") / Path(source).stem
         links = [flag for flag in flags if flag.startswith("-Wl,") or ".so" in Path(flag).name]
         options = ["-O1", f"-I{HERE.parents[2] / 'native'}", "-pthread", *(flag for flag in flags if flag not in links)]
         if linked:
             options, links = [*options, "-DLINKED"], [*links, str(driver), f"-Wl,-rpath,{driver.parent}"]
-        return compile_program(built, [HERE / source], options, links)
+        return compile_program(Path(source).stem, [HERE / source], options, links)
 
     return build
 

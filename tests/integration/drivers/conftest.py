@@ -18,15 +18,14 @@ _HERE = Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="session")
-def linked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def linked() -> Callable[[str], Path]:
     """A program made of one source of this folder, linked with libisthmus."""
 
     def linked(source: str) -> Path:
-        program = tmp_path_factory.mktemp("linked") / Path(source).stem
         library = isthmus.get_library_dir()
         options = ["-O1", "-pthread", f"-I{_HERE.parents[2] / 'include'}"]
         links = ["-listhmus", "-Wl,--allow-shlib-undefined", "-Xlinker", "-rpath", "-Xlinker", str(library)]
-        return compile_program(program, [_HERE / source], options, [f"-L{library}", *links])
+        return compile_program(Path(source).stem, [_HERE / source], options, [f"-L{library}", *links])
 
     return linked
 

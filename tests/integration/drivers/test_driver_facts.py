@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiling import compile_program
 from tests.integration.accelerate.programs import IS_SANITIZED, accelerating
 
 FACTS = Path(__file__).resolve().parent / "facts"
@@ -28,12 +29,8 @@ CASES = [
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("facts") / "driver_facts"
-    subprocess.run(
-        ["g++", "-std=c++20", "-O1", FACTS / "driver_facts.cpp", "-o", built, "-ldl", "-pthread"], check=True
-    )
-    return built
+def program() -> Path:
+    return compile_program("driver_facts", [FACTS / "driver_facts.cpp"], ["-O1", "-pthread"], ["-ldl"])
 
 
 def recorded(section: str, every: int) -> list[str]:
