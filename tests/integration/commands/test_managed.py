@@ -10,7 +10,7 @@ import pytest
 from isthmus.record import MIB, Run, read_run
 from tests.processes import Done
 
-QUICK = ("managed", "--time", "0.5s")
+QUICK = ("managed", "--time", "0.1s")
 
 # What a CUDA device has that no processor has.
 CUDA_WAYS = {"prefetch_whole", "prefetch_touched", "read_mostly", "prefer_device", "accessed_by"}

@@ -23,7 +23,7 @@ from tests.processes import HANGS_SECONDS, Done, ended, python
 Isthmus = Callable[..., Done]
 
 # Few, small and soon over; what a case needs at least is measured all the same.
-QUICK = ("--sizes", "1KiB,64KiB", "--memory", "pageable", "--memory", "pinned", "--time", "0.2s")
+QUICK = ("--sizes", "1KiB,64KiB", "--memory", "pageable", "--memory", "pinned", "--time", "0.05s")
 # Far longer than any of these tests lasts.
 LONG = ("--device", "host", "--sizes", "1:1MiB", "--time", "600s")
 
@@ -129,7 +129,7 @@ def test_data_that_arrive_wrong_fail_the_run_and_are_placed(isthmus: Isthmus, op
 
 
 def test_calls_that_fail_are_skips_with_their_reason_and_fail_the_run(isthmus: Isthmus) -> None:
-    done = isthmus("measure", "--device", "host:fault=copy:fail@200", *QUICK, "--direction", "h2d", "-o", "a.json")
+    done = isthmus("measure", "--device", "host:fault=copy:fail@50", *QUICK, "--direction", "h2d", "-o", "a.json")
     assert done.returncode == 1
     assert "cases failed; the notes say where" in done.stderr
     failed = [row for row in rows(isthmus, "a.json") if row["samples"] == "0"]

@@ -142,7 +142,7 @@ def test_ranks_files_without_a_fleet_file_say_the_same(run: Ended, mpirun: str, 
 
 def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
     """By the files' last changes: a rank's part alone ends before the next one's file is made."""
-    done = run(mpirun, "-n", "3", *ISTHMUS, *TINY)
+    done = run(mpirun, "-n", "2", *ISTHMUS, *TINY)
     assert done.returncode == 0, done.stderr
     spans: dict[str, list[tuple[float, float]]] = {}
     for path in (tmp_path / "a-ranks").iterdir():
@@ -158,15 +158,15 @@ def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str,
 
 def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
     """Cases end in the same order on all ranks, which by themselves take as many samples of each as they need."""
-    words = ("--memory", "registered,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:256KiB", "--time", "2s")
-    done = run(mpirun, "-n", "3", *ISTHMUS, *ONE_CASE[:3], *words, "-o", "a.json")
+    words = ("--memory", "registered,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:16KiB", "--time", "0.5s")
+    done = run(mpirun, "-n", "2", *ISTHMUS, *ONE_CASE[:3], *words, "-o", "a.json")
     assert done.returncode == 0, done.stderr
     found = [read_run(path) for path in sorted((tmp_path / "a-ranks").glob("*-together.json"))]
     cases = [[(each.host_memory, each.direction, each.bytes) for each in run.cases] for run in found]
-    assert len(cases[0]) == 2 * 2 * 7
+    assert len(cases[0]) == 2 * 2 * 3
     if any(run.end and run.end.note for run in found):
         pytest.skip("the machine was too busy for its ranks to stay in step, as they say in their files")
-    assert cases == 3 * [cases[0]]
+    assert cases[1] == cases[0]
 
 
 @pytest.mark.thorough

@@ -17,7 +17,7 @@ from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
-QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5s", "-o", "a.json")
+QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.1s", "-o", "a.json")
 # Too long for a test: what it is interrupted in.
 LONG = ("measure", "stencil", "--device", "host", "--side", "128", "--time", "600s", "--full", "-o", "a.json")
 Started = Callable[..., subprocess.Popen[str]]
@@ -32,8 +32,14 @@ def measured(path: Path) -> Run:
     return found
 
 
-@pytest.mark.parametrize("device", ["host", "opencl:0"])
-@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=pytest.mark.thorough)])
+# With each device, with and without other ranks; thoroughly, each with each.
+RANKS = [(2, "host"), (1, "opencl:0")]
+OTHERS = [(1, "host"), (2, "opencl:0"), (3, "host"), (3, "opencl:0")]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "device"), [*RANKS, *(pytest.param(*each, marks=pytest.mark.thorough) for each in OTHERS)]
+)
 def test_ranks_measure_together_and_one_of_them_tells(
     run: Ended,
     tmp_path: Path,

@@ -19,7 +19,7 @@ def test_a_run_measures_sections_and_says_what_to_use(
     isthmus: Isthmus, tmp_path: Path, device: str, skip_without: Callable[[str], None]
 ) -> None:
     skip_without(device)
-    words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3s", "-o", "a.json")
+    words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.05s", "-o", "a.json")
     done = isthmus("measure", "strided", *words)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -42,7 +42,19 @@ def test_a_run_measures_sections_and_says_what_to_use(
 
 
 def test_wrong_data_fail_the_run(isthmus: Isthmus) -> None:
-    words = ("--device", "host:fault=copy:partial", "--quick", "--sizes", "64", "--memory", "pinned", "--time", "0.3s")
+    words = (
+        "--device",
+        "host:fault=copy:partial",
+        "--quick",
+        "--sizes",
+        "64",
+        "--memory",
+        "pinned",
+        "--direction",
+        "h2d",
+        "--time",
+        "0.05s",
+    )
     done = isthmus("measure", "strided", *words)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr

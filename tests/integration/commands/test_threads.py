@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import Run, read_run
+from tests.compiling import compile_program
 from tests.processes import HANGS_SECONDS, Done, python
 
 HERE = Path(__file__).parent
-QUICK = ("threads", "--sizes", "256KiB", "--time", "0.3s")
+QUICK = ("threads", "--sizes", "64KiB", "--time", "0.05s")
 
 Measure = Callable[..., tuple[Done, Run]]
 
@@ -50,17 +50,12 @@ def test_threads_that_fail_fail_the_run_and_are_named(measure: Measure) -> None:
     failed = [case for case in run.cases if case.note.startswith("failed:")]
     assert failed
     for case in failed:
-        expected = rf"failed: (h2d|d2h), 262144 bytes, thread \d+ of {case.threads}: copy failed for"
+        expected = rf"failed: (h2d|d2h), 65536 bytes, thread \d+ of {case.threads}: copy failed for"
         assert re.match(expected, case.note), case.note
 
 
 def test_a_limit_on_threads_costs_the_cases_beyond_it(tmp_path: Path) -> None:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++ to build the limit")
-    limit = tmp_path / "few_threads.so"
-    options = ["-std=c++20", "-shared", "-fPIC", "-o", str(limit), str(HERE / "few_threads.cpp"), "-ldl"]
-    subprocess.run([compiler, *options], check=True)
+    limit = compile_program("few_threads.so", [HERE / "few_threads.cpp"], ["-fPIC"], ["-shared", "-ldl"])
     # Without the command line, whose page has threads of its own. Enough for sixteen streams of the host backend, each
     # of which has a thread, and not for sixteen more.
     code = """
@@ -71,7 +66,7 @@ from isthmus.experiment.measure import measure
 from isthmus.machine.devices import open_device
 from isthmus.registry import EXPERIMENTS
 
-options = Options("quick", sizes=[1 << 18], memory=["pinned"], directions=["h2d"], budget_seconds=0.3)
+options = Options("quick", sizes=[1 << 16], memory=["pinned"], directions=["h2d"], budget_seconds=0.05)
 threads = [planner(each) for each in EXPERIMENTS if each.name == "threads"]
 measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: None, lambda: None)
 """
