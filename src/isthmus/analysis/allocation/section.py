@@ -6,7 +6,7 @@ from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phas
 from isthmus.analysis.allocation.tables import Measured, beside_grid, cheapest_pinned_grid, first_call_grid, phase_grid
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label, run_title
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
@@ -34,7 +34,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     )
     parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
     parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
-    return section_of("allocation", [*parts, published_part(runs, "allocation")])
+    return section_of("allocation", [*parts, *published_parts(runs, "allocation")])
 
 
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")

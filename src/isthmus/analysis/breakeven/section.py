@@ -26,7 +26,7 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.document.section import Part, Section
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run
@@ -54,7 +54,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         ),
         Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(labelled))),
         Part(say("breakeven_report.fastest_grid"), grids=(fastest,) if fastest else ()),
-        published_part(runs, "breakeven", _pinned_pays),
+        *published_parts(runs, "breakeven", _pinned_pays),
     )
     return section_of("breakeven", parts, ("recycled",))
 

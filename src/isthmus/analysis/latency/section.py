@@ -1,15 +1,18 @@
 """The section on latency: one table of the steps that were measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
-from isthmus.analysis.phrases import memory_label
+from isthmus.analysis.phrases import link_rate, memory_label
+from isthmus.analysis.published.measured import Measured
+from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.language import say
-from isthmus.record import Case, Run, format_bytes, kind_rank, median_interval
+from isthmus.record import Case, Interval, Run, format_bytes, kind_rank, median_interval
 
 _METHODS = ("access", "launch", "event", "query", "wait", "copy")
 _COLUMNS = ("done", "queued", "rate")
@@ -26,7 +29,18 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     columns = tuple(Column(say(key := f"latency_report.column_{name}"), say(key)) for name in _COLUMNS)
     grid = Grid(say("latency_report.grid"), columns, tuple(groups), corner=say("latency_report.step"))
-    return section_of("latency", [Part(say("latency_report.grid"), grids=(grid,))])
+    parts = [Part(say("latency_report.grid"), grids=(grid,)), *published_parts(runs, "latency", _device_memory)]
+    return section_of("latency", parts)
+
+
+def _device_memory(run: Run, series: Series) -> Mapping[int, Measured]:
+    """The rate of the largest copy within the device, or how many times that of the link it is."""
+    copies = [each for each in steps(run) if each.case.method == "copy" and each.case.host_memory == "device"]
+    rate = max(copies, key=lambda each: each.case.bytes).rate if copies else None
+    link = link_rate(run)
+    if rate is None or (series.quantity == "times" and link is None):
+        return {}
+    return {0: Measured(Interval(*(end / link for end in rate)) if series.quantity == "times" and link else rate)}
 
 
 def steps(run: Run) -> list[Figure]:

@@ -10,7 +10,7 @@ from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Movement, m
 from isthmus.analysis.managed.published import measured_movements
 from isthmus.analysis.managed.tables import Source, movement_title, thresholds_part, times_part, whole_part
 from isthmus.analysis.managed.words import pattern_name, phases_told, place_label, way_label, way_look
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.section import Chart, LegendEntry, Part, Section
@@ -25,7 +25,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         thresholds_part(runs, sources),
         whole_part(runs, sources),
         _with_curves(times_part(runs, sources), runs, sources),
-        published_part(runs, "managed", measured_movements),
+        *published_parts(runs, "managed", measured_movements),
         *granularity_parts(runs),
     ]
     # The caveats are about passes over an array, which a run of units alone has not.

@@ -6,7 +6,7 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.openacc.model import OpenaccTime, OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import part_words
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.language import enumerated, say
@@ -28,7 +28,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         _phases_part(runs, "ways", [(index, work) for index, of_run in works for work in whole_arrays(of_run)]),
         _parts_part(runs, [(index, work) for index, of_run in works for work in of_run if work.program != "stencil"]),
         _phases_part(runs, "stencil", stencils),
-        published_part(runs, "openacc"),
+        *published_parts(runs, "openacc"),
     ]
     compilers = dict.fromkeys(work.compiler for _, of_run in works for work in of_run if work.compiler)
     intro = say("openacc_report.intro", compilers=enumerated(list(compilers)) or "-")

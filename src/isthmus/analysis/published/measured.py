@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from isthmus.analysis.published.source import Fields, Series
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
+from isthmus.analysis.statistics.curve import Point, case_metric, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Case, Interval, Run
+from isthmus.record import Case, Interval, Metric, Run
 
 
 class Measured(NamedTuple):
@@ -20,9 +20,9 @@ class Measured(NamedTuple):
 
 def measured(run: Run, series: Series) -> Mapping[int, Measured]:
     """Values by place of the cases that have the fields of the series."""
-    points = _points(run, series.along, series.case)
+    points = _points(run, series.along, series.case, series.metric)
     if series.quantity == "times":
-        others = _points(run, series.along, {**series.case, **series.over})
+        others = _points(run, series.along, {**series.case, **series.over}, series.metric)
         return {place: _quotient(point, others[place]) for place, point in points.items() if place in others}
     return {
         place: Measured(point.rate if series.quantity == "rate" else point.seconds, not point.converged)
@@ -40,15 +40,15 @@ def _quotient(point: Point, other: Point) -> Measured:
     return quotient(point.seconds, other.seconds, point.target_relative_half_width)
 
 
-def _points(run: Run, along: str, fields: Fields) -> dict[int, Point]:
+def _points(run: Run, along: str, fields: Fields, metric: Metric | None) -> dict[int, Point]:
     target = run.settings.target_relative_half_width
     points: dict[int, Point] = {}
     # A run has thousands of cases, and a report asks of hundreds of series: the rarest field says which to look at.
     candidates = min((_valid(run, name).get(value, ()) for name, value in fields.items()), key=len)
     for case in candidates:
         place = getattr(case, along) or 0 if along else 0
-        if place not in points and _has(case, fields):
-            points[place] = case_point(case, target)
+        if place not in points and _has(case, fields) and min(case.samples(metric or case_metric(case)), default=0) > 0:
+            points[place] = case_point(case, target, metric)
     return points
 
 

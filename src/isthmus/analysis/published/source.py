@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from isthmus.record import Metric
+
 Quantity = Literal["seconds", "rate", "times", "size", "percent"]
 # Fields of a case with the values that they must have.
 Fields = Mapping[str, str | int | float | None]
@@ -23,6 +25,7 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is divided. `values` are by the value of the field `along`, by "" where there is none. Two numbers are a range, with
     `quotient` the first over the second; null is "never". With `union` the table also has places that were measured
     and not published; with `between`, the first and last place to look at, it has one row for the range over all.
+    `metric` names the clock where it was not the host's.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     union: bool = False
     quotient: bool = False
     between: tuple[int, int] | None = None
+    metric: Metric | None = None
 
     @property
     def by_place(self) -> Mapping[int, Ends | None]:
@@ -49,11 +53,15 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one source says about one experiment; `beside` are sets of fields that each make a column of the run."""
+    """What one source says about one experiment; `beside` are sets of fields that each make a column of the run.
+
+    The series named in `by_place` also make a table of their own: a row for each place, and columns for each series.
+    """
 
     series: tuple[Series, ...]
     case: Fields = {}
     beside: tuple[Fields, ...] = ({},)
+    by_place: tuple[str, ...] = ()
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,13 +9,15 @@ from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.phrases import link_rate, spanned, way_name
 from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing, time_cell
 from isthmus.document.section import Part
 from isthmus.language import Quoted, can_say, say
-from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Metric, Run, format_bytes, format_rate, format_seconds
 
 # What a run has of a series, by place.
 Measure = Callable[[Run, Series], Mapping[int, Measured]]
+# The host's, as everywhere, and that of the device's events, by which programs of that kind time copies.
+_CLOCKS: tuple[Metric | None, ...] = (None, "device_seconds")
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,16 @@ class _Column:
         return link_rate(self.run, both=series.case.get("direction") == "both")
 
 
-def published_part(runs: Sequence[Run], experiment: str, measure: Measure = measured) -> Part | None:
-    """A table of the source that has figures of this experiment; None where no run has anything to show next to them.
+def published_parts(runs: Sequence[Run], experiment: str, measure: Measure = measured) -> tuple[Part, ...]:
+    """Tables of each source that has figures of this experiment; none of one that no run has anything to show next to.
 
     `measure` finds the run's values where they are more than times of single cases.
     """
-    source = next(source for source in sources() if experiment in source.experiments)
+    parts = (_part(runs, source, experiment, measure) for source in sources() if experiment in source.experiments)
+    return tuple(part for part in parts if part)
+
+
+def _part(runs: Sequence[Run], source: Source, experiment: str, measure: Measure) -> Part | None:
     table = source.experiments[experiment]
     columns = [
         _Column(run, run_label(runs, index), str(fields.get("host_memory", "")), by_run)
@@ -47,13 +53,42 @@ def published_part(runs: Sequence[Run], experiment: str, measure: Measure = meas
     if not columns:
         return None
     groups = tuple(group for series in table.series if (group := _group(source, series, columns)))
-    grid = Grid(
-        say(f"published.machine_{source.machine}"),
-        tuple(_headings(source, columns)),
-        _merged(groups),
-        corner=say("published.corner"),
-    )
-    return Part(say("published.title"), say("published.note", citation=Quoted(source.citation)), grids=(grid,))
+    machine = say(f"published.machine_{source.machine}")
+    grid = Grid(machine, tuple(_headings(source, columns)), _merged(groups), corner=say("published.corner"))
+    by_place = _by_place(runs, table, {"experiment": experiment, **table.case}, measure)
+    note = say("published.note", citation=Quoted(source.citation))
+    return Part(say("published.title"), note, grids=(grid, *by_place))
+
+
+def _by_place(runs: Sequence[Run], table: Table, fields: Fields, measure: Measure) -> Iterator[Grid]:
+    """The series that make a table of their own, place by place, on the host's clock and on the device's."""
+    chosen = [series for series in table.series if series.name in table.by_place]
+    for metric in _CLOCKS:
+        shown: list[tuple[Column, Mapping[int, Cell]]] = []
+        places: set[int] = set()
+        for series in chosen:
+            published = {at: Cell(f"{ends[0]:.3g}") for at, ends in series.by_place.items() if ends}
+            shown.append((_place_column(series, say("published.published")), published))
+            for index, run in enumerate(runs):
+                values = measure(run, changed(series, case={**fields, **series.case}, metric=metric))
+                here = {at: _rate_cell(value) for at, value in values.items() if at in published}
+                shown.append((_place_column(series, say("published.here"), run_label(runs, index)), here))
+                places |= here.keys()
+        if places:
+            rows = (
+                Row(format_bytes(at), tuple(cells.get(at, missing()) for _, cells in shown)) for at in sorted(places)
+            )
+            title = say("published.by_events" if metric else "published.by_host")
+            yield Grid(title, tuple(column for column, _ in shown), (Group("GB/s", tuple(rows)),))
+
+
+def _place_column(series: Series, what: str, label: str = "") -> Column:
+    name = _name(series)
+    return Column(f"{name} {what}".replace(" ", "\n"), say("common.comma").join([name, what]), label)
+
+
+def _rate_cell(here: Measured) -> Cell:
+    return brief(interval_cell(here.value, scale=1e-9, wide=here.wide)) if here.value else missing()
 
 
 def _found(run: Run, table: Table, fields: Fields, measure: Measure) -> dict[str, Mapping[int, Measured]]:
@@ -107,7 +142,7 @@ def _name(series: Series) -> str:
     key = f"published.series_{series.text or series.name}"
     kind, direction = (str(series.case.get(field, "")) for field in ("host_memory", "direction"))
     if can_say(key):
-        return say(key, way=way_name(direction), **series.words)
+        return say(key, direction=way_name(direction), memory=kind_label(kind), **series.words)
     return f"{kind_label(kind)} {way_name(direction)}" if kind and direction else series.name
 
 

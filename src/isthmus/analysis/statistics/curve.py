@@ -133,9 +133,12 @@ def is_resolved(case: Case) -> bool:
     return bool(samples) and min(samples) > 0
 
 
-def case_point(case: Case, target: float) -> Point:
-    """A case that `is_resolved` as a point; `target` is the relative half width that the run aimed at."""
-    samples = case.samples(case_metric(case))
+def case_point(case: Case, target: float, metric: Metric | None = None) -> Point:
+    """A case that `is_resolved` as a point; `target` is the relative half width that the run aimed at.
+
+    `metric` names the clock, of which there must be samples, where it is not that of `case_metric`.
+    """
+    samples = case.samples(metric or case_metric(case))
     return Point(
         bytes=case.bytes,
         bytes_moved=case.bytes_moved,

@@ -6,7 +6,7 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.stencil.model import Stencil, stencils
 from isthmus.analysis.stencil.scaling_charts import scaling_part
 from isthmus.analysis.stencil.times import times_part
@@ -20,8 +20,8 @@ def section(runs: Sequence[Run]) -> Section | None:
     sources = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
     if not sources:
         return None
-    known = published_part(runs, "stencil", _managed_over_explicit)
-    parts = (times_part(sources), scaling_part(runs), known)
+    known = published_parts(runs, "stencil", _managed_over_explicit)
+    parts = (times_part(sources), scaling_part(runs), *known)
     return section_of("stencil", parts)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
-from isthmus.analysis.published.table import published_part
+from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.threads.model import most_complete, thread_curves
 from isthmus.analysis.threads.places_tables import place_parts
 from isthmus.analysis.threads.rates import rate_parts
@@ -15,7 +15,7 @@ from isthmus.record import Run
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
-    parts = [*rate_parts(runs), *place_parts(runs), published_part(runs, "threads", _slices_of_workers)]
+    parts = [*rate_parts(runs), *place_parts(runs), *published_parts(runs, "threads", _slices_of_workers)]
     return section_of("threads", parts)
 
 

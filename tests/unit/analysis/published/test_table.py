@@ -7,24 +7,45 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.analysis.bandwidth.section import section as bandwidth_section
 from isthmus.analysis.breakeven.section import section as breakeven_section
 from isthmus.analysis.published.source import sources
-from isthmus.analysis.published.table import published_part
 from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import can_say
-from isthmus.record import MIB, Case
+from isthmus.record import MIB, Case, Run, Series
 
 
-def grid_of(part: Part | None) -> Grid:
-    assert part
-    (grid,) = part.grids
-    return grid
+def grid_of(parts: tuple[Part, ...], citation: str = "") -> Grid:
+    (part,) = (part for part in parts if citation in part.note)
+    return part.grids[0]
+
+
+def published(section: Section | None) -> tuple[Part, ...]:
+    return (
+        tuple(part for part in section.parts if part.title == "Beside figures published elsewhere") if section else ()
+    )
 
 
 def known(section: Section | None) -> Grid:
-    assert section
-    return grid_of(next(part for part in section.parts if part.title == "Beside figures published elsewhere"))
+    return grid_of(published(section))
+
+
+def bandwidth_parts(run: Run) -> tuple[Part, ...]:
+    return published(bandwidth_section([run]))
+
+
+RATES = {"pinned": 55e9, "pageable": 11e9}
+
+
+def timed_by_events(run: Run, factor: float) -> Run:
+    """The run with device times that are so many times those of the host."""
+
+    def timed(case: Case) -> Case:
+        events = Series(metric="device_seconds", samples=[factor * each for each in case.samples("host_seconds")])
+        return msgspec.structs.replace(case, series=[*case.series, events])
+
+    return msgspec.structs.replace(run, cases=list(map(timed, run.cases)))
 
 
 def texts(grid: Grid, heading: str, group: str = "") -> list[str]:
@@ -33,7 +54,7 @@ def texts(grid: Grid, heading: str, group: str = "") -> list[str]:
 
 
 def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
-    assert len(sources()) == 4
+    assert len(sources()) == 5
     for source in sources():
         assert source.citation
         assert can_say(f"published.machine_{source.machine}")
@@ -42,6 +63,7 @@ def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
                 assert {*series.case, *series.over, *filter(None, [series.along])} <= set(Case.__struct_fields__)
                 said = can_say(f"published.series_{series.text or series.name}")
                 assert said or series.name.startswith(("cuda", "rate_")), series.name
+            assert set(table.by_place) <= {series.name for series in table.series}
 
 
 def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic: ModuleType) -> None:
@@ -50,13 +72,47 @@ def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic
         ("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0),
         ("copy", "h2d", "pageable"): synthetic.Truth(0.0, 11e9, 0.0),
     }
-    grid = grid_of(published_part([synthetic.run(synthetic.cases(truths, sizes))], "bandwidth"))
+    grid = grid_of(bandwidth_parts(synthetic.run(synthetic.cases(truths, sizes))), "jielahou")
     assert texts(grid, "pinned H2D")[:2] == ["25.1 GB/s to 25.4 GB/s", "55.0 GB/s"]
     assert texts(grid, "pageable H2D")[0] == "3.20 GB/s to 11.4 GB/s"
     assert texts(grid, "pageable over pinned time, H2D")[:2] == ["2.2 to 7.9", "5.0"]
     assert "pinned D2H" not in [row.heading for group in grid.groups for row in group.rows]
     small = synthetic.run(synthetic.cases(truths, [MIB]))
-    assert published_part([small], "bandwidth") is None, "sizes below those that were published"
+    assert bandwidth_parts(small) == (), "sizes that no source has"
+
+
+def test_rates_stand_by_size_on_either_clock(synthetic: ModuleType) -> None:
+    """A row for each size of the article that was measured, its figure and ours for each kind and direction."""
+    truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
+    run = synthetic.run(synthetic.cases(truths, [160 * MIB, 256 * MIB, 640 * MIB]))
+    parts = bandwidth_parts(timed_by_events(run, 2))
+    (part,) = (part for part in parts if "jielahou" in part.note)
+    _, host, events = part.grids
+    assert [column.name for column in host.columns][:2] == ["pageable H2D, published", "pageable H2D, here"]
+    assert texts(host, "160 MiB", "GB/s") == ["9.4", "11.0?", "6.21", "-", "25.4", "55.0?", "26.4", "-"]
+    assert texts(events, "640 MiB", "GB/s") == ["3.52", "5.50?", "7.96", "-", "25.4", "27.5?", "26.4", "-"]
+    assert [row.heading for row in host.groups[0].rows] == ["160 MiB", "640 MiB"], "256 MiB is none of the article's"
+    only_host = bandwidth_parts(run)
+    assert [len(part.grids) for part in only_host if "jielahou" in part.note] == [2], "no events, no table of them"
+
+
+def test_claims_without_figures_have_ours(synthetic: ModuleType) -> None:
+    """A constant time of small copies, the size from which it grows, and what pinned memory gains."""
+    sizes = [1 << power for power in range(0, 31, 2)]
+    truths = {("copy", "h2d", kind): synthetic.Truth(6e-6, rate, 0.0) for kind, rate in RATES.items()}
+    grid = grid_of(bandwidth_parts(synthetic.run(synthetic.cases(truths, sizes))), "Keson")
+    assert texts(grid, "pinned H2D, time below 8 KiB") == ["10.0 us", "6.00 us to 6.07 us", "0.60 to 0.61"]
+    assert texts(grid, "pinned H2D, time grows with the size from")[:2] == ["8 KiB", "350 KiB"]
+    assert texts(grid, "pageable over pinned time, H2D")[0] == "1.5 to 2.4"
+
+
+def test_bandwidth_test_and_the_profiler_of_2012(synthetic: ModuleType) -> None:
+    truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
+    run = synthetic.run(synthetic.cases(truths, [4 * MIB, 16 * MIB]))
+    grid = grid_of(bandwidth_parts(timed_by_events(run, 2)), "Harris")
+    assert texts(grid, "NVS 4200M, 16 MiB pageable H2D") == ["2.31 GB/s", "11.0", "4.8"]
+    assert texts(grid, "GeForce GTX 680, 16 MiB pinned H2D") == ["6.19 GB/s", "55.0", "8.9"]
+    assert texts(grid, "GTX 680, 4 MiB pageable H2D, device time") == ["716 us", "763", "1.07"], "not the host's 381 us"
 
 
 def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
@@ -77,4 +133,4 @@ def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_
 def test_wrong_data_is_no_figure(synthetic: ModuleType) -> None:
     truths = {("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0)}
     cases = [msgspec.structs.replace(case, verified="no") for case in synthetic.cases(truths, [160 * MIB])]
-    assert published_part([synthetic.run(cases)], "bandwidth") is None
+    assert bandwidth_parts(synthetic.run(cases)) == ()
