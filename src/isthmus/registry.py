@@ -20,6 +20,7 @@ class Experiment(NamedTuple):
     help: str  # what it measures, in half a line
     importance: int  # 1 is what most programs meet first, and what a summary begins with
     is_default: bool = False  # measured where none is named: answers within half a minute
+    is_brief: bool = False  # measured with it for two seconds, for a sentence of the first screen
     options: tuple[str, ...] = ()  # of the command line, which no other experiment takes unless it names them, too
     glance_rows: int = 0  # how many of its first table the first screen shows; 0: those that `glance` picks
 
@@ -57,7 +58,7 @@ EXPERIMENTS = (
         options=("--alignment",),
     ),
     Experiment("allocation", "what memory costs to get, to touch first and to give back", 6),
-    Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2),
+    Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2, is_brief=True),
     Experiment("managed", "managed memory beside explicit copies, and how pages migrate", 5),
     Experiment(
         *("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),

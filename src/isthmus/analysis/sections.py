@@ -15,8 +15,12 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def glances(run: Run, only: str = "") -> list[tuple[str, Glance]]:
-    """The few figures of each experiment that the run holds, or of one, with its name; in the order of reports."""
-    made = ((each.name, _glance(each, run)) for each in EXPERIMENTS if only in ("", each.name))
+    """The few figures of each experiment that the run holds, or of one, with its name; in the order of reports.
+
+    A brief experiment has a sentence in place of them.
+    """
+    named = (each for each in EXPERIMENTS if only in ("", each.name) and each.name not in run.brief)
+    made = ((each.name, _glance(each, run)) for each in named)
     return [(name, glance) for name, glance in made if glance]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment.engine.batch import Planned, Planner, planner
+from isthmus.experiment.engine.batch import Planned, Planner, brief_planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
 from isthmus.experiment.engine.options import Options, check_names
 from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progress, rate_of_last
@@ -50,7 +50,9 @@ _MOST_SHARED_BYTES = 3 * GIB
 
 
 def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Planner]:
-    """The experiments named, all of them for ``all``, or the default ones for none.
+    """The experiments named, all of them for ``all``, or the default ones for none, then with brief ones, too.
+
+    Options that say what to measure, or for how long, leave brief ones out.
 
     Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
     chosen experiments knows, for a folder of OpenACC programs that has none, for the stencil of several `ranks`
@@ -61,6 +63,8 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     chosen = check_names("experiment", names or default, (*known, _ALL))
     measured = set(known if _ALL in chosen else chosen)
     planners = [planner(experiment) for experiment in MEASURED if experiment.name in measured]
+    if not names and ranks == 1 and options.is_open:
+        planners += [brief_planner(experiment) for experiment in MEASURED if experiment.is_brief]
     _check("memory kind", options.memory, [each.memory_kinds for each in planners])
     _check("direction", options.directions, [each.directions for each in planners])
     if options.binaries:
@@ -119,6 +123,7 @@ def measure(
     placement = device.placement
     fingerprint = read_fingerprint(device)
     rules = Rules()
+    brief = ",".join(experiment.name for experiment in experiments if experiment.is_brief)
     settings = Settings(
         command=list(command),
         mode=options.mode,
@@ -128,7 +133,7 @@ def measure(
         minimum_long_samples=LEAST_SAMPLES,
         long_seconds=rules.long_seconds,
         budget_seconds=sum(options.effort(experiment.efforts).budget_seconds for experiment in experiments),
-        options=options.as_text,
+        options=options.as_text | ({"brief": brief} if brief else {}),
     )
     now = datetime.now(timezone.utc)
     run = Run(

@@ -22,8 +22,10 @@ _SUFFIX = ".json.gz"
 def keep_run(run: Run, root: Path | None = None) -> Path:
     """Copy a run into the cache and give its place; drops the oldest runs of the same machine and device.
 
-    Raises OSError where the cache cannot be written.
+    Brief experiments are left out: their cases would take the place of those of longer ones. Raises OSError where the
+    cache cannot be written.
     """
+    run = msgspec.structs.replace(run, cases=[case for case in run.cases if case.experiment not in run.brief])
     folder = (root or cache_folder(_KIND)) / _key(run.fingerprint.host, run.fingerprint.device)
     folder.mkdir(parents=True, exist_ok=True)
     measured = sorted({case.experiment for case in run.cases if not case.skipped})

@@ -221,3 +221,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     launch: Launch | None = None
     cases: list[Case] = []
     end: End | None = None
+
+    @property
+    def brief(self) -> list[str]:
+        """The experiments of which it holds no more than a sentence of the first screen needs."""
+        return [name for name in self.settings.options.get("brief", "").split(",") if name]

@@ -9,7 +9,7 @@ from isthmus.analysis.skips import skip_counts
 from isthmus.analysis.summary import Entry, things_to_do
 from isthmus.document.document import Block, Document, Labelled, Prose, Table
 from isthmus.document.grid import UNKNOWN, Grid, cells_of, part_of
-from isthmus.language import say
+from isthmus.language import say, sentences
 from isthmus.record import Run
 from isthmus.report.verdict import verdict_blocks
 
@@ -37,12 +37,20 @@ def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
         yield Prose(say("screen.wide", percent=100 * run.settings.target_relative_half_width), "small")
     if any(cell.text.endswith(UNKNOWN) and cell.text != UNKNOWN for cell in cells):
         yield Prose(say("screen.unknown"), "small")
+    if answer := _brief_answer(run, conclusions):
+        yield from (Prose(""), Prose(answer))
     if to_do := things_to_do(conclusions, _MOST_TO_DO):
         yield Prose("")
         yield Labelled(say("page.do"), tuple(_thing(each, several=len(shown) > 1) for each in to_do))
     for text in ("" if shown else conclusions.nothing, _skipped(run)):
         if text:
             yield from (Prose(""), Prose(text))
+
+
+def _brief_answer(run: Run, conclusions: Conclusions) -> str:
+    """What experiments say that were measured for a sentence alone."""
+    takeaways = [conclusions.of(name).takeaway for name in run.brief] if conclusions.reliable else []
+    return sentences(takeaway.text for takeaway in takeaways if takeaway)
 
 
 def _without_empty_columns(grid: Grid) -> Grid:

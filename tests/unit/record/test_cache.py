@@ -65,6 +65,23 @@ def test_runs_add_up_and_the_newest_of_a_case_counts(make: Make, synthetic: Modu
     assert found.run == f"{other.run}, {new.run}, {old.run}"
 
 
+def test_a_brief_experiment_takes_the_place_of_none(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+    thorough = make("20261101T000000Z-aaaaaa", experiment="breakeven")
+    later = make("20261102T000000Z-bbbbbb", experiment="breakeven", rate=1e9)
+    both = [*make("20261102T000000Z-bbbbbb").cases, *later.cases]
+    brief = msgspec.structs.replace(later, cases=both, settings=Settings(options={"brief": "breakeven"}))
+    for run in (thorough, brief):
+        keep_run(run, tmp_path)
+    known = cached_run(NODE, synthetic.gpu(), tmp_path)
+    assert known is not None
+    rates = {
+        name: [case.samples("host_seconds") for case in known.cases if case.experiment == name]
+        for name in ("bandwidth", "breakeven")
+    }
+    assert rates["breakeven"] == [case.samples("host_seconds") for case in thorough.cases]
+    assert len(rates["bandwidth"]) == 2
+
+
 def test_quick_runs_fill_gaps_alone(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
     thorough = make("20261101T000000Z-aaaaaa")
     quick = make("20261105T000000Z-bbbbbb", sizes=(4096, 8192), rate=1e9, mode="quick")

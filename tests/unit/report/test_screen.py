@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from isthmus.experiment.breakeven.cases import BRIEF
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Run, read_run
 from isthmus.report import runs_document, screen_document
 from isthmus.report.renderers import terminal
+from tests.synthetic import breakeven
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 KEPT = sorted(path.name.removesuffix(".json.gz") for path in RESULTS.glob("*.json.gz"))
@@ -109,3 +112,24 @@ def test_a_fault_is_the_third_line_here_and_in_the_report(width: int) -> None:
     for shown in (lines(run, width), out.getvalue().splitlines()):
         assert shown[0].startswith("NVIDIA H200 · cuda:0 · PCIe 5.0 x8")
         assert shown[2].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
+
+
+def test_a_brief_experiment_is_a_sentence() -> None:
+    """From which size on pinning pays, in both cases, once and ten times; no table of a few sizes."""
+    run = kept("h200-cuda")
+    trips = breakeven.breakeven(
+        ways=["pageable", "pinned"], sizes=BRIEF.sizes, kinds_of_case=["round_trip", "reduction"]
+    )
+    settings = msgspec.structs.replace(run.settings, options={"brief": "breakeven"})
+    brief = msgspec.structs.replace(run, settings=settings, cases=[*run.cases, *trips])
+    shown = lines(brief)
+    text = " ".join(" ".join(shown).split())
+    assert re.search(
+        r"Pinning a buffer pays: there and back .* \(1 use\), from [\d.-]+ [KM]iB on \(10 uses\); where only a result "
+        r"comes back .* \(1 use\), .* \(10 uses\)\.",
+        text,
+    )
+    assert "Wins from this size" not in text
+    assert len(lines(brief, 80)) + 4 <= 40
+    whole = msgspec.structs.replace(brief, settings=run.settings)
+    assert "Wins from this size" in " ".join(lines(whole)), "asked for by name"

@@ -1,7 +1,9 @@
 """What the breakeven experiment of a run says of its memory kinds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.analysis.breakeven.derived import Derived, derived_thresholds
 from isthmus.analysis.breakeven.measured import Key, measured_once, measured_totals
 from isthmus.analysis.breakeven.thresholds import Breakeven
 from isthmus.analysis.statistics.once import once
@@ -17,6 +19,7 @@ class BreakevenAnalysis:
 
     once: dict[Key, dict[int, Interval]]  # seconds of one use as they were measured, by size
     measured: Breakeven
+    derived: Sequence[Derived]  # pinned against pageable memory
 
     @property
     def reference_bytes(self) -> int:
@@ -30,4 +33,4 @@ def analyse_breakeven(run: Run) -> BreakevenAnalysis | None:
     measured = Breakeven(measured_totals(run))
     if not any(totals.seconds for totals in measured.totals.values()):
         return None
-    return BreakevenAnalysis(measured_once(run), measured)
+    return BreakevenAnalysis(measured_once(run), measured, derived_thresholds(run, measured.thresholds))

@@ -1,10 +1,10 @@
 """The charts of the breakeven experiment: times and speed-ups against size."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
+from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.labels import kind_label, run_title
 from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
 from isthmus.document.palette import Look, look, numbered_look
@@ -66,6 +66,36 @@ def speed_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
     )
 
 
+def both_cases_legend() -> tuple[LegendEntry, ...]:
+    """Both cases with either number of uses."""
+    return tuple(LegendEntry(name, numbered_look(index)) for index, (name, _, _) in enumerate(_both_cases()))
+
+
+def both_cases_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
+    """How many times as fast as pageable memory pinned memory is, both cases in one chart, for each run."""
+    drawn = [
+        (
+            run,
+            [
+                _drawn(name, numbered_look(index), analysis.measured.speed_up(case, "pinned", uses), _speed_row)
+                for index, (name, case, uses) in enumerate(_both_cases())
+            ],
+        )
+        for run, analysis in sources
+    ]
+    axis = Axis(say("breakeven_report.axis_speed"))
+    return tuple(_on_one_scale(say("breakeven_report.chart_both"), drawn, axis, [(1.0, "")]))
+
+
+def _both_cases() -> list[tuple[str, str, int]]:
+    comma = say("common.comma")
+    return [
+        (comma.join([capitalised(case_words(case)), uses_count(uses)]), case, uses)
+        for case in PLAIN_CASES
+        for uses in FEW_AND_MANY
+    ]
+
+
 def by_uses_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory pinned memory is, against size, a curve for each number of uses."""
     return _charts(
@@ -92,23 +122,29 @@ def _charts(
 
     Data that is produced in place makes curves of the same shape, which the tables hold.
     """
-    made = []
+    made: list[Chart] = []
     for case in PLAIN_CASES:
-        drawn = [(run, [curve for curve in draw(analysis, case) if curve.rows]) for run, analysis in sources]
-        if not any(curves for _, curves in drawn):
-            continue
-        domain = y.domain or _domain([curve for _, curves in drawn for curve in curves], rules)
-        for run, curves in drawn:
-            if not curves:
-                continue
-            words = capitalised(case_words(case))
-            if uses is not None:
-                words = say("common.comma").join([words, uses_count(uses)])
-            size, axis = Axis(say("page.size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
-            spec = curves_chart(curves, size, axis, rules=rules)
-            label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
-            made.append(Chart(say("labels.of_run", title=words, run=run) if run else words, label, spec))
+        words = capitalised(case_words(case))
+        if uses is not None:
+            words = say("common.comma").join([words, uses_count(uses)])
+        made += _on_one_scale(words, [(run, draw(analysis, case)) for run, analysis in sources], y, rules)
     return tuple(made)
+
+
+def _on_one_scale(
+    words: str, runs: Iterable[tuple[str, Sequence[Drawn]]], y: Axis, rules: Sequence[tuple[float, str]] = ()
+) -> Iterator[Chart]:
+    """A chart for each run that has curves with points."""
+    drawn = [(run, [curve for curve in curves if curve.rows]) for run, curves in runs]
+    shown = [(run, curves) for run, curves in drawn if curves]
+    if not shown:
+        return
+    domain = y.domain or _domain([curve for _, curves in shown for curve in curves], rules)
+    for run, curves in shown:
+        size, axis = Axis(say("page.size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
+        label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
+        title = say("labels.of_run", title=words, run=run) if run else words
+        yield Chart(title, label, curves_chart(curves, size, axis, rules=rules))
 
 
 def _domain(curves: Sequence[Drawn], rules: Sequence[tuple[float, str]]) -> tuple[float, float]:

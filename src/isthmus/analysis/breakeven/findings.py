@@ -1,12 +1,15 @@
 """When pinning pays and what to use instead, in sentences: findings and verdict of the breakeven experiment."""
 
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis, analyse_breakeven
-from isthmus.analysis.breakeven.tables import uses_cell, written
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words
-from isthmus.analysis.phrases import memory_name, times
+from isthmus.analysis.breakeven.derived import AGREEMENT
+from isthmus.analysis.breakeven.thresholds import Contest
+from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, answer_words, case_words, uses_count
+from isthmus.analysis.phrases import about_bytes, memory_name, percent_words, times
 from isthmus.document.finding import Finding
-from isthmus.language import in_brackets, say, sentences
+from isthmus.language import clauses, say, sentences
 from isthmus.record import Run, format_bytes
+
+_DETAILS = ("breakeven_derived", "breakeven_in_place")
 
 
 def findings(run: Run) -> list[Finding]:
@@ -14,31 +17,54 @@ def findings(run: Run) -> list[Finding]:
     analysis = analyse_breakeven(run)
     if analysis is None:
         return []
-    candidates = [_pinning(analysis), _choice(analysis), _in_place(analysis)]
+    candidates = [_pinning(analysis), _derived(analysis), _choice(analysis), _in_place(analysis)]
     return [finding for finding in candidates if finding]
 
 
 def takeaway(run: Run) -> Finding | None:
     """When pinning pays and what is the fastest; None for a run that has nothing to compare."""
-    by_topic = {finding.topic: finding for finding in findings(run) if finding.topic != "breakeven_in_place"}
+    by_topic = {finding.topic: finding for finding in findings(run) if finding.topic not in _DETAILS}
     choice = by_topic.get("breakeven_choice")
     text = sentences(finding.text for finding in by_topic.values())
     return Finding("note", "breakeven", text, do=choice.do if choice else ()) if text else None
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
-    """From how many uses on pinned memory beats pageable memory at the reference size, by case."""
-    size = analysis.reference_bytes
-    least_uses = {case: analysis.measured.least_uses(case, size, "pageable", "pinned") for case in PLAIN_CASES}
-    uses = [
-        f"{written(uses_cell(least))}{in_brackets(case_words(case))}"
-        for case, least in least_uses.items()
-        if least and least.known
-    ]
-    if not uses:
+    """From which size on pinned memory beats pageable memory, by case and number of uses."""
+    texts = []
+    for case in PLAIN_CASES:
+        answers = [
+            say("breakeven.with_uses", answer=answer_words(threshold), uses=uses_count(uses))
+            for uses in FEW_AND_MANY
+            if (threshold := analysis.measured.thresholds.get(Contest(case, uses, "pageable", "pinned")))
+        ]
+        if answers:
+            texts.append(say("breakeven.pays_case", case=case_words(case), answers=say("common.comma").join(answers)))
+    return Finding("note", "breakeven_pinning", say("breakeven.pays", cases=clauses(texts))) if texts else None
+
+
+def _derived(analysis: BreakevenAnalysis) -> Finding | None:
+    """The same from set-up costs and copy rates, and how near that is; None where nothing can be compared."""
+    compared = [each for each in analysis.derived if each.agrees is not None]
+    if not compared:
         return None
-    text = say("breakeven.pays_in", size=format_bytes(size), uses=say("common.comma").join(uses))
-    return Finding("note", "breakeven_pinning", text)
+    parts = [
+        say(
+            "breakeven.derived_size",
+            size=about_bytes(each.derived.value),
+            measured=about_bytes(each.measured.value),
+            case=case_words(each.contest.case),
+            uses=uses_count(each.contest.uses),
+        )
+        for each in compared
+        if each.apart is not None and each.contest.uses in FEW_AND_MANY
+    ]
+    texts = [say("breakeven.derived", sizes=clauses(parts))] if parts else []
+    agreeing = sum(bool(each.agrees) for each in compared)
+    texts.append(say("breakeven.derived_share", number=agreeing, count=len(compared), percent=round(100 * AGREEMENT)))
+    errors = [each.error for each in compared if each.error is not None and not each.agrees]
+    cause = say("breakeven.derived_cause", percent=percent_words(max(errors))) if errors else ""
+    return Finding("note", "breakeven_derived", sentences(texts), cause=cause)
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.charts import (
+    both_cases_charts,
+    both_cases_legend,
     by_uses_charts,
     sources,
     speed_charts,
@@ -14,6 +16,7 @@ from isthmus.analysis.breakeven.charts import (
 )
 from isthmus.analysis.breakeven.tables import (
     Labelled,
+    derived_grid,
     fastest_grid,
     size_cell,
     threshold_grids,
@@ -42,16 +45,20 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     drawn = sources(runs, analyses)
     kinds = ways_legend(drawn)
-    fastest = fastest_grid(labelled)
+    fastest, derived = fastest_grid(labelled), derived_grid(labelled)
     parts = (
         Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=kinds, grids=tuple(time_grids(labelled))),
         Part(capitalised(say("breakeven_report.axis_speed")), charts=speed_charts(drawn), legend=kinds),
+        Part(say("breakeven_report.both_cases"), charts=both_cases_charts(drawn), legend=both_cases_legend()),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
         Part(
             say("breakeven_report.from_size"),
             say("breakeven_report.from_size_note"),
             grids=tuple(threshold_grids(labelled)),
         ),
+        Part(say("breakeven_report.derived_grid"), say("breakeven_report.derived_note"), grids=(derived,))
+        if derived
+        else None,
         Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(labelled))),
         Part(say("breakeven_report.fastest_grid"), grids=(fastest,) if fastest else ()),
         *published_parts(runs, "breakeven", _pinned_pays),

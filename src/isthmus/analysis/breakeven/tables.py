@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
+from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
+from isthmus.analysis.breakeven.words import PLAIN_CASES, WIDE, case_words, from_to, uses_count
 from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.threshold import Threshold
@@ -30,8 +31,6 @@ _CHOICES = {
 _ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
 _USES_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB)
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
-# Where the ends of an interval differ by more, they are the answer.
-_WIDE = 1.5
 
 
 def time_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
@@ -87,6 +86,31 @@ def threshold_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
         if groups:
             title = say("breakeven_report.wins_from_size", case=case_words(case))
             yield Grid(title, _uses_columns(labelled), tuple(groups), say("breakeven_report.way"))
+
+
+def derived_grid(labelled: Sequence[Labelled]) -> Grid | None:
+    """From which size on pinned beats pageable memory, as measured and as derived; None where nothing was derived."""
+    groups = []
+    for case in PLAIN_CASES:
+        by_uses = [
+            {each.contest.uses: each for each in analysis.derived if each.contest.case == case}
+            for _, analysis in labelled
+        ]
+        known = [each.get(uses) for uses in DERIVED_USES for each in by_uses]
+        rows = [
+            Row(say("breakeven_report.measured"), tuple(size_cell(each and each.measured) for each in known)),
+            Row(say("breakeven_report.derived"), tuple(size_cell(each and each.derived) for each in known)),
+            Row(say("breakeven_report.apart"), tuple(map(_apart, known))),
+        ]
+        groups += [Group(capitalised(case_words(case)), tuple(rows))] if any(by_uses) else []
+    columns = _uses_columns(labelled, DERIVED_USES)
+    return Grid(say("breakeven_report.derived_grid"), columns, tuple(groups)) if groups else None
+
+
+def _apart(derived: Derived | None) -> Cell:
+    if derived is None or derived.apart is None:
+        return missing()
+    return Cell(f"{100 * derived.apart:+.0f} %", state="ok" if derived.agrees else "wide")
 
 
 def uses_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
@@ -167,22 +191,16 @@ def _cell(threshold: Threshold, bound: Callable[[float], str], figures: Callable
         text = say("breakeven_report.always" if threshold.state == "always" else "breakeven_report.never")
         return Cell(text) if threshold.certain else Cell(f"{text}?", state="wide")
     low, high = threshold.low, threshold.high
-    if threshold.certain and high <= _WIDE * low:
+    if threshold.certain and high <= WIDE * low:
         cell = figures(threshold.value, (high - low) / 2)
     elif low <= 0.0:
         cell = Cell(f"<= {bound(high)}", state="wide")
     elif math.isinf(high):
         cell = Cell(f">= {bound(low)}", state="wide")
     else:
-        cell = Cell(_range(bound(low), bound(high)), state="wide")
+        cell = Cell(from_to(bound(low), bound(high)), state="wide")
     text = cell.text + ("*" if threshold.crossings > 1 else "")
     return replace(cell, text=say("breakeven_report.to", place=text) if threshold.state == "up_to" else text)
-
-
-def _range(low: str, high: str) -> str:
-    """``3.6-8.7 MiB``, or both units where they differ."""
-    shared = low.partition(" ")[2] == high.partition(" ")[2]
-    return f"{low.partition(' ')[0] if shared else low}-{high}"
 
 
 def _size(value: float, half: float) -> Cell:
@@ -199,11 +217,9 @@ def _count(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _uses_columns(labelled: Iterable[Labelled]) -> tuple[Column, ...]:
+def _uses_columns(labelled: Iterable[Labelled], numbers: Sequence[int] = BREAKEVEN_USES) -> tuple[Column, ...]:
     labels = [label for label, _ in labelled]
-    return tuple(
-        Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, BREAKEVEN_USES) for label in labels
-    )
+    return tuple(Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, numbers) for label in labels)
 
 
 def _sizes(labelled: Sequence[Labelled]) -> list[int]:

@@ -41,6 +41,9 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "default": Effort([*powers_of_two(12, 24), 64 * MIB, 128 * MIB], 44.0, 2.0),
     "full": Effort(powers_of_two(12, 30), 300.0, 5.0),
 }
+# From which size on pinning pays, in two seconds.
+BRIEF = Effort(powers_of_two(14, 24, 2), 2.0, 0.1)
+_BRIEF_KINDS = ("pageable", "pinned")
 _WORD_BYTES = 4
 # Single copies of data that caches hold, as a program's are that has just written them: `bandwidth` avoids those, and
 # the model needs them. Larger ones no cache holds.
@@ -54,6 +57,11 @@ _DIRECTIONS: Sequence[Direction] = ("h2d", "d2h")
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every kind, work and size, measured interleaved from one source and to one buffer of the device."""
     return planned(_Sweep(device, options, memory_bytes))
+
+
+def plan_briefly(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
+    """Trips of pageable and pinned memory alone, filled by memcpy."""
+    return planned(_BriefSweep(device, options._replace(memory=_BRIEF_KINDS), memory_bytes))
 
 
 def _is_step(case: Case) -> bool:
@@ -113,6 +121,14 @@ class _Sweep(Sweep):
 
     def prepare(self, cases: Sequence[Case]) -> "_Bench":
         return _Bench(self, cases)
+
+
+class _BriefSweep(_Sweep):
+    def cases(self) -> Iterator[Case]:
+        return (case for case in self._trips() if not case.method.endswith(_IN_PLACE))
+
+    def sizes(self, _efforts: Mapping[ModeName, Effort], _shared: Sequence[int] = ()) -> Sequence[int]:
+        return BRIEF.sizes
 
 
 class _Bench(Bench):

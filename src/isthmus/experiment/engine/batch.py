@@ -1,7 +1,7 @@
 """What an experiment hands over to be measured: subjects that share their memory, batch by batch."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Subject
@@ -45,7 +45,7 @@ class Planner(NamedTuple):
     """One experiment: the surface of its module `cases`.
 
     `memory_kinds` and `directions` are what --memory and --direction can choose from; `plan` gives every case, for the
-    bytes of host memory that the experiment may take.
+    bytes of host memory that the experiment may take. `is_brief` where it measures only what a sentence needs.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Planner(NamedTuple):
     plan: Callable[[OpenDevice, Options, int], Planned]
     memory_kinds: Sequence[str] = ()
     directions: Sequence[str] = ()
+    is_brief: bool = False
 
 
 def planner(experiment: Experiment) -> Planner:
@@ -60,3 +61,9 @@ def planner(experiment: Experiment) -> Planner:
     cases = load(experiment.cases, ("EFFORTS", "plan"))
     kinds, directions = getattr(cases, "MEMORY_KINDS", ()), getattr(cases, "DIRECTIONS", ())
     return Planner(experiment.name, cases.EFFORTS, cases.plan, kinds, directions)
+
+
+def brief_planner(experiment: Experiment) -> Planner:
+    """The same for the few cases that a sentence of the first screen needs, in every mode."""
+    cases = load(experiment.cases, ("BRIEF", "plan_briefly"))
+    return Planner(experiment.name, dict.fromkeys(get_args(ModeName), cases.BRIEF), cases.plan_briefly, is_brief=True)

@@ -48,6 +48,12 @@ class Options(NamedTuple):
         return [name for name in known if name in given] if given else list(known)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the user left it to the mode what is measured, and for how long."""
+        chosen = (*self.sizes, *self.memory, *self.directions, self.alignment_bytes, self.budget_seconds)
+        return all(each is None for each in chosen)
+
+    @property
     def as_text(self) -> dict[str, str]:
         """What differs from the defaults, as the command line words it; for the record of the run."""
         given = {

@@ -1,8 +1,11 @@
 """Cells of thresholds: a size or a number of uses with its interval, or that there is none."""
 
+from dataclasses import replace
+
 import pytest
 
 from isthmus.analysis.breakeven.tables import size_cell, uses_cell, written
+from isthmus.analysis.breakeven.words import answer_words
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.record import KIB, MIB
 
@@ -34,6 +37,34 @@ INFINITE, NAN = float("inf"), float("nan")
 def test_every_answer_has_its_cell(found: Threshold | None, text: str, state: str) -> None:
     cell = size_cell(found)
     assert (written(cell), cell.state) == (text, state)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (threshold("always", 0.0, 0.0, 0.0), "at every size from 4 KiB to 128 MiB"),
+        (threshold("always", 0.0, 0.0, 90 * KIB), "from 90 KiB or less on"),
+        (threshold("never", INFINITE, INFINITE, INFINITE), "at no size up to 128 MiB"),
+        (threshold("never", INFINITE, 100 * MIB, INFINITE), "not up to 100 MiB, within noise to 128 MiB"),
+        (threshold("cannot_tell", NAN, 0.0, INFINITE), "within noise from 4 KiB to 128 MiB"),
+        (
+            replace(threshold("cannot_tell", NAN, 0.0, INFINITE), slower=(4.0 * KIB, 2.0 * MIB)),
+            "not up to 2 MiB, within noise to 128 MiB",
+        ),
+        (
+            replace(threshold("cannot_tell", NAN, 0.0, INFINITE), slower=(4.0 * KIB, 128.0 * MIB)),
+            "within noise from 4 KiB to 128 MiB",
+        ),
+        (threshold("from", 700 * KIB, 680 * KIB, 740 * KIB), "from 700 KiB on"),
+        (threshold("from", 9 * MIB, 2 * MIB, 40 * MIB), "from 2-40 MiB on"),
+        (threshold("from", 5 * KIB, 0.0, 6 * KIB), "from 6 KiB or less on"),
+        (threshold("from", 110 * MIB, 90 * MIB, INFINITE), "not up to 90 MiB, within noise to 128 MiB"),
+        (threshold("up_to", 2 * MIB, 1.9 * MIB, 2.1 * MIB), "only up to 2 MiB"),
+    ],
+)
+def test_every_answer_has_its_words(answer: Threshold, words: str) -> None:
+    """None is a question mark: what cannot be told names the sizes that were measured."""
+    assert answer_words(answer) == words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isthmus.experiment.breakeven.cases import MEMORY_KINDS, plan
+from isthmus.experiment.breakeven.cases import BRIEF, EFFORTS, MEMORY_KINDS, plan, plan_briefly
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
@@ -37,6 +37,19 @@ def test_every_way_is_measured_in_every_case() -> None:
         for method in ("round_trip", "round_trip_in_place", "reduction", "reduction_in_place")
         for size in (4 * KIB, MIB)
     }
+
+
+def test_a_brief_plan_has_what_thresholds_of_pinned_memory_need() -> None:
+    planned = plan_briefly(open_device("host"), Options(), GIB)
+    templates = [subject.template for batch in planned.batches for subject in batch.prepare().subjects]
+    assert {(case.host_memory, case.method, case.bytes) for case in templates} == {
+        (kind, method, size)
+        for kind in ("pageable", "pinned")
+        for method in ("round_trip", "reduction")
+        for size in BRIEF.sizes
+    }
+    assert not planned.skipped
+    assert set(BRIEF.sizes) <= set(EFFORTS["default"].sizes), "comparable with longer runs"
 
 
 def test_pageable_memory_is_always_measured_for_comparison() -> None:

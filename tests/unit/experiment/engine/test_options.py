@@ -37,8 +37,26 @@ def test_an_unknown_name_offers_the_nearest(name: str, message: str) -> None:
     assert str(refusal.value) == message
 
 
-def test_bandwidth_is_what_runs_by_default_and_all_means_every_experiment() -> None:
-    assert [experiment.name for experiment in choose_experiments([], Options())] == ["bandwidth"]
+@pytest.mark.parametrize(
+    ("options", "brief"),
+    [
+        (Options(), True),
+        (Options(mode="quick", seed=7, memory_budget_bytes=GIB), True),
+        (Options(sizes=[4096]), False),
+        (Options(memory=["pinned"]), False),
+        (Options(directions=["h2d"]), False),
+        (Options(alignment_bytes=64), False),
+        (Options(budget_seconds=1.0), False),
+    ],
+)
+def test_bandwidth_runs_by_default_with_thresholds_where_options_are_open(options: Options, brief: bool) -> None:
+    chosen = choose_experiments([], options)
+    assert [(each.name, each.is_brief) for each in chosen] == [("bandwidth", False), ("breakeven", True)][: 1 + brief]
+    assert len(choose_experiments(["bandwidth"], options)) == 1, "asked for by its name alone"
+    assert len(choose_experiments([], options, ranks=2)) == 1
+
+
+def test_all_means_every_experiment() -> None:
     every = [experiment.name for experiment in MEASURED]
     assert [experiment.name for experiment in choose_experiments(["all"], Options())] == every
 

@@ -1,0 +1,96 @@
+"""Thresholds derived from single costs: set-up and copies that the run measured apart, against what was measured."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.analysis.breakeven.costs import Term, step_costs
+from isthmus.analysis.breakeven.measured import Key, Totals, interpolated, measured_totals
+from isthmus.analysis.breakeven.thresholds import Contest
+from isthmus.analysis.statistics.resample import Draws
+from isthmus.analysis.statistics.threshold import Threshold, size_threshold
+from isthmus.record import OneWay, Run
+
+# Two sizes this near to one another are the same answer.
+AGREEMENT = 0.25
+# With more uses the set-up counts for little, and the threshold is that of the copies.
+DERIVED_USES = (1, 2, 5, 10)
+_COPIED: Mapping[str, Sequence[OneWay]] = {"round_trip": ("h2d", "d2h"), "reduction": ("h2d",)}
+_KINDS = ("pageable", "pinned")
+# A derived time is this part of a measured one at least, whatever the costs add up to.
+_LEAST = 1e-3
+
+
+class Derived(NamedTuple):
+    """From which size on pinned memory should beat pageable memory, next to what was measured.
+
+    `error` is how far the derived times of the two are apart at the measured threshold, where they should be equal, as
+    a share of what a buffer takes there from allocation to release: how wrong the model is, wherever the sizes are.
+    """
+
+    contest: Contest
+    derived: Threshold
+    measured: Threshold
+    error: float | None
+
+    @property
+    def apart(self) -> float | None:
+        """The derived size over the measured one, less 1; None where either is no size."""
+        both = (self.derived, self.measured)
+        sizes = all(each.state == "from" and each.known for each in both)
+        return self.derived.value / self.measured.value - 1 if sizes else None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether both give the same answer, a size within AGREEMENT; None where either cannot tell."""
+        if not (self.derived.known and self.measured.known):
+            return None
+        return abs(self.apart) <= AGREEMENT if self.apart is not None else self.derived.state == self.measured.state
+
+
+def derived_thresholds(run: Run, measured: Mapping[Contest, Threshold]) -> Sequence[Derived]:
+    """Derived next to measured thresholds of pinned against pageable memory; none where the run lacks the costs.
+
+    A use costs a copy there and, of a round trip, one back, as `bandwidth` times them alone; getting, touching and
+    releasing memory what a trip of one use takes more than one use more does. Filling the buffer and the kernel are the
+    same for both kinds of memory.
+    """
+    totals, costs = measured_totals(run), step_costs(run)
+    return [made for contest, threshold in measured.items() if (made := _derived(contest, threshold, totals, costs))]
+
+
+def _derived(
+    contest: Contest, measured: Threshold, totals: Mapping[Key, Totals], costs: Mapping[Term, Mapping[int, Draws]]
+) -> Derived | None:
+    directions = _COPIED.get(contest.case)
+    if directions is None or (contest.incumbent, contest.challenger) != _KINDS or contest.uses not in DERIVED_USES:
+        return None
+    copies = {kind: [costs.get(_copy(kind, each), {}) for each in directions] for kind in _KINDS}
+    pageable, pinned = (dict(_times(totals[contest.case, kind], copies[kind], contest.uses)) for kind in _KINDS)
+    whole = totals[contest.case, "pageable"].at(contest.uses)
+    sizes = [size for size in whole if size in pageable and size in pinned]
+    if len(sizes) < 2:
+        return None
+    # What the two kinds share is as measured, so that curves bend between sizes as measured ones do.
+    slow = np.array([whole[size] for size in sizes])
+    fast = np.array([whole[size] - pageable[size] + pinned[size] for size in sizes])
+    fast = np.maximum(fast, _LEAST * slow)
+    is_size = measured.state == "from" and measured.known
+    gains = np.log(slow[:, 0] / fast[:, 0])
+    error = abs(math.expm1(np.interp(math.log(measured.value), np.log(sizes), gains))) if is_size else None
+    return Derived(contest, size_threshold(sizes, slow, fast), measured, error)
+
+
+def _copy(kind: str, direction: OneWay) -> Term:
+    return Term("bandwidth", "copy", kind, direction)
+
+
+def _times(totals: Totals, copies: Sequence[Mapping[int, Draws]], uses: int) -> Iterator[tuple[int, Draws]]:
+    """Seconds of set-up and copies by size, where all of them are known."""
+    for size, by_uses in totals.seconds.items():
+        each = [interpolated(seconds, size) for seconds in copies]
+        known = [seconds for seconds in each if seconds is not None]
+        if 1 in by_uses and size in totals.further and len(known) == len(each):
+            yield size, by_uses[1] - totals.further[size] + uses * sum(known)

@@ -1,0 +1,69 @@
+"""Thresholds derived from single costs next to measured ones, on machines whose truth is known."""
+
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from isthmus.analysis.breakeven.analysis import analyse_breakeven
+from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
+from isthmus.analysis.breakeven.findings import findings
+from isthmus.record import KIB, Case, Run
+
+
+def derived(run: Run) -> dict[tuple[str, int], Derived]:
+    analysis = analyse_breakeven(run)
+    assert analysis
+    return {(each.contest.case, each.contest.uses): each for each in analysis.derived}
+
+
+def both(builder: ModuleType, machine: object = None) -> list[Case]:
+    machine = machine or cheap(builder)
+    return [*builder.breakeven(machine, ways=["pageable", "pinned"]), *builder.bandwidth(machine)]
+
+
+def cheap(builder: ModuleType) -> object:
+    """A machine on which pinning pays from some hundred KiB on."""
+    memory = dict(builder.H200_MEMORY)
+    memory["pinned", "allocate"] = builder.Cost(480e-6, 150e-3 / 2**30)
+    memory["pinned", "free"] = builder.Cost(200e-6, 30e-3 / 2**30)
+    return replace(builder.H200, memory=memory)
+
+
+def test_costs_that_add_up_give_the_measured_threshold(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+    answers = derived(synthetic.run(both(synthetic_breakeven)))
+    assert {uses for _, uses in answers} == set(DERIVED_USES)
+    for each in answers.values():
+        assert each.agrees, each
+        assert each.apart is not None
+        assert each.error is not None
+        assert each.error < 0.05
+
+
+def test_a_program_whose_copies_are_slower_than_alone_is_not_what_costs_say(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    machine = replace(cheap(synthetic_breakeven), program={("pageable", way): 3.0 for way in ("h2d", "d2h")})  # type: ignore[type-var]
+    run = synthetic.run(both(synthetic_breakeven, machine))
+    far = derived(run)["round_trip", 10]
+    assert far.agrees is False
+    assert far.apart is not None
+    assert far.apart > 0.5, "single copies promise less than the program gains"
+    (finding,) = (each for each in findings(run) if each.topic == "breakeven_derived")
+    assert finding.text.endswith("0 of 8 derived thresholds are within 25 % of the measured ones.")
+    assert finding.cause.startswith("Near the threshold pinned and pageable memory take about the same")
+
+
+@pytest.mark.parametrize("lost", ["pinned", "pageable"])
+def test_nothing_is_derived_without_the_copies(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType, lost: str
+) -> None:
+    cases = [
+        case
+        for case in both(synthetic_breakeven)
+        if case.experiment == "breakeven" or (case.host_memory, case.direction) != (lost, "d2h")
+    ]
+    answers = derived(synthetic.run(cases))
+    assert {case for case, _ in answers} == {"reduction"}, "which has no copy back but of its result"
+    assert derived(synthetic.run([case for case in cases if case.experiment == "breakeven"])) == {}
+    assert derived(synthetic.run([case for case in cases if case.bytes <= 4 * KIB])) == {}, "one size is no curve"
