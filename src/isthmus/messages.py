@@ -13,7 +13,7 @@ _UNUSUAL = re.compile(r"[^ -~\t\n]")
 
 def plain(text: str) -> str:
     """A text of lines in which what would command a terminal or turn the order of letters is escaped, as in code."""
-    return text if text.isprintable() else _UNUSUAL.sub(lambda match: _shown(match[0]), as_text(text))
+    return text if text.isprintable() else _UNUSUAL.sub(lambda match: _shown(match[0]), text)
 
 
 def printable(text: str) -> str:
@@ -34,8 +34,11 @@ def to_stderr_once(words: str) -> None:
     to_stderr(words)
 
 
+@functools.cache
 def _shown(letter: str) -> str:
     if letter.isprintable() or letter in "\t\n" or category(letter) == "Zs":
         return letter
+    if (byte := as_text(letter)) != letter:
+        return byte
     number = ord(letter)
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

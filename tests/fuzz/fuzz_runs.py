@@ -208,7 +208,7 @@ def _written(make: Callable[[], Document], formats: tuple[str, ...]) -> None:
 
 def main() -> None:
     warnings.simplefilter("error", RuntimeWarning)
-    vega.script = lambda: ""
+    vega.packed_script = lambda: ""
     with tempfile.TemporaryDirectory(dir=_SCRATCH) as folder:
         first = Path(folder) / "seeds"
         first.mkdir()

@@ -66,6 +66,10 @@ def working_on(what: str) -> Iterator[None]:
 
     ``writing the page run.html 0:00:02``
     """
+    if not sys.stderr.isatty():
+        # Importing what draws it takes as long as a tenth of a page.
+        yield
+        return
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     text = TextColumn("{task.description}", markup=False)

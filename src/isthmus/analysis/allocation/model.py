@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from isthmus.analysis.statistics.curve import is_resolved
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
 from isthmus.record import Case, Interval, Run, kind_rank, median_interval, memory_kind
 
@@ -146,6 +147,7 @@ class AllocationCosts:
         return SizedCost(sizes, np.sum([part.only(sizes).draws for part in present], axis=0))
 
 
+@once()
 def allocation_costs(run: Run) -> AllocationCosts | None:
     """The allocation experiment of a run; None where it measured none of it."""
     cases = [

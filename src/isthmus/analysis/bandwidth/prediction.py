@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from isthmus.analysis.statistics.curve import Curve
 from isthmus.analysis.statistics.line import relative_line
-from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
+from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.record import Interval
 
 Beyond = Literal["", "below", "above"]
@@ -154,5 +154,4 @@ def curve_predictor(curve: Curve) -> Predictor:
     """
     if not curve.points:
         raise ValueError("a prediction needs at least one measured size")
-    medians = resampled_medians([point.samples for point in curve.points])
-    return Predictor(tuple(point.bytes for point in curve.points), medians)
+    return Predictor(tuple(point.bytes for point in curve.points), curve.draws)

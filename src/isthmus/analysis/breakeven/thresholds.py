@@ -18,7 +18,7 @@ from isthmus.analysis.breakeven.measured import (
     ordered_ways,
 )
 from isthmus.analysis.statistics.once import once
-from isthmus.analysis.statistics.resample import Draws, interval_of
+from isthmus.analysis.statistics.resample import Draws, interval_of, middle
 from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold_of_logs, uses_threshold
 from isthmus.record import Interval
 
@@ -136,7 +136,7 @@ class Breakeven:
         }
         for kind, sizes in further.items():
             seconds[kind] = {
-                size: first[kind][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
+                size: first[kind][size] + middle([each[size] for each in further.values() if size in each])
                 for size in sizes
             }
         return seconds

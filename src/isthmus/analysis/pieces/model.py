@@ -125,12 +125,10 @@ def main_surfaces(surfaces: Iterable[Surface]) -> list[Surface]:
     return list(chosen.values())
 
 
-def _cases(run: Run, kind: Kind) -> Iterable[Case]:
-    return (
-        case
-        for case in without_misaligned(run.cases)
-        if case.experiment == kind.experiment and case.direction in ONE_WAY and (case.skipped or is_resolved(case))
-    )
+@once(kept=16)
+def _cases(run: Run, kind: Kind) -> Sequence[Case]:
+    own = [case for case in run.cases if case.experiment == kind.experiment and case.direction in ONE_WAY]
+    return [case for case in without_misaligned(own) if case.skipped or is_resolved(case)]
 
 
 def _memory(case: Case) -> str:

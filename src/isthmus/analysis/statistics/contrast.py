@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import median
 
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, Point, find
 from isthmus.record import Direction, Interval
@@ -29,7 +28,7 @@ class Contrast:
     @property
     def ratio(self) -> float:
         """Median of the ratios over the sizes."""
-        return float(np.median(self.ratios))
+        return median(self.ratios)
 
     @property
     def told_apart(self) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from isthmus.analysis.statistics.once import once
+from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
 
 
@@ -59,6 +60,11 @@ class Curve:
     metric: Metric
     points: tuple[Point, ...]
     failed: tuple[Point, ...] = ()
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The points' medians in seconds with their bootstrap draws, a row a point; not to be changed."""
+        return resampled_medians([point.samples for point in self.points])
 
     def at(self, size: int) -> Point | None:
         """The point of exactly this many bytes."""

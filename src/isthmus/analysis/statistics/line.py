@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.analysis.statistics.curve import Curve
-from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
+from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.record import Interval
 
 # Two sizes lie on a line whatever they are, and say nothing about how well it fits.
@@ -44,7 +44,7 @@ def fixed_and_rate(curve: Curve) -> tuple[Interval, Interval] | None:
     if len(curve.points) < _LEAST_SIZES:
         return None
     sizes = np.array([float(point.bytes_moved) for point in curve.points])
-    seconds = resampled_medians([point.samples for point in curve.points])
+    seconds = curve.draws.copy()
     fixed, per_byte = relative_line(sizes, seconds[:, :1])
     if per_byte[0] <= 0:
         return None

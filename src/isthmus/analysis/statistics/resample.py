@@ -53,6 +53,13 @@ def interval_of(draws: Draws) -> Interval:
     return Interval(middle, min(low, middle), max(high, middle))
 
 
+def middle(rows: Sequence[Draws]) -> Draws:
+    """The median of a few rows, draw by draw, as `numpy.median` gives it in many times the time."""
+    ordered = np.sort(rows, axis=0)
+    both: Draws = (ordered[(len(rows) - 1) // 2] + ordered[len(rows) // 2]) / 2
+    return both
+
+
 def _quantile(ordered: npt.NDArray[np.float64], share: float) -> float:
     """What `numpy.quantile` gives, to the last bit: a report asks for thousands, which take that ten times as long."""
     place = (len(ordered) - 1) * share

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import median
 
 from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.record import KIB, MIB, Interval
@@ -63,7 +62,7 @@ def plateau(curve: Curve) -> Plateau | None:
     asked = largest(curve)
     if len(asked) < 2:
         return None
-    center = float(np.median([point.rate.median for point in asked]))
+    center = median(point.rate.median for point in asked)
     agreeing = [point for point in asked if _agrees(point, center)]
     outliers = 0 if len(asked) <= 3 else max(1, len(asked) // 10)
     if len(agreeing) < 2 or asked[-1] not in agreeing or len(asked) - len(agreeing) > outliers:
@@ -75,7 +74,7 @@ def plateau(curve: Curve) -> Plateau | None:
                 break
             start = point.bytes
     rate = Interval(
-        float(np.median([point.rate.median for point in agreeing])),
+        median(point.rate.median for point in agreeing),
         min(point.rate.low for point in agreeing),
         max(point.rate.high for point in agreeing),
     )
@@ -108,14 +107,14 @@ def latency(curve: Curve) -> Interval | None:
     small = [point.seconds for point in curve.points if point.bytes <= SMALL_BYTES]
     if not small:
         return None
-    median = float(np.median([seconds.median for seconds in small]))
-    return Interval(median, min(seconds.low for seconds in small), max(seconds.high for seconds in small))
+    typical = median(seconds.median for seconds in small)
+    return Interval(typical, min(seconds.low for seconds in small), max(seconds.high for seconds in small))
 
 
 def spread(curve: Curve) -> float | None:
     """How far repeats of one size from 1 MiB on differ: 95th over 5th percentile, the median over the sizes."""
     large = [point.spread for point in curve.points if point.bytes >= LARGE_BYTES]
-    return float(np.median(large)) if large else None
+    return median(large) if large else None
 
 
 def _agrees(point: Point, center: float) -> bool:

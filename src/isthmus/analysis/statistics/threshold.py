@@ -92,14 +92,15 @@ def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
 
 def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: bool) -> Threshold:
     """The answer from gains (points by draws) that are positive where the challenger wins."""
-    wins, place = _last_crossing(np.log(points) if logarithmic else points, gain)
+    wins = gain > 0
+    place = _last_crossing(np.log(points) if logarithmic else points, gain, wins)
     place = np.exp(place) if logarithmic else np.maximum(place, 0.0)
-    share = (gain[:, 1:] > 0).mean(axis=1)
+    share = np.count_nonzero(wins[:, 1:], axis=1) / (gain.shape[1] - 1)
     faster = tuple(map(float, points[share >= _ONE_SIDED]))
     slower = tuple(map(float, points[share <= 1 - _ONE_SIDED]))
     # Draws that belong to neither kind of answer: the challenger loses what it had, or gains what it had not.
-    rises = _places(place, inside=wins)
-    falls = _places(place, inside=~wins)
+    rises = _places(place, inside=wins[-1])
+    falls = _places(place, inside=~wins[-1])
     kind, places = ("from", rises) if _known(rises) >= _known(falls) else ("up_to", falls)
     valid = places[1:][~np.isnan(places[1:])]
     ends = float(points[0]), float(points[-1])
@@ -129,18 +130,17 @@ def _narrow(low: float, high: float, first: float, last: float) -> bool:
     return 2 * math.log(min(high, last) / max(low, first)) <= math.log(last / first)
 
 
-def _last_crossing(points: npt.NDArray[np.float64], gain: Draws) -> tuple[npt.NDArray[np.bool_], Draws]:
-    """For each draw whether the challenger wins at the end, and where that begins: minus infinity if everywhere."""
-    wins = gain > 0
+def _last_crossing(points: npt.NDArray[np.float64], gain: Draws, wins: npt.NDArray[np.bool_]) -> Draws:
+    """For each draw where the lead of the one that wins at the end begins: minus infinity if everywhere."""
+    place: Draws = np.full(gain.shape[1], -np.inf)
     other = wins != wins[-1]
-    # Index of the last point at which the one that wins at the end does not win.
-    last = len(points) - 1 - np.argmax(other[::-1], axis=0)
-    last = np.where(other.any(axis=0), last, 0)
-    column = np.arange(gain.shape[1])
-    before, after = gain[last, column], gain[np.minimum(last + 1, len(points) - 1), column]
-    span = points[np.minimum(last + 1, len(points) - 1)] - points[last]
-    share = np.divide(before, before - after, out=np.zeros_like(before), where=before != after)
-    return wins[-1], np.where(other.any(axis=0), points[last] + share * span, -np.inf)
+    (column,) = other.any(axis=0).nonzero()
+    if column.size:
+        # Index of the last point at which the one that wins at the end does not win.
+        last = len(points) - 1 - np.argmax(other[::-1, column], axis=0)
+        before, after = gain[last, column], gain[last + 1, column]
+        place[column] = points[last] + before / (before - after) * (points[last + 1] - points[last])
+    return place
 
 
 def _places(place: Draws, *, inside: npt.NDArray[np.bool_]) -> Draws:

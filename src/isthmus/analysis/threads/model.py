@@ -6,6 +6,7 @@ from math import ceil
 from typing import Literal, get_args
 
 from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
+from isthmus.analysis.statistics.once import once
 from isthmus.record import MIB, Case, Direction, Run, kind_rank
 
 StreamUse = Literal["shared", "own"]
@@ -42,7 +43,8 @@ class ThreadCurve:
         return self.host_memory, self.direction, self.bytes
 
 
-def thread_curves(run: Run) -> list[ThreadCurve]:
+@once()
+def thread_curves(run: Run) -> Sequence[ThreadCurve]:
     """The curves of a run: by memory kind, direction and size, and of these the plainest to program first.
 
     Cases that concern one of several devices or NUMA nodes are no part of any. A curve without any point does not

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import interval_of, resampled_medians
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes
 from isthmus.record import Interval
@@ -30,7 +31,8 @@ class SpawnCost:
         return self.seconds.low > 0
 
 
-def spawn_costs(curves: Sequence[ThreadCurve]) -> list[SpawnCost]:
+@once()
+def spawn_costs(curves: Sequence[ThreadCurve]) -> Sequence[SpawnCost]:
     """A cost for each transfer that was measured with persistent and with created threads, by number of threads."""
     workers = {_key(curve): curve for curve in curves if curve.method == "workers"}
     pairs = [

@@ -3,28 +3,28 @@
 import base64
 import gzip
 import re
-import resource
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, TextIO
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from isthmus.document.chart import Spec, Tiles, Timeline
 from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
 from isthmus.document.finding import level_word
+from isthmus.document.grid import Cell, Column
 from isthmus.document.palette import all_looks
 from isthmus.document.pictures import Lanes
 from isthmus.language import say, sentences, spoken
 from isthmus.messages import plain
 from isthmus.report import vega
-from isthmus.report.drawing import VegaLite, draw, packed
+from isthmus.report.drawing import VegaLite, packed
+from isthmus.report.still import still
 
 # Between a number and its unit, where no line is to end; commands, which people copy, go round it by "| e".
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]?i?B(?:/s)?|GT/s|[GM]Hz|[num]?s|min|W|%)(?![A-Za-z/]))")
-# About what the first chart has next to its table; it scales with what there is.
-_STILL_WIDTH = 600
 
 
 def write(document: Document, out: TextIO) -> None:
@@ -47,6 +47,8 @@ def write(document: Document, out: TextIO) -> None:
         has_lanes=Picture in kinds,
         has_maps=HeatMap in kinds,
         packed=_packed,
+        library=vega.packed_script,
+        still_of=_still_of,
     )
     # By the thousand: a page has a hundred thousand.
     parts.enable_buffering(1000)
@@ -70,6 +72,10 @@ def _environment() -> Environment:
     )
     made.globals.update(all_looks=all_looks, level_word=level_word, say=say, sentences=sentences, spoken=spoken)
     return made
+
+
+def _still_of(spec: Spec | Timeline | Tiles) -> Markup:
+    return Markup(still(spec))  # Its texts are escaped.
 
 
 def _unbroken(value: object) -> object:
@@ -97,29 +103,21 @@ class _Embedded:
             self._charts.append(packed(spec))
         return self._numbers[id(spec)]
 
-    def still(self, spec: Spec | Timeline | Tiles) -> Markup:
-        """The chart as a picture, in the colours of the page; nothing where the address space has a limit.
+    def cells(self, columns: Sequence[Column], cells: Sequence[Cell]) -> Markup:
+        """The cells of a row: a page has tens of thousands, hence no loop of a template and few classes.
 
-        What draws it reserves a terabyte of addresses, and ends the process where it may not.
+        What pointing at each shows is kept; the page's script counts cells as this does.
         """
-        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-            return Markup()
-        import vl_convert
-
-        drawn: VegaLite = _plain(draw(spec))
-        # The place that it is in says what it is; a label on every mark would be four fifths of it.
-        config = drawn["config"] | {"aria": False}
-        svg: str = vl_convert.vegalite_to_svg(drawn | {"width": _STILL_WIDTH, "config": config})
-        # Positions have sixteen digits, half of the picture. Ticks and other texts are outside tags and keep theirs.
-        svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg).replace(' opacity="1"', "")
-        # What an SVG file needs and one within a page does not.
-        svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
-        return Markup(svg)  # Its texts are escaped, and plain.
-
-    def tell(self, detail: str) -> str:
-        """Keep what pointing at the next cell shows, if anything; the page's script counts cells as this does."""
-        self._cells.append(self._details.setdefault(detail, len(self._details)))
-        return ""
+        shown = []
+        for column, cell in zip(columns, cells, strict=True):
+            self._cells.append(self._details.setdefault(cell.detail, len(self._details)))
+            classes = " ".join(["prose"] * column.prose + [cell.state] * (cell.state != "ok"))
+            text = escape(_unbroken(cell.text.replace("#", "█") if cell.state == "bar" else cell.text))
+            half = f" <i>{cell.sign}{escape(cell.half_width)}</i>" if cell.half_width else ""
+            unit = f"&nbsp;{escape(cell.unit)}" if cell.unit else ""
+            shown.append(f'<td class="{classes}">' if classes else "<td>")
+            shown.append(f"{text}{half}{unit}</td>")
+        return Markup("".join(shown))
 
     def add_lanes(self, lanes: Lanes) -> int:
         """Keep lanes over time; gives the number by which the page's script finds them."""
@@ -127,12 +125,11 @@ class _Embedded:
         return len(self._lanes) - 1
 
     def drawings(self) -> str:
-        """The library, where there are charts, the charts and the details.
+        """The charts and the details.
 
         Three quarters of a page's size would be these otherwise; every browser since 2023 unpacks them itself.
         """
-        library = vega.script() if self._charts else ""
-        return _packed({"charts": self._charts, "details": list(self._details), "cells": self._cells}, library=library)
+        return _packed({"charts": self._charts, "details": list(self._details)}, cells=self._cells)
 
     def lanes(self) -> str:
         """All lanes."""
@@ -151,7 +148,7 @@ def _plain(content: Any) -> Any:
     return content
 
 
-def _packed(content: Any, **ours: str) -> str:
+def _packed(content: Any, **ours: Any) -> str:
     """Base64 of gzip of JSON, so that nothing in it can be taken for markup; the same content gives the same text."""
     content = ours | _plain(content) if ours else _plain(content)
     return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()

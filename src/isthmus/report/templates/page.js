@@ -6,12 +6,15 @@
   const hidden = new Set(["x", "x2", "y", "low", "high", "text"]);
   let content = null;
 
-  async function unpack() {
+  function unpacked(element) {
     if (!("DecompressionStream" in window)) throw new Error(packed.dataset.old);
-    const bytes = Uint8Array.from(atob(packed.textContent), letter => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    content = await new Response(stream).json();
+    const bytes = Uint8Array.from(atob(element.textContent), letter => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   }
+
+  // The library is unpacked once, by the first chart that comes into view.
+  let library = null;
+  const load = () => library ??= unpacked(document.getElementById("library")).text().then(text => new Function(text)());
 
   function formatTooltip(row, sanitize) {
     const lines = Object.keys(row).filter(name => !hidden.has(name)).map(name =>
@@ -24,7 +27,7 @@
     if (!content || "drawn" in place.dataset) return;
     place.dataset.drawn = "";
     try {
-      if (!window.vegaEmbed) new Function(content.library)();
+      await load();
       const spec = content.charts[place.dataset.chart];
       const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, {names, rows}]) =>
         [name, rows.map(row => Object.fromEntries(row.map((value, index) => [names[index], value])))]));
@@ -69,7 +72,10 @@
   addEventListener("hashchange", unfold);
   if (location.hash) unfold();
 
-  unpack().then(() => places.forEach(place => place.closest("details:not([open])") || near.observe(place)), error => {
+  async function begin() {
+    content = await unpacked(packed).json();
+  }
+  begin().then(() => places.forEach(place => place.closest("details:not([open])") || near.observe(place)), error => {
     for (const place of places) place.textContent = error.message;
   });
 })();

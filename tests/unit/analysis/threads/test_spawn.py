@@ -1,5 +1,6 @@
 """What created threads cost: the difference and its share recover the truth."""
 
+from collections.abc import Sequence
 from types import ModuleType
 
 import pytest
@@ -15,11 +16,13 @@ RATES = {
 }
 
 
-def costs(run: Run) -> list[SpawnCost]:
+def costs(run: Run) -> Sequence[SpawnCost]:
     return spawn_costs(thread_curves(run))
 
 
-def measured(synthetic: ModuleType, synthetic_threads: ModuleType, fixed: float, per_thread: float) -> list[SpawnCost]:
+def measured(
+    synthetic: ModuleType, synthetic_threads: ModuleType, fixed: float, per_thread: float
+) -> Sequence[SpawnCost]:
     ways = synthetic_threads
     truth = ways.Costs(fixed=fixed, per_thread=per_thread)
     return costs(synthetic.run(ways.cases(RATES, (ways.SHARED, ways.SPAWN), (64 * MIB, GIB), costs=truth)))

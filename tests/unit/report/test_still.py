@@ -1,0 +1,80 @@
+"""The chart of a page without scripts: the curves, marks and ticks that a script would draw, and texts as text."""
+
+import re
+from xml.etree import ElementTree
+
+from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
+from isthmus.document.palette import look, numbered_look
+from isthmus.report.still import still
+
+BYTES, RATE = Axis("Size", labels="bytes"), Axis("GB/s", scale="linear")
+PINNED = Drawn(
+    "pinned",
+    look("pinned"),
+    tuple(row("pinned", 1 << power, power, power - 1, power + 1) for power in (12, 20, 30)),
+    failed=(row("pinned", 1 << 16, 9, 9, 9),),
+)
+
+
+def texts(svg: str) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(svg).iter("text")]
+
+
+def places(svg: str, shape: str) -> list[tuple[float, float]]:
+    """Where symbols of a shape are."""
+    found = re.findall(rf'<path d="{re.escape(shape)}" transform="translate\(([\d.-]+),([\d.-]+)\)', svg)
+    return [(float(x), float(y)) for x, y in found]
+
+
+def chart(*curves: Drawn, y: Axis = RATE, rule: str = "link 63.0 GB/s") -> Spec:
+    return curves_chart(curves, BYTES, y, rules=[(63, rule)])
+
+
+def test_curves_have_their_points_failures_ticks_and_link() -> None:
+    svg = still(chart(PINNED))
+    points = places(svg, look("pinned").shape)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    # The size is on an axis of powers: 4 KiB and 1 GiB at the ends, 1 MiB 8 / 18 of the way.
+    (first, _), (middle, _), (last, _) = points
+    assert abs((middle - first) / (last - first) - 8 / 18) < 1e-3
+    # The rate is on one that begins with 0, upwards: 12 and 30 are as far apart as 2 and 1.
+    heights = [340 - y for _, y in points]
+    assert abs(heights[2] / heights[0] - 30 / 12) < 0.01
+    assert len(places(svg, "M-1,-1L1,1M1,-1L-1,1")) == 1
+    assert {"Size", "GB/s", "1 MiB", "0", "20", "60", "link 63.0 GB/s"} <= set(texts(svg))
+
+
+def test_times_have_ticks_with_units() -> None:
+    times = Drawn(
+        "pinned", look("pinned"), tuple(row("pinned", size, size / 1e9, 1e-6, 2e-3) for size in (8192, 2**20))
+    )
+    assert {"10 us", "100 us", "1 ms"} <= set(texts(still(chart(times, y=Axis("time", labels="seconds")))))
+
+
+def test_what_a_file_says_is_text() -> None:
+    assert '<script>"' in texts(still(chart(PINNED, rule='<script>"')))
+
+
+def test_one_point_and_a_map_of_one_tile_have_a_place() -> None:
+    alone = Drawn("pinned", look("pinned"), (row("pinned", 4096, 5, 5, 5),))
+    assert len(places(still(chart(alone)), look("pinned").shape)) == 1
+    tiles = Drawn("loop", numbered_look(0), (tile("loop", "16", "4 KiB", "12.3"),))
+    assert texts(still(Tiles((tiles,), ("16",), ("4 KiB",), "pieces", "Piece"))) == [
+        "Piece",
+        "pieces",
+        "16",
+        "4 KiB",
+        "12.3",
+    ]
+
+
+def test_tiles_are_where_their_row_and_column_are() -> None:
+    tiles = Drawn("loop", numbered_look(0), (tile("loop", "2", "b", "here"),))
+    svg = ElementTree.fromstring(still(Tiles((tiles,), ("1", "2"), ("a", "b", "c"), "", "")))
+    (rect,) = svg.iter("rect")
+    assert (rect.get("x"), rect.get("y")) == ("300.0", "34")
+
+
+def test_other_charts_wait_for_a_script() -> None:
+    assert still(points_chart([PINNED], BYTES, RATE)) == ""
+    assert still(Timeline((Drawn("copy", numbered_look(0), (bar("copy", 0, 1),)),), RATE)) == ""
