@@ -22,13 +22,18 @@ ROUNDS = "24"
 ALONE = {"LD_PRELOAD": ""}
 
 
-# Other copies by each reach.
+# Other copies by each reach, and some of many chunks.
 @pytest.mark.parametrize(
-    ("reach", "seed"), [*((reach, str(1 + at)) for at, reach in enumerate(REACHES)), ("linked", "9")]
+    ("reach", "seed", "most_mib"),
+    [
+        *((reach, str(1 + at), 8) for at, reach in enumerate(REACHES)),
+        pytest.param("linked", "9", 32, marks=pytest.mark.thorough),
+    ],
 )
 def test_copies_are_as_the_driver_makes_them(
-    program: Path, driver: Path, reach: str, seed: str, tmp_path: Path
+    build: Callable[..., Path], driver: Path, reach: str, seed: str, most_mib: int, tmp_path: Path
 ) -> None:
+    program = build("accelerated_program.cpp", f"-DMOST_MIB={most_mib}", linked=True)
     command: list[str | Path] = [program, reach, ROUNDS, seed]
     plain = ran(command, driver, **ALONE)
     assert plain.returncode == 0, plain.stdout + plain.stderr

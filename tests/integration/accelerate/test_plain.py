@@ -63,7 +63,10 @@ def of_musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.parametrize("under", UNDER)
+# Both of ours in one order; thoroughly, in either.
+@pytest.mark.parametrize(
+    "under", [pytest.param(each, marks=pytest.mark.thorough) if each == "trace-accelerate" else each for each in UNDER]
+)
 def test_programs_of_musl_are_as_without(under: str, of_musl: Path, both: Callable[..., None]) -> None:
     both(under, [of_musl])
     both(under, ["sh", "-c", '"$0"; echo "$?"; exec "$0"', of_musl])
@@ -108,7 +111,7 @@ def test_functions_of_a_driver_are_found_where_there_is_one(
 
 # In units of 512 bytes or of 1 KiB, as the shell has it.
 @pytest.mark.parametrize("blocks", ["0", "10"])
-@pytest.mark.parametrize("under", ["accelerate", "trace", "accelerate-trace"])
+@pytest.mark.parametrize("under", ["accelerate", "trace", pytest.param("accelerate-trace", marks=pytest.mark.thorough)])
 def test_a_limit_on_the_size_of_files_costs_counts_alone(
     under: str, blocks: str, random_copies: Path, both: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ LEAST_CALLS, LEAST_REFUSED = 1000, 500
     [
         # Behind the block that is copied to begins another one, as a driver's small blocks do.
         ("dlsym", "1", {"FAKE_CUDA_ADJACENT": "1"}),
-        ("address", "2", {"FAKE_CUDA_ADJACENT": "1"}),
+        pytest.param("address", "2", {"FAKE_CUDA_ADJACENT": "1"}, marks=pytest.mark.thorough),
         # Or the rest of a range, in which nothing is mapped.
         ("dlsym", "3", {"FAKE_CUDA_SEGMENTS": "65536"}),
     ],
