@@ -55,7 +55,7 @@ EXPERIMENTS = (
     Experiment(
         *("bandwidth", "rates of each kind of memory by size, one way and both ways at once", 1),
         is_default=True,
-        options=("--alignment",),
+        options=("--alignment", "--as"),
     ),
     Experiment("allocation", "what memory costs to get, to touch first and to give back", 6),
     Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2, is_brief=True),

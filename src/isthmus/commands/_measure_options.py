@@ -49,6 +49,25 @@ def options_of(
     return options
 
 
+def as_program_did(options: "Options", program: str) -> "Options":
+    """The options that measure what a known program measured, but for those that were given.
+
+    ``bandwidthTest``: every size of an article that compared machines by it. Raises UsageError for another program.
+    """
+    if not program:
+        return options
+    if program != "bandwidthTest":
+        raise UsageError(f"no program {program!r}; expected --as bandwidthTest")
+    from isthmus.record import MIB
+
+    return options._replace(
+        sizes=options.sizes or range(160 * MIB, 3041 * MIB, 160 * MIB),
+        memory=options.memory or ("pageable", "pinned"),
+        directions=options.directions or ("h2d", "d2h"),
+        budget_seconds=50.0 if options.budget_seconds is None else options.budget_seconds,
+    )
+
+
 def counts(option: str, texts: list[str] | None, most: int = sys.maxsize) -> list[int]:
     """Numbers by commas, each once. Raises UsageError for what is none, 0, or more than `most`."""
     texts_given = words(texts)

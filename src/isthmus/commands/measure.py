@@ -17,7 +17,7 @@ import typer
 from isthmus.commands import _completions
 from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
-from isthmus.commands._measure_options import counts, mode, options_of, words
+from isthmus.commands._measure_options import as_program_did, counts, mode, options_of, words
 from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar, working_on
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from isthmus.record import Run
 
 
+_AS = "bandwidth: as bandwidthTest: copies of 160 to 3040 MiB of pageable and pinned memory."
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
 _TOGETHER = "peers: also what the hosts' links of several devices give at once, per PCIe switch."
@@ -65,6 +66,7 @@ def measure(
     alignment: Annotated[
         str, option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
     ] = "",
+    as_program: Annotated[str, option("--as", "PROGRAM", _AS)] = "",
     threads: Annotated[_Several, option("--threads", "COUNTS", "threads: how many copy a buffer, by commas.")] = None,
     side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
     halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
@@ -107,10 +109,11 @@ def measure(
     names = experiments or []
 
     def options() -> "Options":
-        found = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
-        found = found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
-        found = found._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
-        return found._replace(cuts=words(cut), scalings=words(scaling), together=together)
+        asked = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+        asked = as_program_did(asked, as_program)
+        asked = asked._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        asked = asked._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
+        return asked._replace(cuts=words(cut), scalings=words(scaling), together=together)
 
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name
+from isthmus.analysis.labels import DIRECTIONS, curve_name, in_lines
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.curve import Curve, host_curves
 from isthmus.analysis.statistics.shape import SMALL_BYTES, compared_bytes, compared_point, half_size
@@ -19,6 +19,8 @@ _LIKE_OTHERS = ("pinned_portable", "registered_huge", "pageable_huge", "write_co
 _BY_SIZE = ("pinned", "pageable_isthmus", "pageable")
 _SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB, GIB)
 _BAR = 10
+# A sweep that a screen has room for.
+_MOST_CURVES, _LEAST_SWEEP, _MOST_SWEEP = 6, 6, 20
 
 _Ways = Mapping[str, Curve]
 
@@ -41,10 +43,13 @@ def glance(run: Run) -> Glance | None:
     by_size = [
         (kind, direction) for kind in _BY_SIZE for direction in ("h2d", "d2h") if direction in kinds.get(kind, {})
     ]
-    sizes = _sizes([kinds[kind][direction] for kind, direction in by_size])
+    curves = [kinds[kind][direction] for kind, direction in by_size]
+    sizes = _sizes(curves)
     grids = [_overview(ranked, directions, main, size)]
-    if len(sizes) > 1:
-        grids.append(_by_size([kinds[kind][direction] for kind, direction in by_size], sizes))
+    if sweep := _sweep(curves):
+        grids.append(sweep)
+    elif len(sizes) > 1:
+        grids.append(_by_size(curves, sizes))
     return Glance(tuple(grids))
 
 
@@ -72,6 +77,17 @@ def _by_size(curves: Sequence[Curve], sizes: Sequence[int]) -> Grid:
     )
     columns = tuple(Column(format_bytes(size), format_bytes(size)) for size in sizes)
     return Grid("", columns, (Group("", rows),), corner=say("page.size"))
+
+
+def _sweep(curves: Sequence[Curve]) -> Grid | None:
+    """Sizes down and a few curves across, as tables of bandwidthTest are; None but for sweeps of large sizes."""
+    sizes = sorted({point.bytes for curve in curves for point in curve.points})
+    if len(curves) > _MOST_CURVES or not _LEAST_SWEEP <= len(sizes) <= _MOST_SWEEP or sizes[0] < MIB:
+        return None
+    names = [f"{curve_name(curve)} {_way(curve.direction)}" for curve in curves]
+    columns = tuple(Column(in_lines(name), name) for name in names)
+    rows = tuple(Row(format_bytes(size), tuple(_point_cell(curve, size) for curve in curves)) for size in sizes)
+    return Grid("", columns, (Group("", rows),), corner="GB/s")
 
 
 def _place(curve: Curve, size: int) -> tuple[object, ...]:
