@@ -30,6 +30,11 @@ class CostPoint:
     samples: tuple[float, ...]
     converged: bool
 
+    @property
+    def ns_per_byte(self) -> Interval:
+        """The time over the size, in nanoseconds."""
+        return Interval(*(1e9 * end / self.bytes for end in self.seconds))
+
 
 @dataclass(frozen=True)
 class CostCurve:

@@ -11,7 +11,7 @@ from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
 from isthmus.language import say
-from isthmus.record import Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -32,7 +32,9 @@ def section(runs: Sequence[Run]) -> Section | None:
         (say("allocation_report.beside_grid"), "", [beside_grid(measured)]),
         (say("allocation_report.first_calls"), "", map(first_call_grid, measured)),
     )
-    parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
+    parts = [
+        part for phase in PHASES for each in (False, True) if (part := _phase_part(measured, phase, per_byte=each))
+    ]
     parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
     return section_of("allocation", [*parts, *published_parts(runs, "allocation")])
 
@@ -40,21 +42,26 @@ def section(runs: Sequence[Run]) -> Section | None:
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
 
 
-def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
-    grid = phase_grid(measured, phase)
+def _phase_part(measured: Sequence[Measured], phase: Phase, *, per_byte: bool) -> Part | None:
+    """Times of a phase; with `per_byte` over the size, on pages alone: the same figures once more."""
+    grid = phase_grid(measured, phase, per_byte=per_byte)
     if grid is None:
         return None
     return Part(
-        say(f"allocation_report.part_{phase}"),
-        charts=tuple(_charts(measured, phase)),
+        grid.title,
+        charts=tuple(_charts(measured, phase, per_byte=per_byte)),
         legend=tuple(_legend(measured, phase)),
         grids=(grid,),
+        page_only=per_byte,
     )
 
 
-def _charts(measured: Sequence[Measured], phase: Phase) -> list[Chart]:
+def _charts(measured: Sequence[Measured], phase: Phase, *, per_byte: bool) -> list[Chart]:
     """Host memory of each run, then managed memory and that of the device."""
     charts = []
+    title_of_phase = say(f"allocation_report.part_{phase}")
+    if per_byte:
+        title_of_phase = say("allocation_report.per_byte", phase=title_of_phase)
     for on_device, side in ((False, "host"), (True, "device")):
         for each in measured:
             curves = [curve for curve in each.costs.curves if curve.phase == phase and _belongs(curve.kind, on_device)]
@@ -62,8 +69,8 @@ def _charts(measured: Sequence[Measured], phase: Phase) -> list[Chart]:
             if all(curve.kind == "malloc" for curve in curves) and (on_device or not curves):
                 continue
             title = each.titled(say(f"allocation_report.chart_{side}"))
-            label = say("allocation_report.chart_label", phase=say(f"allocation_report.part_{phase}"), chart=title)
-            charts.append(Chart(title, label, _spec(curves, _domain(measured, phase))))
+            label = say("allocation_report.chart_label", phase=title_of_phase, chart=title)
+            charts.append(Chart(title, label, _spec(curves, _domain(measured, phase, per_byte), per_byte)))
     return charts
 
 
@@ -72,32 +79,39 @@ def _belongs(kind: str, on_device: bool) -> bool:
     return kind == "malloc" or (kind in _DEVICE_SIDE) == on_device
 
 
-def _domain(measured: Sequence[Measured], phase: Phase) -> tuple[float, float]:
+def _domain(measured: Sequence[Measured], phase: Phase, per_byte: bool) -> tuple[float, float]:
     """One scale for all charts of a phase."""
     curves = [curve for each in measured for curve in each.costs.curves if curve.phase == phase]
-    points = [point for curve in curves for point in curve.points]
-    return min(point.seconds.low for point in points) * 0.8, max(point.seconds.high for point in points) * 1.25
+    times = [_shown(point, per_byte) for curve in curves for point in curve.points]
+    return min(seconds.low for seconds in times) * 0.8, max(seconds.high for seconds in times) * 1.25
 
 
-def _spec(curves: Sequence[CostCurve], domain: tuple[float, float]) -> Spec:
+def _shown(point: CostPoint, per_byte: bool) -> Interval:
+    """Seconds of a call, or nanoseconds of a byte."""
+    return point.ns_per_byte if per_byte else point.seconds
+
+
+def _spec(curves: Sequence[CostCurve], domain: tuple[float, float], per_byte: bool) -> Spec:
     drawn = [
         Drawn(
             kind_label(curve.kind),
             look(curve.kind),
-            tuple(_row(kind_label(curve.kind), point) for point in curve.points),
+            tuple(_row(kind_label(curve.kind), point, per_byte) for point in curve.points),
         )
         for curve in curves
     ]
     time = Axis(say("allocation_report.axis_call"), domain, labels="seconds")
+    if per_byte:
+        time = Axis(say("allocation_report.axis_byte"), domain)
     return curves_chart(drawn, Axis(say("page.size"), labels="bytes"), time)
 
 
-def _row(name: str, point: CostPoint) -> Row:
+def _row(name: str, point: CostPoint, per_byte: bool) -> Row:
     seconds = point.seconds
     return row(
         name,
         point.bytes,
-        *seconds,
+        *_shown(point, per_byte),
         size=format_bytes(point.bytes),
         time=format_seconds(seconds.median),
         interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),

@@ -35,8 +35,8 @@ class Measured:
         return say("labels.of_run", title=words, run=self.title) if self.label else words
 
 
-def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
-    """Times of one phase, sizes down and kinds across; None where no run measured it."""
+def phase_grid(measured: Sequence[Measured], phase: Phase, *, per_byte: bool = False) -> Grid | None:
+    """Times of one phase, sizes down and kinds across, or those over the size; None where no run measured it."""
     sources = [
         (curve, _skipped(each.run, curve.kind), each.label)
         for each in measured
@@ -46,13 +46,17 @@ def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
     if not sources:
         return None
     sources.sort(key=lambda source: kind_rank(source[0].kind))
+    cell = _per_byte if per_byte else _time
     sizes = sorted({size for curve, _, _ in sources for size in curve.sizes})
     rows = tuple(
-        Row(format_bytes(size), tuple(_time(curve.at(size), skipped.get(size)) for curve, skipped, _ in sources))
+        Row(format_bytes(size), tuple(cell(curve.at(size), skipped.get(size)) for curve, skipped, _ in sources))
         for size in sizes
     )
     columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), label) for curve, _, label in sources)
-    return Grid(say(f"allocation_report.part_{phase}"), columns, (Group("", rows),))
+    title = say(f"allocation_report.part_{phase}")
+    if per_byte:
+        return Grid(say("allocation_report.per_byte", phase=title), columns, (Group("ns", rows),))
+    return Grid(title, columns, (Group("", rows),))
 
 
 def beside_grid(measured: Sequence[Measured]) -> Grid | None:
@@ -142,6 +146,12 @@ def _time(point: CostPoint | None, reason: str | None) -> Cell:
     if point.seconds.relative_half_width >= _LOST:
         return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
     return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
+
+
+def _per_byte(point: CostPoint | None, reason: str | None) -> Cell:
+    if point is None:
+        return _time(point, reason)
+    return Cell(f"{point.ns_per_byte.median:.2g}", state="ok" if point.converged else "wide", detail=_detail(point))
 
 
 def _detail(point: CostPoint) -> str:

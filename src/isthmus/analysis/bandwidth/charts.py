@@ -35,7 +35,7 @@ def rate_charts(runs: Sequence[Run]) -> list[Chart]:
 
 
 def time_charts(runs: Sequence[Run]) -> list[Chart]:
-    """Time of small transfers against size; one for each direction and run."""
+    """Time against size; one for each direction and run."""
     return [
         Chart(_title(direction, runs, index), _label("small", direction), spec, _name("time", direction, runs, index))
         for direction in ONE_WAY

@@ -37,13 +37,11 @@ def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -
 
 
 def time_chart(curves: Sequence[Curve]) -> Spec | None:
-    """Time against size for transfers below 64 KiB, where a rate says little; None without any."""
-    small = [_part(curve, lambda point: point.bytes < 64 * KIB) for curve in curves]
-    small = [curve for curve in small if curve.points]
-    if not small:
+    """Time against size; None where there is no transfer below 64 KiB, whose rate says little."""
+    shown = [curve for curve in curves if curve.points]
+    if not any(point.bytes < 64 * KIB for curve in shown for point in curve.points):
         return None
-    axis = Axis("us")
-    return curves_chart([_drawn(curve, _time_row) for curve in small], _sizes(), axis)
+    return curves_chart([_drawn(curve, _time_row) for curve in shown], _sizes(), Axis("us"))
 
 
 def samples_chart(curves: Sequence[Curve]) -> Spec | None:

@@ -26,7 +26,8 @@ NAME = "allocation"
 MEMORY_KINDS = tuple(kind.name for kind in KINDS.values() if kind.allocated)
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([4 * KIB, MIB, 16 * MIB, 64 * MIB], 4.0, 0.2),
-    "default": Effort(powers_of_two(8, 30, 2), 26.0, 2.0),
+    # With those that papers name: 512 KiB and 512 MiB.
+    "default": Effort(sorted([*powers_of_two(8, 30, 2), 512 * KIB, 512 * MIB]), 30.0, 2.0),
     "full": Effort(powers_of_two(8, 33), 300.0, 5.0),
 }
 
