@@ -9,8 +9,10 @@
 
 namespace isthmus {
 
-// A link that others use is left to them but for a chunk now and then, which shows when it is free again. Others may
-// have it in turns of milliseconds, between which chunks pass at the full rate: what counts is the mean of many.
+// A link that others use is left to them, and looked at now and then, which shows when it is free again. Others may
+// have it in turns of milliseconds, between which chunks pass at the full rate: what counts is the mean of many. A link
+// that is free whenever it is looked at was late because of its own load, with the other links' at the host's memory:
+// so much is allowed from then on.
 class Pace {
   public:
     // What the link takes for a byte while nothing else uses it.
@@ -25,20 +27,19 @@ class Pace {
         // What a lone chunk takes next to its bytes differs from machine to machine: it says that a link is slow, never
         // that it is fast.
         if (was_idle) each = std::max(alone_, each - idle_latency_seconds / static_cast<double>(bytes));
-        learn(bytes, seconds, was_idle);
-        if (is_shared()) {
-            tried(each <= most_times * alone_);
-            return;
-        }
+        if (is_shared()) return;
         // A part that was queued counts as the chunks that it is made of, up to what one late part may say.
         const double chunks = std::clamp(static_cast<double>(bytes) / usual_chunk_bytes, 1.0, averaged / 2);
         const double weight = 1 - std::pow(1 - 1 / averaged, chunks);
         mean_ += weight * (std::min(each, most_counted * alone_) - mean_);
-        late_ += weight * (std::min(each / alone_, most_counted) / most_times - late_);
+        late_ += weight * (std::min(each / alone_, most_counted) / (most_times * allowed_) - late_);
         if (late_ > 1) {
+            // The mean has just begun to show it.
+            suspected_ = std::min(1.1 * lateness(), most_allowed);
             pause_ = first_pause;
             passed_ = 0;
         }
+        learn(bytes, seconds, was_idle);
     }
     // The same of a chunk that was sent then and arrives now.
     void arrives(std::size_t bytes, TimePoint sent, bool was_idle, double most_times) {
@@ -55,8 +56,21 @@ class Pace {
     double lateness() const { return std::max(mean_ / alone_, 1.0); }
     // Another link took so many chunks.
     void pass(std::size_t chunks = 1) { passed_ = std::min(passed_ + chunks, most_pause); }
-    // Whether the link may take a chunk, with `under_way` chunks on it.
-    bool may_take(std::size_t under_way) const { return !is_shared() || (under_way == 0 && passed_ >= pause_); }
+    // Whether it was left to others for so long that it is to be looked at.
+    bool is_due() const { return is_shared() && passed_ >= pause_; }
+    // It was, and found free or not. After a look at which it was not it is looked at four times as seldom, and twice
+    // as often after one at which it was: several of these in a row, at moments that are far apart, are hardly chance.
+    void looked(bool is_free) {
+        passed_ = 0;
+        pause_ = is_free ? pause_ / 2 : std::min(4 * pause_, most_pause);
+        if (!is_free) allowed_ = suspected_ = 1;
+        if (pause_ != 0) return;
+        allowed_ = std::max(allowed_, suspected_);
+        mean_ = allowed_ * alone_;
+        late_ = usually_late;
+    }
+    // What so many bytes take while nothing else uses the link.
+    double seconds_alone(std::size_t bytes) const { return alone_ * static_cast<double>(bytes); }
 
     // What a chunk takes next to its bytes: the second of its two hops, the driver, and the caller that looks for it.
     static constexpr double idle_latency_seconds = 40e-6;
@@ -76,23 +90,15 @@ class Pace {
         row_bytes_ = 0;
         row_seconds_ = 0;
     }
-    // After a late one it is tried four times as seldom, and twice as often after one that was not: several of these
-    // in a row, at moments that are far apart, are hardly chance.
-    void tried(bool went_well) {
-        passed_ = 0;
-        pause_ = went_well ? pause_ / 2 : std::min(4 * pause_, most_pause);
-        if (pause_ != 0) return;
-        mean_ = alone_;
-        late_ = usually_late;
-    }
-
     static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
     // The share of what is allowed, with nothing else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
+    static constexpr double most_allowed = 3;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
     double alone_, mean_, late_ = usually_late;
+    double allowed_ = 1, suspected_ = 1;  // times as late as `most_times` says, and when it was last left to others
     TimePoint last_arrival_{};
     std::size_t row_bytes_ = 0;
     double row_seconds_ = 0;

@@ -21,6 +21,9 @@ constexpr std::size_t most_relayed_chunks = 300;
 // By which a relay is asked, and for how long an answer is worth waiting for.
 constexpr std::size_t asked_bytes = std::size_t{256} << 10;
 constexpr double answer_seconds = 200e-6;
+// What either of these, or one copy of a look, takes.
+constexpr std::size_t room_bytes = Relay::look_bytes / Relay::look_copies;
+static_assert(asked_bytes <= room_bytes);
 
 }  // namespace
 
@@ -86,15 +89,15 @@ Status Relay::prepare() {
             event = std::move(made);
         }
     }
-    for (std::unique_ptr<Event>* event : {&begun_, &first_, &ended_}) {
+    for (std::unique_ptr<Event>* event : {&begun_, &first_, &ended_, &look_begun_, &look_ended_}) {
         ISTHMUS_TRY_ASSIGN(made, neighbour_->create_event());
         *event = std::move(made);
     }
     ISTHMUS_TRY_ASSIGN(answer, neighbour_->create_untimed_event());
     answer_ = std::move(answer);
-    ISTHMUS_TRY_ASSIGN(asked_host, memory_of(*neighbour_, MemoryKind::pinned, asked_bytes));
+    ISTHMUS_TRY_ASSIGN(asked_host, memory_of(*neighbour_, MemoryKind::pinned, room_bytes));
     asked_host_ = std::move(asked_host);
-    ISTHMUS_TRY_ASSIGN(memory, memory_of(*neighbour_, MemoryKind::device, memory_bytes + asked_bytes));
+    ISTHMUS_TRY_ASSIGN(memory, memory_of(*neighbour_, MemoryKind::device, memory_bytes + room_bytes));
     memory_ = std::move(memory);
     return {};
 }
@@ -130,6 +133,34 @@ bool Relay::answers() {
 
 bool Relay::may_soon_answer() const {
     return asked_at_ && seconds_between(*asked_at_, now()) < answer_seconds;
+}
+
+Status Relay::look() {
+    if (is_looking_) return {};
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    const Region here{memory_.get(), memory_bytes, room_bytes};
+    const Region host{asked_host_.get(), 0, room_bytes};
+    Stream& stream = to_device_ ? *in_ : *out_;
+    ISTHMUS_TRY(neighbour_->record(*look_begun_, stream));
+    for (std::size_t i = 0; i < look_copies; ++i) {
+        ISTHMUS_TRY(neighbour_->copy(stream, to_device_ ? here : host, to_device_ ? host : here));
+    }
+    ISTHMUS_TRY(neighbour_->record(*look_ended_, stream));
+    is_looking_ = true;
+    return {};
+}
+
+std::optional<bool> Relay::is_free() {
+    if (!is_looking_) return std::nullopt;
+    auto passed = neighbour_->has_passed(*look_ended_);
+    if (passed.ok() && !passed.value()) return std::nullopt;
+    is_looking_ = false;
+    auto seconds = neighbour_->seconds_between(*look_begun_, *look_ended_);
+    if (!passed.ok() || !seconds.ok()) return false;
+    const bool is_usual = seconds.value() <= most_times_alone * quickest_look_;
+    if (seconds.value() > 0) quickest_look_ = std::min(quickest_look_, seconds.value());
+    return is_usual;
 }
 
 Status Relay::send(std::size_t chunk, const Region& destination, const Region& source) {
@@ -272,6 +303,8 @@ void Relay::forget() {
     keep_for_good(std::move(asked_host_));
     keep_for_good(std::move(asked_own_));
     keep_for_good(std::move(answer_));
+    keep_for_good(std::move(look_begun_));
+    keep_for_good(std::move(look_ended_));
     keep_for_good(std::move(memory_));
     keep_for_good(std::move(in_));
     keep_for_good(std::move(out_));

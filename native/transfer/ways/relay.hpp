@@ -26,10 +26,16 @@ class Relay {
     static constexpr std::size_t most_slots = 4;
     // A link that carries others' bytes in the other direction takes longer by more than this.
     static constexpr double most_times_alone = 1.12;
+    // Of a look, in so many copies.
+    static constexpr std::size_t look_bytes = std::size_t{8} << 20, look_copies = 8;
 
     // Takes nothing of the neighbour until it is first prepared.
     Relay(std::shared_ptr<Device> own, std::shared_ptr<Device> neighbour, bool to_device, double seconds_per_byte)
-        : own_(std::move(own)), neighbour_(std::move(neighbour)), to_device_(to_device), pace_(seconds_per_byte) {}
+        : own_(std::move(own)),
+          neighbour_(std::move(neighbour)),
+          to_device_(to_device),
+          pace_(seconds_per_byte),
+          quickest_look_(pace_.seconds_alone(look_bytes) + Pace::idle_latency_seconds) {}
     ~Relay();
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
@@ -46,6 +52,11 @@ class Relay {
     bool answers();
     // It was asked a moment ago.
     bool may_soon_answer() const;
+    // Asks whether others use the link, by some copies of its own: the host's part of them stays in caches, so that
+    // they are late where others use it, and not where the host's memory is what all links wait for. Does not wait.
+    Status look();
+    // What came of that; nothing until it has ended.
+    std::optional<bool> is_free();
     bool has_slot() const { return sent_ - arrived_ < most_slots; }
     std::size_t under_way() const { return sent_ - arrived_; }
 
@@ -101,7 +112,9 @@ class Relay {
     const bool to_device_;
     Pace pace_;
     std::unique_ptr<Allocation> memory_, asked_host_, asked_own_;
-    std::unique_ptr<Event> answer_;
+    std::unique_ptr<Event> answer_, look_begun_, look_ended_;
+    bool is_looking_ = false;
+    double quickest_look_;               // in seconds
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;

@@ -142,7 +142,7 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
         if (link.relay == nullptr || bytes < link.from_bytes || !link.relay->is_free_for(stream, most_chunks)) continue;
         const Status prepared = link.relay->prepare();
         // A copy that is queued is not waited for here.
-        const Status asked = prepared.ok() && stream == nullptr ? link.relay->ask() : Status();
+        const Status asked = prepared.ok() ? ask(*link.relay, stream == nullptr) : Status();
         if (!prepared.ok() || !asked.ok()) {
             link.why_not = prepared.ok() ? failed(asked) : prepared.message();
             link.relay.reset();
@@ -155,6 +155,12 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     if (relays.empty()) return std::nullopt;
     is_used_ = true;
     return Use(*this, std::move(relays));
+}
+
+Status Ways::ask(Relay& relay, bool is_waited) {
+    if (const auto is_free = relay.is_free()) relay.pace().looked(*is_free);
+    if (relay.pace().is_due()) return relay.look();
+    return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
 }
 
 Ways::Use::~Use() {
@@ -180,7 +186,7 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
     Relay* best = nullptr;
     double earliest = end;
     for (Relay* const relay : relays_) {
-        if (!relay->has_slot() || !relay->pace().may_take(relay->under_way()) || !relay->answers()) continue;
+        if (relay->pace().is_shared() || !relay->has_slot() || !relay->answers()) continue;
         const double seconds =
             relay->pace().seconds((relay->under_way() + 1) * chunk_bytes) + Pace::idle_latency_seconds;
         if (seconds > earliest) continue;
@@ -254,7 +260,7 @@ std::size_t Ways::unshared(const std::vector<Relay*>& relays) {
 void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
     const std::size_t all = 1 + unshared(relays);
     std::size_t most = ceiling_.links(all, own_pace_.lateness() > reached_lateness) - 1;
-    // The fastest stay, and those that others use, which are only tried.
+    // The fastest stay, and those that others use, which take none.
     std::ranges::stable_sort(relays, std::greater(), [](Relay* relay) { return relay->pace().bytes_per_second(); });
     std::erase_if(relays, [&](Relay* relay) {
         if (relay->pace().is_shared()) return false;
@@ -276,8 +282,6 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
         Pace& pace = relay->pace();
         const double share = pace.is_shared() ? 0 : pace.bytes_per_second() / rate;
         auto chunks = static_cast<std::size_t>(share * static_cast<double>(bytes) / static_cast<double>(chunk_bytes));
-        // Two show whether others still use it: what is between their arrivals.
-        if (pace.is_shared()) chunks = pace.may_take(0) ? 2 : 0;
         chunks = std::min({chunks, left, most_queued_chunks});
         if (chunks != 0 && !relay->reserve()) chunks = 0;
         if (chunks == 0) pace.pass(bytes / chunk_bytes);

@@ -147,6 +147,8 @@ class Ways {
         std::vector<std::unique_ptr<Relay>> lost;  // kept: copies may still refer to it
     };
     void prepare();
+    // Whether others use its link, now and then; and of a copy that is waited for whether it answers at all.
+    static Status ask(Relay& relay, bool is_waited);
     static std::size_t unshared(const std::vector<Relay*>& relays);
     // Without those that would bring nothing, as the host's memory carries no more.
     void leave_to_owners(std::vector<Relay*>& relays) const;

@@ -23,12 +23,14 @@ void pass(Pace& pace, int chunks, double times) {
     for (int i = 0; i < chunks; ++i) pace.arrived(chunk, times * alone * chunk, false, most_times);
 }
 
-// How many of so many chunks a way takes that may have the next one whenever it asks.
+// How many of so many chunks a link takes that may have the next one whenever it asks, and that is found free or not
+// when it is looked at.
 int taken(Pace& pace, int chunks, double times) {
     int count = 0;
     for (int i = 0; i < chunks; ++i) {
-        if (!pace.may_take(0)) {
+        if (pace.is_shared()) {
             pace.pass();
+            if (pace.is_due()) pace.looked(times <= most_times);
             continue;
         }
         ++count;
@@ -116,13 +118,28 @@ void long_parts_tell_at_once() {
     expect(pace.is_shared(), "two parts of half the rate are enough");
     int copies = 0;
     for (; pace.is_shared() && copies < 100; ++copies) {
-        if (pace.may_take(0)) {
-            pace.arrived(chunk, alone * chunk, true, most_times);
-        } else {
-            pace.pass(64);
-        }
+        pace.pass(64);
+        if (pace.is_due()) pace.looked(true);
     }
     expect(copies < 20, "and as many passes bring it back");
+}
+
+// Late because of all links' load on the host's memory, and found free whenever it is looked at.
+void own_load_is_allowed_for() {
+    Pace pace(alone);
+    pass(pace, 40, 1.6);
+    expect(pace.is_shared(), "at first it could be others");
+    for (int i = 0; i < 3; ++i) {
+        expect(taken(pace, 20, 1) > 5, "it is free, and used again");
+        pass(pace, 40, 1.6);
+    }
+    expect(!pace.is_shared(), "as late as before");
+    pass(pace, 40, 3.5);
+    expect(pace.is_shared(), "others are seen next to that");
+    expect(taken(pace, 1000, 2) < 30, "and left their link");
+    taken(pace, 1000, 1);
+    pass(pace, 4, 2);
+    expect(pace.is_shared(), "what was late while others used it is not allowed for");
 }
 
 // A part of a copy that was queued is told as one: it is long enough to learn from.
@@ -142,6 +159,7 @@ int main() {
     what_looks_fast_teaches_nothing();
     each_kind_of_copy_has_its_own_measure();
     long_parts_tell_at_once();
+    own_load_is_allowed_for();
     a_long_part_is_learned_from();
     std::puts("as described");
 }
