@@ -59,7 +59,10 @@ EXPERIMENTS = (
     ),
     Experiment("allocation", "what memory costs to get, to touch first and to give back", 6),
     Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2, is_brief=True),
-    Experiment("managed", "managed memory beside explicit copies, and how pages migrate", 5),
+    Experiment(
+        *("managed", "managed memory beside explicit copies, and how pages migrate", 5),
+        options=("--fractions", "--strides"),
+    ),
     Experiment(
         *("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),
         options=("--side", "--halo", "--cut", "--scaling"),

@@ -68,6 +68,28 @@ def as_program_did(options: "Options", program: str) -> "Options":
     )
 
 
+def percents(texts: list[str] | None) -> list[int]:
+    """Shares by commas as whole per cents, ascending. Raises UsageError for others."""
+    from isthmus.record import parse_share
+
+    shares = [100 * parse_share(word) for word in words(texts)]
+    if wrong := [share for share in shares if not 1 <= share <= 100 or abs(share - round(share)) > 1e-9]:
+        raise UsageError(f"not whole per cents: --fractions with {wrong[0]:g} %; expected 1 to 100, such as 10%,60%")
+    return sorted({round(share) for share in shares})
+
+
+def stride_sizes(texts: list[str] | None) -> list[int]:
+    """Strides in bytes, ascending. Raises UsageError for those that are no multiples of a double."""
+    from isthmus.record import parse_sizes
+
+    strides = sorted(set(parse_sizes(",".join(texts)))) if texts else []
+    if wrong := [stride for stride in strides if stride % 8 or not stride]:
+        raise UsageError(
+            f"not a stride of doubles: {wrong[0]} bytes; expected multiples of 8, such as 4KiB:396KiB:4KiB"
+        )
+    return strides
+
+
 def counts(option: str, texts: list[str] | None, most: int = sys.maxsize) -> list[int]:
     """Numbers by commas, each once. Raises UsageError for what is none, 0, or more than `most`."""
     texts_given = words(texts)

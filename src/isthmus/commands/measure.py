@@ -17,7 +17,7 @@ import typer
 from isthmus.commands import _completions
 from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
-from isthmus.commands._measure_options import as_program_did, counts, mode, options_of, words
+from isthmus.commands._measure_options import as_program_did, counts, mode, options_of, percents, stride_sizes, words
 from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar, working_on
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _AS = "bandwidth: as bandwidthTest: copies of 160 to 3040 MiB of pageable and pinned memory."
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
+_FRACTIONS = "managed: leading parts that are touched on demand: 10%,60%; with it nothing but whole copies is compared."
+_STRIDES = "managed: one double touched in so many bytes: 4KiB:396KiB:4KiB; likewise."
 _TOGETHER = "peers: also what the hosts' links of several devices give at once, per PCIe switch."
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
 _LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
@@ -68,6 +70,8 @@ def measure(
     ] = "",
     as_program: Annotated[str, option("--as", "PROGRAM", _AS)] = "",
     threads: Annotated[_Several, option("--threads", "COUNTS", "threads: how many copy a buffer, by commas.")] = None,
+    fractions: Annotated[_Several, option("--fractions", "SHARES", _FRACTIONS)] = None,
+    strides: Annotated[_Several, option("--strides", "SIZES", _STRIDES)] = None,
     side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
     halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
     cut: Annotated[
@@ -112,6 +116,7 @@ def measure(
         asked = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
         asked = as_program_did(asked, as_program)
         asked = asked._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        asked = asked._replace(percents=percents(fractions), strides=stride_sizes(strides))
         asked = asked._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
         return asked._replace(cuts=words(cut), scalings=words(scaling), together=together)
 

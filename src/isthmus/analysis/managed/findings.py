@@ -6,6 +6,7 @@ from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.counts import counted_passes
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, main_movements, why_no_migration
+from isthmus.analysis.managed.published import paper_answers
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
 from isthmus.analysis.phrases import factor_words
@@ -27,7 +28,7 @@ def findings(run: Run) -> list[Finding]:
     if percents := main.get("percent"):
         candidates += [_prefetch(percents), _advice(percents)]
     if main:
-        candidates += [_fastest(main), _stays(why_no_migration(run))]
+        candidates += [_fastest(main), _stays(why_no_migration(run)), _paper(run)]
     return [*(finding for finding in candidates if finding), *granularity_findings(run)]
 
 
@@ -45,6 +46,23 @@ def takeaway(run: Run) -> Finding | None:
     prefetch = _prefetch(percents) if percents else None
     fixes = [do for each in (*thresholds, prefetch) if each for do in each.do]
     return Finding("note", "managed", text, do=tuple(fixes[:1]))
+
+
+def _paper(run: Run) -> Finding | None:
+    """Where on demand wins next to the paper's answers, and why its estimate of the unit cannot be."""
+    answers = paper_answers(run)
+    texts = [
+        say(f"managed.paper_{pattern}", published=each.published, here=each.here) for pattern, each in answers.items()
+    ]
+    if not texts:
+        return None
+    units = {each.key: each.unit.bytes for each in mechanisms(run) if each.unit and not each.unit.beyond}
+    fault, block = units.get("device"), units.get("device_grown")
+    cause = ""
+    if fault and block and fault < block:
+        sizes = {"unit": fault, "twice": 2 * fault, "block": block}
+        cause = say("managed.paper_unit", **{name: format_bytes(size) for name, size in sizes.items()})
+    return Finding("note", "managed_paper", sentences(texts), cause=cause)
 
 
 def granularity_findings(run: Run) -> list[Finding]:

@@ -1,14 +1,37 @@
 """What a run has next to the figures of the paper on OpenACC: its largest array, on demand against copied whole."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from isthmus.analysis.managed.model import Pattern, main_movements
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
 from isthmus.analysis.managed.words import managed_answer
 from isthmus.analysis.published.measured import Measured, quotient
-from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.source import Series, sources
 from isthmus.analysis.statistics.curve import rate_of
-from isthmus.record import Run
+from isthmus.record import Run, format_bytes
+
+
+class Answers(NamedTuple):
+    """From where on, or up to where, on demand beats copying all: as published, and as measured."""
+
+    published: str
+    here: str
+
+
+def paper_answers(run: Run) -> Mapping[Pattern, Answers]:
+    """The paper's two thresholds next to the run's, by pattern."""
+    table = next(source.experiments["managed"] for source in sources() if "managed" in source.experiments)
+    answers: dict[Pattern, Answers] = {}
+    for series in table.series:
+        here = measured_movements(run, series) if series.quantity in {"percent", "size"} else {}
+        for place, value in here.items():
+            ends = series.by_place[place]
+            if ends and value.words:
+                share = series.quantity == "percent"
+                written = f"{ends[0]:g} %" if share else format_bytes(round(ends[0]))
+                answers["percent" if share else "stride"] = Answers(written, value.words)
+    return answers
 
 
 def measured_movements(run: Run, series: Series) -> Mapping[int, Measured]:

@@ -1,4 +1,4 @@
-"""From where on one of two ways wins: the last crossing of two curves, with an interval, or why there is none."""
+"""From where on one of two methods wins: the last crossing of two curves, with an interval, or why there is none."""
 
 import math
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def size_threshold(sizes: Sequence[int], incumbent: Draws, challenger: Draws) ->
 
 
 def size_threshold_of_logs(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
-    """The same given the logarithms of both ways' seconds, for those who compare each with many others."""
+    """The same given the logarithms of both methods' seconds, for comparing each with many others."""
     return _threshold(np.asarray(sizes, dtype=np.float64), incumbent - challenger, logarithmic=True)
 
 

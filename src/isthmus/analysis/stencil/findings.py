@@ -1,8 +1,8 @@
 """What the stencil experiment says: the fastest method on each square, managed memory, how it scales."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.phrases import spanned
+from isthmus.analysis.phrases import spanned, times
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
@@ -13,6 +13,11 @@ from isthmus.record import Run, format_seconds
 
 # So many methods that are as fast are named; of the others, their number is.
 _FEW = 3
+# By what packs, the paper's automatic and manual data movement.
+_PACKERS = {
+    "CPU": (("cpu_columns", MANAGED), ("cpu_whole", "pageable")),
+    "GPU": (("gpu_pack", MANAGED), ("gpu_pack", "pageable")),
+}
 
 
 def findings(run: Run) -> list[Finding]:
@@ -20,7 +25,8 @@ def findings(run: Run) -> list[Finding]:
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
     candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
-    return [*candidates, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
+    turning = _turning([each for each in _squares(everything) if each.halo == narrowest])
+    return [*candidates, *turning, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -66,6 +72,27 @@ def _fastest(stencil: Stencil) -> Finding:
         topic += f"_grid_{stencil.down}x{stencil.across}"
     ties = say("stencil.tied", methods=first_few(tied, most=_FEW)) if tied else ""
     return Finding("note", topic, sentences([_fastest_sentence(stencil), ties]))
+
+
+def _turning(squares: Sequence[Stencil]) -> Iterator[Finding]:
+    """At which side managed memory begins to win over explicit copies, for either packer, compared as in the paper."""
+    for packer, (managed, explicit) in _PACKERS.items():
+        by_side = {each.side: value for each in squares if (value := each.ratio(managed, explicit))}
+        if not by_side:
+            continue
+        sides = sorted(by_side)
+        ratios = [
+            say("stencil.at_side", times=times(by_side[side].median, by_side[side].median), side=side) for side in sides
+        ]
+        lost = [side for side in sides if by_side[side].median >= 1]
+        if not lost:
+            answer = say("stencil.wins_everywhere")
+        elif lost[-1] == sides[-1]:
+            answer = say("stencil.wins_nowhere", side=sides[-1])
+        else:
+            answer = say("stencil.wins_between", low=lost[-1], high=next(side for side in sides if side > lost[-1]))
+        text = say("stencil.managed", packer=packer, ratios=say("common.comma").join(ratios), answer=answer)
+        yield Finding("note", f"stencil_managed_{packer.lower()}", text)
 
 
 def _fastest_sentence(stencil: Stencil) -> str:

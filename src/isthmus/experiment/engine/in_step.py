@@ -173,7 +173,7 @@ class _Follower(_InStep):
 
     def next(self) -> Instruction | None:
         while True:
-            self.begin()  # Of a visit that was none here: the others wait for it.
+            self.begin()  # The others wait for a visit that was none here, too.
             told, self._later = self._later or self._receive_told(), None
             if told is None:
                 return None

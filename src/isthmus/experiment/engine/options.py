@@ -27,6 +27,8 @@ class Options(NamedTuple):
     directions: Sequence[str] = ()
     alignment_bytes: int | None = None
     threads: Sequence[int] = ()  # that copy a buffer for each direction
+    percents: Sequence[int] = ()  # of an array that are touched on demand
+    strides: Sequence[int] = ()  # in bytes, between doubles that are touched on demand
     sides: Sequence[int] = ()  # of the squares that a stencil works on, in points
     halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
     cuts: Sequence[str] = ()  # how ranks share a stencil's square
@@ -62,6 +64,8 @@ class Options(NamedTuple):
             "direction": ",".join(self.directions),
             "alignment": "" if self.alignment_bytes is None else str(self.alignment_bytes),
             "threads": ",".join(map(str, self.threads)),
+            "fractions": ",".join(f"{percent}%" for percent in self.percents),
+            "strides": ",".join(map(str, self.strides)),
             "side": ",".join(map(str, self.sides)),
             "halo": ",".join(map(str, self.halos)),
             "cut": ",".join(self.cuts),

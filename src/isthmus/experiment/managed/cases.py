@@ -14,7 +14,7 @@ from isthmus.experiment.engine.sampling import least_seconds, skipped_case
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.managed import granularity
 from isthmus.experiment.managed.arrays import Buffers, MovedArray, allocate
-from isthmus.experiment.managed.points import DOUBLE_BYTES, METHODS, SWEEPS, cases_of, step_bytes, touched
+from isthmus.experiment.managed.points import DOUBLE_BYTES, METHODS, SWEEPS, cases_of, chosen_sweep, step_bytes, touched
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
 
@@ -54,8 +54,11 @@ class ManagedSweep(Sweep):
 
     def cases(self) -> Iterator[Case]:
         """Size after size."""
-        for size in self.sizes(EFFORTS, _SHARED_SIZES[self.options.mode]):
-            yield from cases_of(size, SWEEPS[self.options.mode], self._kinds)
+        options = self.options
+        chosen = options.percents or options.strides
+        sweep = chosen_sweep(options.percents, options.strides) if chosen else SWEEPS[options.mode]
+        for size in self.sizes(EFFORTS, _SHARED_SIZES[options.mode]):
+            yield from cases_of(size, sweep, self._kinds)
 
     def why_not(self, case: Case) -> str | None:
         """By what the device lacks, and by size."""

@@ -104,3 +104,9 @@ _FULL: Sweep = {
     "system": Reach([10, 100], [128 * KIB, MIB]),
 }
 SWEEPS: Mapping[ModeName, Sweep] = {"quick": _QUICK, "default": _DEFAULT, "full": _FULL}
+
+
+def chosen_sweep(percents: Sequence[int], strides: Sequence[int]) -> Sweep:
+    """On demand at these places, as the paper has its curves, against whole copies, which do not depend on them."""
+    whole = Reach(percents[-1:], strides[:1])
+    return dict.fromkeys(METHODS, Reach([], [])) | {"managed": Reach(percents, strides), "explicit_whole": whole}

@@ -97,3 +97,21 @@ def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_sten
 def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
     topics = [finding.topic for finding in findings(paper)]
     assert "stencil_fastest_61440" in topics
+
+
+def test_the_side_at_which_managed_memory_begins_to_win_is_named(
+    synthetic: ModuleType, synthetic_stencil: ModuleType
+) -> None:
+    """As in the paper: with the CPU packing between its two sides, with the GPU at neither."""
+
+    def texts(sides: tuple[int, ...]) -> dict[str, str]:
+        run = synthetic.run(synthetic_stencil.cases(sides))
+        return {each.topic: each.text for each in stencil_findings(run) if each.topic.startswith("stencil_managed")}
+
+    both = texts((30720, 61440))
+    assert both["stencil_managed_cpu"].startswith(
+        "The CPU packs: managed memory takes 1.9 times (side 30720), 0.78 times"
+    )
+    assert both["stencil_managed_cpu"].endswith("it begins to win between sides 30720 and 61440.")
+    assert both["stencil_managed_gpu"].endswith("it wins at no side up to 61440.")
+    assert texts((61440,))["stencil_managed_cpu"].endswith("it wins at every side.")

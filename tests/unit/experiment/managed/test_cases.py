@@ -16,7 +16,7 @@ from isthmus.experiment.engine.doubles import initial_sum, initialise
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.managed import arrays
-from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
+from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, ManagedSweep, plan
 from isthmus.experiment.managed.points import METHODS, SWEEPS, cases_of, touched
 from isthmus.machine.devices import OpenDevice, open_device, probe
 from isthmus.record import GIB, KIB, MIB, Case, case_key
@@ -252,3 +252,15 @@ def test_without_the_devices_own_memory_nothing_is_measured(monkeypatch: pytest.
     cases = visited(device, QUICK._replace(memory=["pinned"]))
     assert cases
     assert {case.note for case in cases} == {f"no {2 * MIB} bytes of device memory"}
+
+
+def test_chosen_parts_are_those_of_access_on_demand_against_one_whole_copy() -> None:
+    options = Options(sizes=[2 * MIB], percents=[10, 60], strides=[4 * KIB, 8 * KIB])
+    chosen = ManagedSweep(open_device("host"), options, GIB).cases()
+    measured = {(case.method, case.host_memory, case.fraction, case.stride_bytes) for case in chosen}
+    assert measured == {
+        *(("managed", "managed", fraction, None) for fraction in (0.1, 0.6)),
+        *(("managed", "managed", None, stride) for stride in (4 * KIB, 8 * KIB)),
+        *(("explicit_whole", kind, 0.6, None) for kind in ("pageable", "pinned")),
+        *(("explicit_whole", kind, None, 4 * KIB) for kind in ("pageable", "pinned")),
+    }
