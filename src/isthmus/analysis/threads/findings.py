@@ -1,6 +1,7 @@
 """What the threads experiment says: all its findings, and what to take away in two sentences."""
 
 from isthmus.analysis.phrases import memory_name, way_name
+from isthmus.analysis.threads.directions import both_directions_findings, right_finding
 from isthmus.analysis.threads.gain import thread_gains
 from isthmus.analysis.threads.gain_findings import gain_findings, gain_takeaways
 from isthmus.analysis.threads.labels import threads_of
@@ -17,7 +18,14 @@ def findings(run: Run) -> list[Finding]:
     curves = thread_curves(run)
     cost = usual_spawn_cost(spawn_costs(curves))
     spawned = [_spawn_finding(cost)] if cost else []
-    return [*gain_findings(run, thread_gains(curves)), *spawned, *place_findings(run)]
+    right = right_finding(run)
+    return [
+        *gain_findings(run, thread_gains(curves)),
+        *both_directions_findings(run, curves),
+        *([right] if right else []),
+        *spawned,
+        *place_findings(run),
+    ]
 
 
 def takeaway(run: Run) -> Finding | None:
