@@ -31,6 +31,7 @@ SCRIPTS = [
     *(REPOSITORY / name for name in ("CMakeLists.txt", "Makefile", ".ci/run", ".clang-format", ".clang-tidy")),
     *(REPOSITORY / name for name in ("native/capi/CMakeLists.txt", "native/capi/isthmus.map")),
     *(REPOSITORY / "examples" / "c" / name for name in ("CMakeLists.txt", "Makefile")),
+    REPOSITORY / "examples" / "transfers" / "Makefile",
 ]
 
 
