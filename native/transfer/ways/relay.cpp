@@ -151,14 +151,14 @@ Status Relay::look() {
     return {};
 }
 
-std::optional<bool> Relay::is_free() {
+std::optional<bool> Relay::is_free(double most_times) {
     if (!is_looking_) return std::nullopt;
     auto passed = neighbour_->has_passed(*look_ended_);
     if (passed.ok() && !passed.value()) return std::nullopt;
     is_looking_ = false;
     auto seconds = neighbour_->seconds_between(*look_begun_, *look_ended_);
     if (!passed.ok() || !seconds.ok()) return false;
-    const bool is_usual = seconds.value() <= most_times_alone * quickest_look_;
+    const bool is_usual = seconds.value() <= most_times * quickest_look_;
     if (seconds.value() > 0) quickest_look_ = std::min(quickest_look_, seconds.value());
     return is_usual;
 }

@@ -52,11 +52,10 @@ class Relay {
     bool answers();
     // It was asked a moment ago.
     bool may_soon_answer() const;
-    // Asks whether others use the link, by some copies of its own: the host's part of them stays in caches, so that
-    // they are late where others use it, and not where the host's memory is what all links wait for. Does not wait.
+    // Asks whether others use the link, by some copies of the same little memory. Does not wait.
     Status look();
-    // What came of that; nothing until it has ended.
-    std::optional<bool> is_free();
+    // What came of that: whether it took at most so many times as long as the quickest. Nothing until it has ended.
+    std::optional<bool> is_free(double most_times);
     bool has_slot() const { return sent_ - arrived_ < most_slots; }
     std::size_t under_way() const { return sent_ - arrived_; }
 

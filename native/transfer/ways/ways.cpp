@@ -53,6 +53,13 @@ std::string failed(const Status& why) {
     return "it failed: " + why.message();
 }
 
+// How many times as long as alone a relay may take before others are at work on its link: where the host's memory is
+// busy, the own link is late, too. A link that others use by half takes twice as long.
+double most_times_of(const Pace& own) {
+    constexpr double most_lateness = 1.6;
+    return Relay::most_times_alone * std::min(own.lateness(), most_lateness);
+}
+
 }  // namespace
 
 const std::vector<Neighbours::Found>& Neighbours::found() {
@@ -157,8 +164,8 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     return Use(*this, std::move(relays));
 }
 
-Status Ways::ask(Relay& relay, bool is_waited) {
-    if (const auto is_free = relay.is_free()) relay.pace().looked(*is_free);
+Status Ways::ask(Relay& relay, bool is_waited) const {
+    if (const auto is_free = relay.is_free(most_times_of(own_pace_))) relay.pace().looked(*is_free);
     if (relay.pace().is_due()) return relay.look();
     return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
 }
@@ -207,6 +214,10 @@ void Ways::Use::own_took(std::size_t bytes) {
 
 void Ways::Use::own_arrives(std::size_t bytes, TimePoint sent, bool was_idle) {
     own_.arrives(bytes, sent, was_idle, never_shared);
+}
+
+double Ways::Use::most_times() const {
+    return most_times_of(own_);
 }
 
 void Ways::Use::ended(std::size_t bytes, double seconds) {

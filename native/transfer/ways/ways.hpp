@@ -78,7 +78,7 @@ class Ways {
         // A chunk arrives by the own link, as Pace::arrives.
         void own_arrives(std::size_t bytes, TimePoint sent, bool was_idle);
         // How many times as long as alone a relay may take before others are at work on its link.
-        double most_times() const { return Relay::most_times_alone * std::min(own_.lateness(), most_lateness); }
+        double most_times() const;
         // A large copy of so many bytes has ended after so long.
         void ended(std::size_t bytes, double seconds);
         // Around what a stream is given: for the own link, and for all. What both took is looked at when a later copy
@@ -100,8 +100,6 @@ class Ways {
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
       private:
-        // A link that others use by half takes twice as long.
-        static constexpr double most_lateness = 1.6;
         Ways* owner_;  // null once it was moved on
         std::vector<Relay*> relays_;
         std::size_t links_;  // that carry its bytes
@@ -148,7 +146,7 @@ class Ways {
     };
     void prepare();
     // Whether others use its link, now and then; and of a copy that is waited for whether it answers at all.
-    static Status ask(Relay& relay, bool is_waited);
+    Status ask(Relay& relay, bool is_waited) const;
     static std::size_t unshared(const std::vector<Relay*>& relays);
     // Without those that would bring nothing, as the host's memory carries no more.
     void leave_to_owners(std::vector<Relay*>& relays) const;
