@@ -102,6 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     # A command makes hundreds of thousands of values and hardly a cycle: looking for some takes a tenth of its time.
     gc.set_threshold(100_000, 50, 100)
+    if arguments is None and words[:1] == ["report"]:
+        # All that it makes stays to its end, and that of this process.
+        gc.disable()
     codecs.register_error("isthmus", _instead)
     # Where the shell closed them Python has none.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

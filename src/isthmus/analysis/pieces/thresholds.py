@@ -3,6 +3,8 @@
 from itertools import pairwise, product
 from typing import NamedTuple
 
+import numpy as np
+
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.contrast import ratio
@@ -36,14 +38,20 @@ def count_thresholds(surface: Surface, known_within: float) -> dict[tuple[int, s
     thresholds = {}
     # Numbers of rows lie too far apart for a line in their number.
     is_line, incumbent = surface.kind is BATCHING, surface.kind.incumbent
+    points = {
+        (*key, method): point
+        for key, cell in surface.cells.items()
+        if incumbent in cell.points
+        for method, point in cell.points.items()
+        if method in (incumbent, *surface.kind.challengers)
+    }
+    # All in one call: each is drawn once, and independent of the others.
+    draws = resampled_medians([point.samples for point in points.values()], known_within=known_within)
+    rows = dict(zip(points, draws, strict=True))
     for size, method in product(surface.sizes, surface.kind.challengers):
-        known, new = surface.along_counts(size, incumbent), surface.along_counts(size, method)
-        counts = [count for count in known if count in new]
+        counts = [count for each, count, name in points if (each, name) == (size, method)]
         if len(counts) > 1:
-            # Drawn together, so that the two are independent of each other.
-            series = [points[count].samples for points in (known, new) for count in counts]
-            draws = resampled_medians(series, known_within=known_within)
-            ours, theirs = draws[: len(counts)], draws[len(counts) :]
+            ours, theirs = (np.array([rows[size, count, name] for count in counts]) for name in (incumbent, method))
             threshold = uses_threshold(counts, ours - theirs) if is_line else size_threshold(counts, ours, theirs)
             thresholds[size, method] = threshold
     return thresholds
