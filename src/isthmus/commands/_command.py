@@ -70,10 +70,9 @@ def _about(experiment: Experiment) -> tuple[str, str]:
     """What an experiment measures, which question its table answers and how long it takes; and an example."""
     from isthmus.experiment.engine.batch import planner
     from isthmus.language import capitalised, say
-    from isthmus.record import format_seconds
 
     efforts = planner(experiment).efforts
-    quick, default, full = (format_seconds(efforts[mode].budget_seconds) for mode in ("quick", "default", "full"))
+    quick, default, full = (f"{efforts[mode].budget_seconds:g} s" for mode in ("quick", "default", "full"))
     times = f"About {default}; {quick} with --quick, {full} with --full."
     measures, answers = capitalised(experiment.help), say(f"{experiment.name}_report.question")
     example = f"isthmus measure {experiment.name} --device cuda:0 -o {experiment.name}.json"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     # The worst run of a device, the verdict on it, and the name of the reference.
     Checked = tuple[Run, Health, str]
 
-_DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind [default: all of the best kind]."
+_DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind. By default all of the best kind."
 _REFERENCE = (
     "What to hold the rates against: a name that isthmus compare knows, or a file; by default the device's own."
 )

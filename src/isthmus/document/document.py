@@ -60,9 +60,13 @@ class Heading(Block):
 
 @dataclass(frozen=True)
 class Strip(Block):
-    """One line on one machine, of parts between dots; a terminal leaves out the last ones where there is no room."""
+    """One line on one machine, of parts between dots; a terminal leaves out the last ones where there is no room.
+
+    `origin` says which one it is and when it was looked at, on a line of its own; a page has that elsewhere.
+    """
 
     text: str
+    origin: str = ""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def format_named(kind: "Kind", name: str) -> Format:
     if name in fitting:
         return fitting[name]
     others = next((each.serves for each in FORMATS if each.name == name), ())
-    near = difflib.get_close_matches(name.lower(), fitting, 1, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower(), fitting, 1, cutoff=0.6)
     hint = f"that is for {' and '.join(others)}; " if others else f"did you mean {near[0]!r}? " if near else ""
     raise UsageError(f"no such format: {name!r}; {hint}expected one of {', '.join(fitting)}")
 

@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_read(isthmus: Isthmus) -> None:
     ("words", "expected"),
     [
         (["--format", "htlm"], "no such format: 'htlm'; did you mean 'html'?"),
-        (["--format", "xyz"], "expected one of terminal, markdown, html, json, csv"),
+        (["--format", "yaml"], "no such format: 'yaml'; expected one of terminal, markdown, html, json, csv"),
         (["--formt", "csv"], "--format"),
         (["-o", "nowhere/page.html"], "nowhere/page.html: cannot be written: No such file or directory"),
         (["-o", "node17.json"], "would be overwritten"),

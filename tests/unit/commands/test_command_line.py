@@ -72,6 +72,12 @@ def test_every_command_prints_json(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHOWN)
+def test_no_words_of_help_are_taken_for_markup(name: str) -> None:
+    """What is in square brackets is a style to what prints it, and is not shown."""
+    assert not [param.help for param in COMMANDS[name].params if "[" in (getattr(param, "help", "") or "")]
+
+
+@pytest.mark.parametrize("name", SHOWN)
 def test_help_names_no_types_of_python(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--help"]) == 0
     assert not re.search(r"<\w+(\[\w+\])?>", capsys.readouterr().out)

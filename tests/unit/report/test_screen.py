@@ -105,13 +105,41 @@ def test_a_healthy_machine_is_quiet(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", [100, 80])
-def test_a_fault_is_the_third_line_here_and_in_the_report(width: int) -> None:
+def test_a_fault_comes_before_any_figure_here_and_in_the_report(width: int) -> None:
     run = half_width(kept("h200-cuda"))
     out = io.StringIO()
     terminal.write(runs_document([run]), out, width=width)
     for shown in (lines(run, width), out.getvalue().splitlines()):
         assert shown[0].startswith("NVIDIA H200 · cuda:0 · PCIe 5.0 x8")
-        assert shown[2].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
+        assert shown[3].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
+
+
+def test_the_second_line_says_which_machine_and_when() -> None:
+    run = kept("h200-cuda")
+    device = run.fingerprint.device
+    assert lines(run)[1:3] == [f"{run.fingerprint.host.name} · {device.uuid} · {run.created}", ""]
+
+
+def test_a_fault_ends_with_what_a_vendor_asks_for() -> None:
+    run = half_width(kept("h200-cuda"))
+    text = " ".join(" ".join(lines(run)).split())
+    assert f"A vendor asks for: UUID {run.fingerprint.device.uuid}" in text
+
+
+def test_what_two_faults_have_in_common_to_do_is_said_once() -> None:
+    run = kept("h200-cuda")
+    slow = [
+        msgspec.structs.replace(
+            case,
+            series=[
+                msgspec.structs.replace(each, samples=[1.5 * sample for sample in each.samples]) for each in case.series
+            ],
+        )
+        for case in run.cases
+    ]
+    text = " ".join(" ".join(lines(msgspec.structs.replace(run, cases=slow))).split())
+    assert text.count("FAULT") > 1
+    assert text.count("ACS or an IOMMU that reroutes") == 1
 
 
 def test_a_brief_experiment_is_a_sentence() -> None:

@@ -42,8 +42,9 @@ def _lines(block: Block) -> Iterator[str]:
         case Prose(text, tone, quoted):
             mark = {"warning": "**", "question": "*"}.get(tone, "")
             yield from ("", f"{mark}{_escaped(f'{text} {quoted}')}{mark}")
-        case Strip(text):
+        case Strip(text, origin):
             yield from ("", _escaped(text))
+            yield from ("", _escaped(origin)) if origin else ()
         case Labelled(label, lines):
             yield from ("", f"**{_escaped(label)}** {' '.join(map(_escaped, lines))}")
         case Bullets(items):

@@ -84,8 +84,11 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             yield from (Text(""), _text(text, _HEADINGS[level]))
         case Prose(text, tone, quoted):
             yield _text(f"{text} {quoted}".rstrip(), _TONES[tone])
-        case Strip(text):
-            yield from (_text(_strip(text, width), "bold"), Text(""))
+        case Strip(text, origin):
+            yield _text(_strip(text, width), "bold")
+            if origin:
+                yield _text(origin, _TONES["small"])
+            yield Text("")
         case Labelled(label, lines, level):
             yield _labelled(label, lines, _LEVELS[level] if level else "bold")
         case Bullets(items):
