@@ -41,7 +41,10 @@ _KINDS = {
     ),
     "managed": _Kind(("--bytes",), ("--touched", "--stride"), (), "--bytes 1GiB --touched 30%"),
     "pipeline": _Kind(
-        ("--bytes", "--compute"), ("--compute", "--chunks"), ("--source",), "--bytes 64MiB --compute 5ms --chunks auto"
+        ("--bytes", "--compute"),
+        ("--compute", "--chunks", "--cpu"),
+        ("--source",),
+        "--bytes 64MiB --compute 5ms --chunks auto",
     ),
     "buffer": _Kind(
         ("--bytes",),
@@ -86,7 +89,9 @@ def need_of(options: Mapping[str, Any]) -> Need:
             return ManagedNeed(_size(given, "--bytes"), **_touched(given))
         case "pipeline":
             seconds = parse_seconds(given["--compute"])
-            return PipelineNeed(_size(given, "--bytes"), seconds, _chunks(given.get("--chunks", "auto")), **source)
+            size, chunks = _size(given, "--bytes"), _chunks(given.get("--chunks", "auto"))
+            cpu = parse_seconds(given["--cpu"]) if "--cpu" in given else None
+            return PipelineNeed(size, seconds, chunks, **source, cpu_seconds=cpu)
     return BufferNeed(_size(given, "--bytes"), uses=given.get("--uses", 1), **source, **direction)
 
 

@@ -62,6 +62,9 @@ def plan(
     compute: Annotated[
         str | None, option("--compute", "TIME", "Work between copy in and copy out, in all: 5ms; with --bytes.")
     ] = None,
+    cpu: Annotated[
+        str | None, option("--cpu", "TIME", "What the CPU takes for that work: says whether to move it at all.")
+    ] = None,
     chunks: Annotated[
         str | None, option("--chunks", "N", "Chunks that overlap: a number, or auto (the default).")
     ] = None,
@@ -118,6 +121,7 @@ def plan(
         "--touched": touched,
         "--stride": stride,
         "--compute": compute,
+        "--cpu": cpu,
         "--chunks": chunks,
     }
     need = need_of(options)  # Finds contradictions before anything is read.

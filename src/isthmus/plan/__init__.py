@@ -16,6 +16,7 @@ from isthmus.plan.words import (
     ruled_out_words,
     warning_words,
     way_words,
+    worth_words,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "wanted_experiments",
     "warning_words",
     "way_words",
+    "worth_words",
 ]

@@ -190,6 +190,22 @@ def factor_words(times: float) -> str:
     return f"{times:.2f}" if times < 1.5 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"
 
 
+def worth_words(plan: Plan) -> str:
+    """Whether to move work to the device, copies included, given what the CPU takes for it; empty unless asked."""
+    need, best = plan.need, plan.fastest
+    if not isinstance(need, PipelineNeed) or need.cpu_seconds is None or best is None:
+        return ""
+    cpu, device = need.cpu_seconds, best.seconds
+    answer = "no" if device.low > cpu else "yes" if device.high < cpu else "unknown"
+    return say(
+        f"plan.worth_{answer}",
+        cpu=format_seconds(cpu),
+        device=format_seconds(device.median),
+        copies=format_seconds(max(device.median - need.compute_seconds, 0.0)),
+        factor=factor_words(cpu / device.median),
+    )
+
+
 def _memory(need: BufferNeed | PiecesNeed | SectionNeed | PipelineNeed) -> str:
     return say(f"plan.source_{need.source}") if need.source in {"new", "file"} else memory_label(need.source)
 

@@ -65,7 +65,8 @@ class ManagedNeed:
 class PipelineNeed:
     """`bytes` that go to the device, are worked on for `compute_seconds` in all, and come back.
 
-    `chunks` is None where the plan is to choose.
+    `chunks` is None where the plan is to choose. `cpu_seconds` is what the CPU takes for that work, where it is asked
+    whether to move it at all.
     """
 
     # One for each stage, and one in reserve.
@@ -81,6 +82,7 @@ class PipelineNeed:
     compute_seconds: float
     chunks: int | None = None
     source: PipelineSource = "pinned"
+    cpu_seconds: float | None = None
 
 
 Need = BufferNeed | PiecesNeed | SectionNeed | ManagedNeed | PipelineNeed

@@ -20,6 +20,7 @@ from isthmus.plan import (
     step_name,
     warning_words,
     way_words,
+    worth_words,
 )
 from isthmus.plan import snippet as snippet_of
 from isthmus.record import BufferNeed, Need, format_rate, format_seconds
@@ -43,7 +44,7 @@ def plan_document(plan: Plan, *, explain: bool = False, snippet: str | None = No
 
 
 def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block]:
-    yield Answer((answer_words(plan),))
+    yield Answer(tuple(filter(None, (answer_words(plan), worth_words(plan)))))
     yield Prose(basis_words(plan), "small")
     if text := beside_words(plan):
         yield Prose(text, "small")

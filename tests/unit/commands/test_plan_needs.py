@@ -36,6 +36,10 @@ from isthmus.record import GIB, KIB, MIB, BufferNeed, ManagedNeed, Need, PiecesN
         ({"--bytes": "64MiB", "--compute": "5ms"}, PipelineNeed(64 * MIB, 5e-3)),
         ({"--bytes": "64MiB", "--compute": "5ms", "--chunks": "auto"}, PipelineNeed(64 * MIB, 5e-3)),
         ({"--bytes": "64MiB", "--compute": "80us", "--chunks": "8"}, PipelineNeed(64 * MIB, 80e-6, 8)),
+        (
+            {"--bytes": "64MiB", "--compute": "80us", "--chunks": "8", "--cpu": "1s"},
+            PipelineNeed(64 * MIB, 80e-6, 8, cpu_seconds=1.0),
+        ),
     ],
 )
 def test_options_say_what_is_needed(options: dict[str, Any], need: Need) -> None:
@@ -54,6 +58,8 @@ def test_options_say_what_is_needed(options: dict[str, Any], need: Need) -> None
         ({"--pieces": 5}, "--pieces needs --piece-bytes too; such as: isthmus plan --pieces"),
         ({"--width": "8"}, "--width needs --rows and --pitch too"),
         ({"--compute": "5ms"}, "--compute needs --bytes too"),
+        ({"--bytes": "64MiB", "--cpu": "5ms"}, "--cpu needs --compute too"),
+        ({"--bytes": "64MiB", "--compute": "5ms", "--cpu": "soon"}, "not a time: 'soon'"),
         ({"--bytes": "1MiB", "--layout": "strided:strided"}, "--layout does not go with --bytes; with it go --bytes"),
         ({"--bytes": "1MiB", "--rows": 5, "--width": "8", "--pitch": "16"}, "--bytes does not go with --rows"),
         ({"--bytes": "1MiB", "--touched": "0.5", "--uses": 3}, "--uses does not go with --touched"),

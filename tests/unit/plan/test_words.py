@@ -9,8 +9,8 @@ import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
-from isthmus.plan import Method, Plan, answer_words, need_words, way_words
-from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need
+from isthmus.plan import Method, Plan, answer_words, need_words, way_words, worth_words
+from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need, PipelineNeed
 from isthmus.report import plan_document
 
 
@@ -41,6 +41,23 @@ def test_the_answer_has_the_time_of_a_use_and_of_all() -> None:
     text = said(100, Method("isthmus", sure(1.0)), Method("pageable", sure(5.0)))
     assert text.startswith("isthmus.copy: 10.0 ms (9.90 ms to 10.1 ms) a use, 1.00 s in all.")
     assert "5.0x faster than the driver's copy" in text
+
+
+@pytest.mark.parametrize(
+    ("cpu", "words"),
+    [
+        (20e-3, "Move it: 8.00 ms with its copies, 20.0 ms on the CPU (2.5 times as fast)."),
+        (8e-3, "Whether to move it is within noise: 8.00 ms with its copies, 8.00 ms on the CPU."),
+        (5e-3, "Leave it on the CPU: 5.00 ms there, 8.00 ms with its copies, 3.00 ms of it for them."),
+    ],
+)
+def test_work_moves_where_it_is_faster_with_its_copies(cpu: float, words: str) -> None:
+    """Also a kernel that gains nothing is answered: it takes 5 ms on either side."""
+    need = PipelineNeed(64 * MIB, 5e-3, cpu_seconds=cpu)
+    plan = Plan(need, (Method("pinned", sure(8e-3)),))
+    assert worth_words(plan).startswith(words)
+    assert worth_words(Plan(PipelineNeed(64 * MIB, 5e-3), plan.methods)) == ""
+    assert worth_words(Plan(need, ())) == ""
 
 
 def test_nothing_is_called_the_fastest_while_a_rival_has_no_time() -> None:
