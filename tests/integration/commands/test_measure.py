@@ -325,7 +325,7 @@ def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path) -> None:
     assert files(tmp_path) == {"a.json", "a.html"}
 
 
-def test_a_machine_without_devices_says_what_is_measured_instead(own_process: Isthmus) -> None:
+def test_a_machine_without_devices_says_what_is_measured_instead(isthmus: Isthmus, own_process: Isthmus) -> None:
     if has_device("cuda"):
         pytest.skip("a GPU is present: nothing else is measured instead")
     # Without a linker PoCL is no device; without PoCL there is none anyway.
@@ -333,7 +333,7 @@ def test_a_machine_without_devices_says_what_is_measured_instead(own_process: Is
     assert done.returncode == 0
     cure = r"(install binutils .*|pip install .*); `isthmus devices` says what else is missing"
     assert re.search(rf"copies stay within this machine's memory\n{cure}\n", done.stderr)
-    assert "stay within" not in own_process("measure", "--device", "host", *QUICK).stderr
+    assert "stay within" not in isthmus("measure", "--device", "host", *QUICK).stderr
 
 
 def test_an_absent_gpu_is_exit_code_3_with_what_was_looked_for(isthmus: Isthmus, tmp_path: Path) -> None:

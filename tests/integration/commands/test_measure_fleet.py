@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from isthmus.record import Fleet, Phase, read_run
+from tests.processes import Done
 
 HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
@@ -316,8 +317,8 @@ def test_ranks_that_are_asked_different_things_begin_nothing(run: Ended, mpirun:
     ("words", "message"),
     [
         (("--phase-limit", "0s"), "not a time: '0s'"),
-        (("-o", "a.txt"), "not a name for a run file: a.txt"),
-        (("--memory", "nonsense"), "no memory kind 'nonsense'"),
+        pytest.param(("-o", "a.txt"), "not a name for a run file: a.txt", marks=pytest.mark.thorough),
+        pytest.param(("--memory", "nonsense"), "no memory kind 'nonsense'", marks=pytest.mark.thorough),
     ],
 )
 def test_what_makes_no_sense_is_said_once(run: Ended, mpirun: str, words: tuple[str, ...], message: str) -> None:
@@ -368,8 +369,8 @@ def test_ranks_without_mpi_write_a_file_each(run: Ended, tmp_path: Path) -> None
     assert "--no-mpi" in absent.stderr
 
 
-def test_a_job_without_a_launcher_names_its_file_by_its_index(run: Ended, tmp_path: Path) -> None:
-    done = run(*ISTHMUS, *TINY[:-1], "runs/", JOB_COMPLETION_INDEX="7")
+def test_a_job_without_a_launcher_names_its_file_by_its_index(isthmus: Callable[..., Done], tmp_path: Path) -> None:
+    done = isthmus(*TINY[:-1], "runs/", JOB_COMPLETION_INDEX="7")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "runs").glob("*.json")
     assert "-host-index7-" in path.name

@@ -88,7 +88,9 @@ def test_rates_of_the_other_interface_are_said_to_be(run: Run, program: Trace, l
     assert "isthmus measure all --device opencl:0" in opencl
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "language", [pytest.param(each, marks=pytest.mark.thorough) if each == "zh" else each for each in LANGUAGES]
+)
 def test_no_finding_names_cuda(run: Run, program: Trace, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opencl = as_opencl(program)
     findings: dict[str, Finding] = {}
