@@ -1,12 +1,10 @@
-"""What all tests share: runs whose truth is known, and the C interface."""
+"""What all tests share: which of them run, their folders, and devices that not every machine has."""
 
 import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from importlib import import_module
-from types import ModuleType
 from zlib import crc32
 
 import pytest
@@ -103,11 +101,6 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def _load(name: str) -> ModuleType:
-    """A module of tests/, by the name that tests import it by."""
-    return import_module(f"tests.{name}")
-
-
 @pytest.fixture(scope="session")
 def skip_without() -> Callable[[str], None]:
     """Skips a test where the device that it names is of a backend without one."""
@@ -118,87 +111,3 @@ def skip_without() -> Callable[[str], None]:
             pytest.skip(f"no {backend} device" + "; pip install 'isthmus[cpu]' brings one" * (backend == "opencl"))
 
     return skip_without
-
-
-@pytest.fixture(scope="session")
-def synthetic() -> ModuleType:
-    """tests/synthetic/runs.py: whole runs, and cases of the bandwidth experiment."""
-    return _load("synthetic.runs")
-
-
-@pytest.fixture(scope="session")
-def synthetic_threads() -> ModuleType:
-    """tests/synthetic/threads.py: cases of the threads experiment."""
-    return _load("synthetic.threads")
-
-
-@pytest.fixture(scope="session")
-def synthetic_peers() -> ModuleType:
-    """tests/synthetic/peers.py: cases of the peers experiment."""
-    return _load("synthetic.peers")
-
-
-@pytest.fixture(scope="session")
-def synthetic_paths() -> ModuleType:
-    """tests/synthetic/paths.py: cases of the paths experiment."""
-    return _load("synthetic.paths")
-
-
-@pytest.fixture(scope="session")
-def synthetic_allocation() -> ModuleType:
-    """tests/synthetic/allocation.py: cases of the allocation experiment."""
-    return _load("synthetic.allocation")
-
-
-@pytest.fixture(scope="session")
-def synthetic_breakeven() -> ModuleType:
-    """tests/synthetic/breakeven.py: cases of the breakeven experiment, and those that it can be derived from."""
-    return _load("synthetic.breakeven")
-
-
-@pytest.fixture(scope="session")
-def synthetic_batching() -> ModuleType:
-    """tests/synthetic/batching.py: cases of the batching experiment."""
-    return _load("synthetic.batching")
-
-
-@pytest.fixture(scope="session")
-def synthetic_strided() -> ModuleType:
-    """tests/synthetic/strided.py: cases of the strided experiment."""
-    return _load("synthetic.strided")
-
-
-@pytest.fixture(scope="session")
-def synthetic_overlap() -> ModuleType:
-    """tests/synthetic/overlap.py: cases of the overlap experiment."""
-    return _load("synthetic.overlap")
-
-
-@pytest.fixture(scope="session")
-def synthetic_migrations() -> ModuleType:
-    """tests/synthetic/migrations.py: managed memory of known units, and the cases that it gives."""
-    return _load("synthetic.migrations")
-
-
-@pytest.fixture(scope="session")
-def synthetic_managed() -> ModuleType:
-    """tests/synthetic/managed.py: cases of the managed experiment."""
-    return _load("synthetic.managed")
-
-
-@pytest.fixture(scope="session")
-def synthetic_openacc() -> ModuleType:
-    """tests/synthetic/openacc.py: cases of the openacc experiment."""
-    return _load("synthetic.openacc")
-
-
-@pytest.fixture(scope="session")
-def synthetic_stencil() -> ModuleType:
-    """tests/synthetic/stencil.py: cases of the stencil experiment."""
-    return _load("synthetic.stencil")
-
-
-@pytest.fixture(scope="session")
-def c_library() -> ModuleType:
-    """tests/c_library.py: isthmus.h for ctypes."""
-    return _load("c_library")

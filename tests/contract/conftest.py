@@ -19,6 +19,7 @@ import isthmus
 from isthmus import _native
 from isthmus.machine.devices import open_device, probe
 from isthmus.record import Backend
+from tests import c_library
 
 # Before the driver starts: with its 8 queues, other streams may share one with a stream that a test holds.
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
@@ -107,7 +108,7 @@ def pattern() -> Pattern:
 
 
 @pytest.fixture(scope="session")
-def c(c_library: ModuleType) -> ModuleType:
+def c() -> ModuleType:
     """What isthmus.h declares."""
     return c_library
 

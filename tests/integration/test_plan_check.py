@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from isthmus.record import KIB, MIB, BufferNeed, ManagedNeed, PiecesNeed, SectionNeed
+from tests.synthetic import runs as synthetic
 
 pytestmark = pytest.mark.thorough
 
@@ -56,11 +57,7 @@ def test_needs_stay_within_what_they_may_take(script: ModuleType) -> None:
 
 
 def test_answers_on_the_spot_and_predictions_are_held_against_every_way(
-    script: ModuleType,
-    synthetic: ModuleType,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs = [
         BufferNeed(100_000, "both", 3, "pinned"),

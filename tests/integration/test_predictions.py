@@ -12,6 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from isthmus.record import MIB, Interval, Run, Series
+from tests.synthetic import overlap as synthetic_overlap
+from tests.synthetic import runs as synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LATENCY, RATE = 6e-6, 50e9
@@ -24,7 +26,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     del sys.modules["predictions"]
 
 
-def pipelines(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
+def pipelines() -> Run:
     """Copies of pinned memory, and pipelines that reach their bound; each chunk costs what a copy's latency is."""
     truths = {("copy", way, "pinned"): synthetic.Truth(LATENCY, RATE, 1e-4) for way in ("h2d", "d2h")}
     copies = [
@@ -37,10 +39,8 @@ def pipelines(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
     return run
 
 
-def test_pipelines_are_predicted_from_copies_alone(
-    script: ModuleType, synthetic: ModuleType, synthetic_overlap: ModuleType
-) -> None:
-    checks = [pair for _, pair in script.pipeline_checks(pipelines(synthetic, synthetic_overlap))]
+def test_pipelines_are_predicted_from_copies_alone(script: ModuleType) -> None:
+    checks = [pair for _, pair in script.pipeline_checks(pipelines())]
     assert len(checks) == 10
     # Of 2 to 64 chunks; two chunks have use for two streams alone.
     off = sorted(abs(predicted.median / seconds.median - 1) for seconds, predicted in checks)
@@ -57,7 +57,7 @@ def test_what_a_measurement_cannot_tell_from_right_is_counted_apart(script: Modu
 
 
 def test_runs_that_miss_the_bar_are_told_by_the_status(
-    script: ModuleType, synthetic: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     written = tmp_path / "predictions.md"
     run = REPOSITORY / "results" / "h200-cuda.json.gz"

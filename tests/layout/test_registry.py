@@ -19,6 +19,7 @@ from isthmus.experiment.engine.batch import brief_planner, planner
 from isthmus.experiment.measure import choose_experiments
 from isthmus.language import LANGUAGES, can_say, speaking
 from isthmus.registry import EXPERIMENTS, MEASURED, Experiment, load
+from tests.synthetic import runs as synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "src" / "isthmus"
@@ -59,9 +60,7 @@ def test_help_and_docs_name_every_experiment() -> None:
         assert f"[{experiment.name}](measuring/{experiment.name}.md)" in docs
 
 
-def test_an_experiment_without_its_folders_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType
-) -> None:
+def test_an_experiment_without_its_folders_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `latency` once was: registered for measuring, unknown to everything that follows."""
     with pytest.raises(RegistryError, match=r"no module isthmus\.experiment\.echo\.cases; add it, or take the entry"):
         planner(NEW)
@@ -90,7 +89,7 @@ def test_an_error_inside_a_module_is_not_taken_for_its_absence(tmp_path: Path, m
         registry.load("broken", ())
 
 
-def test_all_measures_every_experiment_and_a_summary_ranks_them(synthetic: ModuleType) -> None:
+def test_all_measures_every_experiment_and_a_summary_ranks_them() -> None:
     from isthmus.experiment.engine.options import Options
 
     assert [each.name for each in choose_experiments(["all"], Options())] == [each.name for each in MEASURED]

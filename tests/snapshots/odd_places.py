@@ -21,7 +21,7 @@ def _rates(rate: threads.Rates, memory: str = "pageable", direction: Direction =
 def _gain() -> list[Case]:
     slow = _rates(lambda count: min(7.0 * count, 28.0))
     fast = {("h2d", "pageable"): lambda count: min(9.0 * count, 36.0)}
-    return [*slow, *threads.cases(fast, [threads.OWN], counts=threads.COUNTS[1:])]  # type: ignore[arg-type]
+    return [*slow, *threads.cases(fast, [threads.OWN], counts=threads.COUNTS[1:])]
 
 
 def _at_once(together: float, memory: str = "pinned", alone: float = 55.0) -> list[Case]:

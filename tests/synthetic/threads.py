@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def case(
 
 
 def cases(
-    rates: Mapping[tuple[Direction, str], Rates],
+    rates: Mapping[tuple[Any, str], Any],
     ways: Iterable[Way] = (SHARED,),
     sizes: Iterable[int] = (64 * MIB,),
     counts: Iterable[int] = COUNTS,

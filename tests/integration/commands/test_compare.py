@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.commands import main
 from isthmus.record import Run, Series
+from tests.synthetic import runs as synthetic
 
 Compare = Callable[..., tuple[int, str, str]]
 
@@ -34,7 +34,7 @@ def saved(path: Path, run: Run) -> Path:
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     truths = {("copy", way, "pinned"): synthetic.Truth(8e-6, 50e9) for way in ("h2d", "d2h")}
     made: Run = synthetic.run(synthetic.cases(truths), name="base")
     return made
@@ -154,7 +154,7 @@ def test_a_reference_is_taken_wherever_a_run_is(words: tuple[str, ...], capsys: 
     assert "NVIDIA H" in json.dumps(json.loads(capsys.readouterr().out))
 
 
-def test_runs_without_common_cases(compare: Compare, base: Path, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_runs_without_common_cases(compare: Compare, base: Path, tmp_path: Path) -> None:
     code, _, err = compare(base, saved(tmp_path / "empty.json", synthetic.run([])))
     assert code == 2
     assert "no case in common; base has bandwidth (62 cases); synthetic has no cases" in err

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import msgspec
 
 from isthmus.analysis.labels import run_title
 from isthmus.record import Host, Launch, Phase, Run
+from tests.synthetic import runs as synthetic
 
 
 def of_rank(run: Run, rank: int, phase: Phase) -> Run:
@@ -15,12 +14,12 @@ def of_rank(run: Run, rank: int, phase: Phase) -> Run:
     return msgspec.structs.replace(run, launch=launch)
 
 
-def test_a_single_run_has_no_letter_and_no_host(synthetic: ModuleType) -> None:
+def test_a_single_run_has_no_letter_and_no_host() -> None:
     run = synthetic.run([], name="one", host=Host(name="n1"))
     assert run_title([run], 0) == "NVIDIA H200 (cuda:0), run one"
 
 
-def test_hosts_are_named_where_runs_are_of_several(synthetic: ModuleType) -> None:
+def test_hosts_are_named_where_runs_are_of_several() -> None:
     runs = [synthetic.run([], name=name, host=Host(name=host)) for name, host in (("x", "n1"), ("y", "n2"), ("z", ""))]
     assert [run_title(runs, index) for index in range(3)] == [
         "A: NVIDIA H200 (cuda:0) on n1, run x",
@@ -30,7 +29,7 @@ def test_hosts_are_named_where_runs_are_of_several(synthetic: ModuleType) -> Non
     assert run_title(runs[:1] * 2, 1) == "B: NVIDIA H200 (cuda:0), run x"
 
 
-def test_ranks_and_phases_are_named(synthetic: ModuleType) -> None:
+def test_ranks_and_phases_are_named() -> None:
     run = synthetic.run([], name="x", host=Host(name="n1"))
     runs = [of_rank(run, 3, "alone"), of_rank(run, 3, "together"), run]
     assert [run_title(runs, index) for index in range(3)] == [

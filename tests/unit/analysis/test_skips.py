@@ -1,12 +1,12 @@
 """Skipped cases: one line for each reason."""
 
-from types import ModuleType
-
 from isthmus.analysis.skips import SkipGroup, skip_groups, skip_item
 from isthmus.record import GIB, MIB, Case
+from tests.synthetic import runs as synthetic
+from tests.synthetic import threads as synthetic_threads
 
 
-def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> None:
+def test_one_group_for_each_reason_the_largest_first() -> None:
     cases = [
         *synthetic.skips(("copy", "h2d", "pageable_huge"), [GIB], "too large"),
         *synthetic.skips(("copy", "d2h", "write_combined"), [MIB, GIB], "no such memory"),
@@ -18,12 +18,12 @@ def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> N
     ]
 
 
-def test_a_skip_without_a_reason_is_still_shown(synthetic: ModuleType) -> None:
+def test_a_skip_without_a_reason_is_still_shown() -> None:
     (group,) = skip_groups(synthetic.run(synthetic.skips(("copy", "both", "pinned"), [1], "")))
     assert skip_item(group).words == "pinned: both; 1 B (1 case): no reason given"
 
 
-def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+def test_groups_of_threads_name_what_tells_them_apart() -> None:
     measured = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0}, sizes=[64 * MIB, GIB])
     skips = synthetic_threads.skips
     run = synthetic.run(
@@ -41,9 +41,7 @@ def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, syn
     ]
 
 
-def test_a_part_that_was_measured_elsewhere_names_what_is_missing(
-    synthetic: ModuleType, synthetic_threads: ModuleType
-) -> None:
+def test_a_part_that_was_measured_elsewhere_names_what_is_missing() -> None:
     missing = synthetic_threads.skips("no memory there", ["h2d"], node=1)
     lone = Case(experiment="threads", method="peer_copy", host_memory="", bytes=0, skipped=True, note="one device")
     devices = synthetic_threads.skips("one device", ["h2d"], devices=2)[:1]
@@ -54,7 +52,7 @@ def test_a_part_that_was_measured_elsewhere_names_what_is_missing(
     ]
 
 
-def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundreds(synthetic: ModuleType) -> None:
+def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundreds() -> None:
     sizes = [1 << power for power in range(8, 31, 2)]
     allocation = [
         Case(experiment="allocation", method=method, host_memory=kind, bytes=size, skipped=True, note="no pools")
@@ -102,7 +100,7 @@ def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundred
     )
 
 
-def test_a_device_that_fails_in_every_case_is_one_line(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+def test_a_device_that_fails_in_every_case_is_one_line() -> None:
     """Each thread, lane and size words the same failure with its own numbers."""
     cases = [
         case
@@ -120,7 +118,7 @@ def test_a_device_that_fails_in_every_case_is_one_line(synthetic: ModuleType, sy
     ]
 
 
-def test_another_error_is_another_reason(synthetic: ModuleType) -> None:
+def test_another_error_is_another_reason() -> None:
     key = ("copy", "h2d", "pinned")
     reasons = ("failed: copy of 1 MiB (719)", "failed: copy of 2 MiB (700)", "failed: copy of 4 MiB (719)")
     cases = [case for reason in reasons for case in synthetic.skips(key, [MIB], reason)]

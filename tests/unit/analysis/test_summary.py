@@ -1,12 +1,11 @@
 """The half screen that a report begins with: the most important answers that fit, and what to do."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.conclusions import Conclusion, Conclusions, conclude
 from isthmus.analysis.summary import first_sentence, summarise, things_to_do
 from isthmus.document.finding import Finding
+from tests.synthetic import runs as synthetic
 
 
 def concluded(*answers: tuple[str, Finding], findings: tuple[Finding, ...] = ()) -> Conclusions:
@@ -71,7 +70,7 @@ def test_every_experiment_says_one_thing_to_do_before_any_says_two() -> None:
     assert [each.experiment for each in things_to_do(found, 2)] == ["bandwidth", "overlap"]
 
 
-def test_an_empty_run_says_why_there_is_nothing(synthetic: ModuleType) -> None:
+def test_an_empty_run_says_why_there_is_nothing() -> None:
     found = conclude(synthetic.run([], end=None))
     assert not found.complete
     assert "nothing to conclude" in found.nothing

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ from isthmus.machine import host as machine
 from isthmus.record import Backend, Device, Host, Run, keep_run
 from isthmus.trace import Trace
 from tests.made_traces import made_advice
+from tests.synthetic import runs as synthetic
 from tests.synthetic.trace_file import block
 
 Advise = Callable[..., tuple[int, str, str]]
@@ -62,7 +62,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def gpu(bare: None, monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType) -> Device:
+def gpu(bare: None, monkeypatch: pytest.MonkeyPatch) -> Device:
     """The same with a GPU."""
     device: Device = synthetic.gpu()
     monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=[device])])
@@ -77,9 +77,7 @@ def test_without_a_run_a_reference_prices_and_is_named(advise: Advise, bare: Non
     assert "NVIDIA H200" in priced[0]
 
 
-def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(
-    advise: Advise, gpu: Device, synthetic: ModuleType
-) -> None:
+def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(advise: Advise, gpu: Device) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)})
     cpu = Device(backend="opencl", index=0, name="pthread", shares_host_memory=True)
     for name in "abc":
@@ -91,9 +89,7 @@ def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(
     assert "isthmus measure all --device cuda:0 makes one" in said
 
 
-def test_the_kept_run_of_this_machine_prices(
-    advise: Advise, gpu: Device, priced: list[str], synthetic: ModuleType
-) -> None:
+def test_the_kept_run_of_this_machine_prices(advise: Advise, gpu: Device, priced: list[str]) -> None:
     run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name="kept")
     fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=gpu)
     keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
@@ -104,7 +100,7 @@ def test_the_kept_run_of_this_machine_prices(
 
 @pytest.mark.parametrize("kept", [["cuda", "opencl"], ["cuda"], []])
 def test_what_was_measured_through_the_programs_interface_comes_first(
-    gpu: Device, monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType, kept: list[str]
+    gpu: Device, monkeypatch: pytest.MonkeyPatch, kept: list[str]
 ) -> None:
     both = {name: msgspec.structs.replace(gpu, backend=name) for name in ("cuda", "opencl")}
     monkeypatch.setattr(devices, "probe", lambda: [Backend(name=name, devices=[both[name]]) for name in both])
@@ -117,9 +113,7 @@ def test_what_was_measured_through_the_programs_interface_comes_first(
         assert (found and found.run) == (backend if backend in kept else kept[0] if kept else None)
 
 
-def test_a_run_file_prices(
-    advise: Advise, bare: None, priced: list[str], synthetic: ModuleType, tmp_path: Path
-) -> None:
+def test_a_run_file_prices(advise: Advise, bare: None, priced: list[str], tmp_path: Path) -> None:
     run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name="mine")
     (tmp_path / "mine.json").write_bytes(msgspec.json.encode(run))
     assert advise("--run", tmp_path / "mine.json")[0] == 0

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -15,13 +14,14 @@ from isthmus.commands.main import main
 from isthmus.errors import RunFileError, as_text
 from isthmus.record import End, RunWriter, read_run
 from tests.synthetic import fleet as synthetic_fleet
+from tests.synthetic import runs as synthetic
 
 ODD = os.fsdecode(b"r\xff.json")
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(tmp_path: Path, synthetic: ModuleType) -> Path:
+def run(tmp_path: Path) -> Path:
     path = tmp_path / ODD
     ways = [("copy", way, memory) for way in ("h2d", "d2h") for memory in ("pinned", "pageable")]
     truth = dict.fromkeys(ways, synthetic.Truth(7e-6, 55e9))

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from isthmus.commands.main import main
 from isthmus.compare.reference import made_reference
 from isthmus.errors import UsageError
 from isthmus.record import End, Run, RunWriter, read_run
+from tests.synthetic import runs as synthetic
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -32,7 +32,7 @@ def save(path: Path, run: Run) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path, synthetic: ModuleType) -> Path:
+def run(tmp_path: Path) -> Path:
     ways = [("copy", way, memory) for way in ("h2d", "d2h") for memory in ("pinned", "pageable")]
     truth = dict.fromkeys(ways, synthetic.Truth(7e-6, 55e9))
     return save(tmp_path / "run.json", synthetic.run(synthetic.cases(truth)))

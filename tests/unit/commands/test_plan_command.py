@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -15,6 +14,9 @@ from isthmus.experiment.contenders import measure
 from isthmus.machine import devices
 from isthmus.machine import host as machine
 from isthmus.record import Backend, Device, Host
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 NEEDS = [
     ["--bytes", "64MiB", "--uses", "100"],
@@ -27,12 +29,7 @@ KANA_OR_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 @pytest.fixture(scope="module")
-def run_file(
-    tmp_path_factory: pytest.TempPathFactory,
-    synthetic: ModuleType,
-    synthetic_breakeven: ModuleType,
-    synthetic_batching: ModuleType,
-) -> Path:
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = synthetic.run([*synthetic_breakeven.everything(), *synthetic_batching.h200_cases()], name="node17")
     path = tmp_path_factory.mktemp("runs") / "node17.json"
     path.write_bytes(msgspec.json.encode(run, enc_hook=float))
@@ -40,7 +37,7 @@ def run_file(
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, synthetic: ModuleType) -> Device:
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Device:
     """This machine, with a GPU and a cache that is empty."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     device: Device = synthetic.gpu()
@@ -164,7 +161,7 @@ def test_a_plan_is_written_in_the_format_of_its_file(
 
 
 def test_a_run_that_lacks_everything_ends_with_what_to_measure(
-    tmp_path: Path, synthetic: ModuleType, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "skips.json"
     skips = synthetic.skips(("copy", "h2d", "pageable"), [4096], "no memory")
@@ -176,9 +173,7 @@ def test_a_run_that_lacks_everything_ends_with_what_to_measure(
     assert "isthmus measure allocation bandwidth breakeven" in captured.err
 
 
-def test_wrong_data_is_left_out_and_said(
-    tmp_path: Path, synthetic: ModuleType, synthetic_breakeven: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_data_is_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = synthetic_breakeven.bandwidth(sizes=[4096, 1 << 20])
     wrong = [msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case for case in cases]
     path = tmp_path / "wrong.json"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 
 import msgspec
 import numpy as np
 import pytest
 
 from isthmus.record import Case, Run, Series
+from tests.synthetic import runs as synthetic
 
 Remade = Callable[..., Run]
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     """Four kinds of memory each way, 31 sizes, samples that vary by 1 %."""
     kinds = {"pinned": 55e9, "registered": 55e9, "write_combined": 55e9, "pageable": 12e9}
     truths = {

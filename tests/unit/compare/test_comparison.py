@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from isthmus.compare.causes import busy_host
 from isthmus.compare.differences import differences
 from isthmus.errors import UsageError
 from isthmus.record import Case, End, Link, Placement, Run
+from tests.synthetic import runs as synthetic
 
 Remade = Callable[..., Run]
 
@@ -184,20 +184,20 @@ def test_data_that_became_wrong_fails_without_any_gate(run: Run) -> None:
     assert not compare(msgspec.structs.replace(run, cases=cases), run).failed
 
 
-def test_runs_without_common_cases_are_refused(run: Run, synthetic: ModuleType) -> None:
+def test_runs_without_common_cases_are_refused(run: Run) -> None:
     with pytest.raises(
         UsageError, match=r"no case in common; base has bandwidth \(248 cases\); synthetic has no cases"
     ):
         compare(run, synthetic.run([]))
 
 
-def test_runs_of_skips_alone_are_refused(synthetic: ModuleType) -> None:
+def test_runs_of_skips_alone_are_refused() -> None:
     skips = synthetic.run(synthetic.skips(("copy", "h2d", "pinned"), [1, 2], "no room"))
     with pytest.raises(UsageError, match="none of the 2 common cases has times in both runs"):
         compare(skips, skips)
 
 
-def test_gates_without_anything_timed_are_refused(run: Run, synthetic: ModuleType) -> None:
+def test_gates_without_anything_timed_are_refused(run: Run) -> None:
     sizes = [case.bytes for case in run.cases]
     skips = synthetic.run(synthetic.skips(("copy", "h2d", "pinned"), sorted(set(sizes)), "no room"))
     assert len(compare(run, skips).pairing.now_skipped) == 31

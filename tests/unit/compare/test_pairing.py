@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ import pytest
 
 from isthmus.compare.pairing import paired
 from isthmus.record import PARAMETERS, Case, Series
+from tests.synthetic import runs as synthetic
 
 
 def case(**changes: Any) -> Case:
@@ -25,7 +25,7 @@ def case(**changes: Any) -> Case:
     return Case(**(fields | changes))
 
 
-def place(synthetic: ModuleType, base: Case, new: Case) -> str:
+def place(base: Case, new: Case) -> str:
     """The only place of the pairing that is not empty."""
     found = paired(synthetic.run([base]), synthetic.run([new]))
     (name,) = [name for name in found.__dataclass_fields__ if getattr(found, name)]
@@ -49,11 +49,11 @@ def place(synthetic: ModuleType, base: Case, new: Case) -> str:
         ({}, {"series": [Series(metric="enqueue_seconds", samples=[1e-6])]}, "untimed"),
     ],
 )
-def test_where_a_pair_goes(synthetic: ModuleType, base: dict[str, Any], new: dict[str, Any], expected: str) -> None:
-    assert place(synthetic, case(**base), case(**new)) == expected
+def test_where_a_pair_goes(base: dict[str, Any], new: dict[str, Any], expected: str) -> None:
+    assert place(case(**base), case(**new)) == expected
 
 
-def test_every_parameter_tells_cases_apart(synthetic: ModuleType) -> None:
+def test_every_parameter_tells_cases_apart() -> None:
     other: dict[str, Any] = {"direction": "d2h", "host_layout": "strided", "device_layout": "strided"}
     for name in PARAMETERS:
         changed = other.get(name, 3 if getattr(case(), name) is None or name == "bytes" else "other")
@@ -61,8 +61,8 @@ def test_every_parameter_tells_cases_apart(synthetic: ModuleType) -> None:
         assert (len(found.only_base), len(found.only_new), found.common) == (1, 1, 0), name
 
 
-def test_what_was_found_out_does_not(synthetic: ModuleType) -> None:
-    assert place(synthetic, case(), case(note="slow", moved_bytes=8192)) == "timed"
+def test_what_was_found_out_does_not() -> None:
+    assert place(case(), case(note="slow", moved_bytes=8192)) == "timed"
 
 
 def test_every_field_of_a_case_is_a_parameter_or_a_result() -> None:
@@ -72,13 +72,13 @@ def test_every_field_of_a_case_is_a_parameter_or_a_result() -> None:
     }  # fmt: skip
 
 
-def test_the_device_clock_serves_where_the_host_s_is_absent(synthetic: ModuleType) -> None:
+def test_the_device_clock_serves_where_the_host_s_is_absent() -> None:
     duplex = case(series=[Series(metric="device_seconds", samples=[1e-6])])
     (pair,) = paired(synthetic.run([duplex]), synthetic.run([duplex])).timed
     assert pair.metric == "device_seconds"
 
 
-def test_cases_that_a_run_has_twice_are_matched_in_order(synthetic: ModuleType) -> None:
+def test_cases_that_a_run_has_twice_are_matched_in_order() -> None:
     second = msgspec.structs.replace(case(), note="second")
     found = paired(synthetic.run([case(), second]), synthetic.run([case(), second, case(note="third")]))
     assert [pair.new.note for pair in found.timed] == ["", "second"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -12,6 +11,8 @@ import pytest
 from isthmus.compare import Checkup, check, known_references, made_reference, read_reference
 from isthmus.errors import RunFileError, UsageError
 from isthmus.record import Case, Run
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import runs as synthetic
 
 Remade = Callable[..., Run]
 
@@ -95,7 +96,7 @@ def test_what_the_run_does_not_have_is_counted(visits: list[Run]) -> None:
     assert (found.right, found.unmeasured) == (True, len(reference.figures) // 2)
 
 
-def test_a_run_without_any_figure_is_refused(visits: list[Run], synthetic: ModuleType) -> None:
+def test_a_run_without_any_figure_is_refused(visits: list[Run]) -> None:
     with pytest.raises(UsageError, match="it has no cases"):
         check(made_reference("five", visits), synthetic.run([]))
 
@@ -115,9 +116,7 @@ def test_a_run_whose_cases_count_for_nothing_says_so(
         check(made_reference("five", visits), msgspec.structs.replace(visits[0], cases=useless))
 
 
-def test_other_experiments_are_compared_by_their_times(
-    synthetic: ModuleType, synthetic_batching: ModuleType, remade: Remade
-) -> None:
+def test_other_experiments_are_compared_by_their_times(remade: Remade) -> None:
     run = synthetic.run(synthetic_batching.cases(synthetic_batching.H200))
     reference = made_reference("batching", [remade(run, spread=0.01, seed=seed) for seed in range(4)])
     assert {figure.quantity for figure in reference.figures} == {"time"}
@@ -127,7 +126,7 @@ def test_other_experiments_are_compared_by_their_times(
     assert not found.right
 
 
-def test_runs_of_several_kinds_make_no_reference(run: Run, synthetic: ModuleType) -> None:
+def test_runs_of_several_kinds_make_no_reference(run: Run) -> None:
     other = synthetic.run(run.cases, device=synthetic.cpu_device())
     with pytest.raises(UsageError, match="cuda NVIDIA H200, opencl cpu-haswell"):
         made_reference("mixed", [run, other])

@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.compare import Comparison, compare, parse_gate
 from isthmus.record import MIB, Case, Run, Series, read_run
+from tests.synthetic import runs as synthetic
 
 Remade = Callable[..., Run]
 RESULTS = Path(__file__).resolve().parents[3] / "results"
@@ -149,13 +149,13 @@ def test_runs_that_vary_wildly_cannot_be_told(run: Run, remade: Remade) -> None:
     assert found.get("slower", 0) + found.get("faster", 0) <= 0.03
 
 
-def test_few_cases_borrow_what_is_known_of_runs(run: Run, remade: Remade, synthetic: ModuleType) -> None:
+def test_few_cases_borrow_what_is_known_of_runs(run: Run, remade: Remade) -> None:
     two = synthetic.run([case for case in run.cases if case.bytes == 64 * MIB and case.host_memory == "pinned"])
     assert compare(two, remade(two, lambda _: 1.02, spread=0.0)).counts == {"same": 2}
     assert compare(two, remade(two, lambda _: 2.0, spread=0.0)).counts == {"slower": 2}
 
 
-def test_significance_needs_the_rank_test_too(synthetic: ModuleType) -> None:
+def test_significance_needs_the_rank_test_too() -> None:
     """Three samples against three cannot show anything, however far apart."""
 
     def one(seconds: float) -> Run:

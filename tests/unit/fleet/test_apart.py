@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -15,6 +14,7 @@ from isthmus.record import Launch, Missing, Run, Summary
 from isthmus.report.fleet import map as fleet_map
 from isthmus.report.fleet.files import about_files
 from tests.synthetic import fleet as synthetic_fleet
+from tests.synthetic import runs as synthetic
 
 MISSING = -128
 
@@ -46,7 +46,7 @@ def test_two_cards_at_one_address_are_of_two_machines(tmp_path: Path) -> None:
     assert any("GPU-a.json" in text and "GPU-b.json" in text for text in about_files(found))
 
 
-def test_a_launch_whose_files_are_not_all_here(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_a_launch_whose_files_are_not_all_here(tmp_path: Path) -> None:
     run: Run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
     for rank in range(3):
         launch = Launch(fleet="L", phase="alone", rank=rank, ranks=4, local_rank=rank, node=0)
@@ -58,7 +58,7 @@ def test_a_launch_whose_files_are_not_all_here(tmp_path: Path, synthetic: Module
     assert survey([tmp_path]).gathered.partial == {"L": (2, 4)}
 
 
-def test_run_files_have_the_same_rows_as_a_fleet_file(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_run_files_have_the_same_rows_as_a_fleet_file(tmp_path: Path) -> None:
     """Whatever parameters tell cases apart, and with those that were skipped."""
     run: Run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
     more = [msgspec.structs.replace(run.cases[0], pieces=pieces) for pieces in (4, 64)]
@@ -132,7 +132,7 @@ def test_nothing_is_certain_of_what_was_not_measured(tmp_path: Path) -> None:
     assert drawn.views[0].together[line] == [MISSING]
 
 
-def test_a_reference_names_single_devices(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_a_reference_names_single_devices(tmp_path: Path) -> None:
     """Of two devices nobody can tell which is slow but by a reference."""
     from isthmus.fleet import chosen_reference
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import numpy as np
@@ -13,12 +12,13 @@ from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.rows import fleet_rows
 from isthmus.fleet.survey import survey
 from isthmus.record import Launch, Phase, Run
+from tests.synthetic import runs as synthetic
 
 PHASES: tuple[Phase, ...] = ("alone", "together")
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     found: Run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
     host = msgspec.structs.replace(found.fingerprint.host, name="node17")
     return msgspec.structs.replace(found, fingerprint=msgspec.structs.replace(found.fingerprint, host=host))

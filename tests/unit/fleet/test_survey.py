@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -15,6 +14,7 @@ from isthmus.record import Link, Missing, read_run
 from isthmus.report.fleet.files import about_files
 from isthmus.report.fleet.words import beside_reference, evidence
 from tests.synthetic import fleet as synthetic_fleet
+from tests.synthetic import runs as synthetic
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:
@@ -236,7 +236,7 @@ def test_wrong_data_is_no_time_and_makes_a_suspect(tmp_path: Path) -> None:
     assert found.suspects == ["n0"]
 
 
-def test_run_files_are_devices_that_were_measured_alone(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_run_files_are_devices_that_were_measured_alone(tmp_path: Path) -> None:
     for index in range(6):
         truth = synthetic.Truth(8e-6, 25e9 if index == 4 else 50e9)
         cases = synthetic.cases({("copy", way, "pinned"): truth for way in ("h2d", "d2h")}, seed=index)
@@ -249,7 +249,7 @@ def test_run_files_are_devices_that_were_measured_alone(tmp_path: Path, syntheti
     assert found.outliers[0].phases == ("alone",)
 
 
-def test_run_files_of_ranks_do_not_count_twice(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_run_files_of_ranks_do_not_count_twice(tmp_path: Path) -> None:
     folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 1)
     member = msgspec.structs.replace(synthetic_fleet.member("n5", 0), run_file="ranks/rank-0.json")
     synthetic_fleet.save(synthetic_fleet.fleet([member]), folder / "n5.json")
@@ -316,7 +316,7 @@ def test_a_fleet_of_nothing(tmp_path: Path) -> None:
         survey([synthetic_fleet.save(synthetic_fleet.fleet([]), tmp_path / "none.json")])
 
 
-def test_a_reference_shows_what_is_wrong_with_all(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_a_reference_shows_what_is_wrong_with_all(tmp_path: Path) -> None:
     rates = {("copy", way, memory): rate for way in ("h2d", "d2h") for memory, rate in synthetic_fleet.RATES.items()}
 
     def saved(factor: float) -> Path:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import msgspec
 import pytest
 
 from isthmus.plan import Plan, answer
 from isthmus.record import GIB, KIB, MIB, BufferNeed, Run
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> Run:
+def run() -> Run:
     made: Run = synthetic.run(synthetic_breakeven.everything())
     return made
 
@@ -23,7 +23,7 @@ def seconds(plan: Plan) -> dict[str, float]:
 
 @pytest.mark.parametrize("size", [6 * KIB, 3 * MIB, 100 * MIB])
 @pytest.mark.parametrize("uses", [1, 7, 300])
-def test_every_way_takes_what_it_truly_takes(run: Run, synthetic_breakeven: ModuleType, size: int, uses: int) -> None:
+def test_every_way_takes_what_it_truly_takes(run: Run, size: int, uses: int) -> None:
     machine = synthetic_breakeven.H200
     copy = {kind: machine.copies[kind, "h2d"].seconds(size) for kind in ("pageable", "registered", "pinned")}
     fill = machine.fill.seconds(size) - machine.fill.fixed
@@ -48,7 +48,7 @@ def test_an_interval_holds_what_the_model_leaves_out(run: Run) -> None:
         assert way.seconds.high > way.seconds.median * 1.4
 
 
-def test_new_memory_costs_what_holding_it_costs_and_its_moves(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_new_memory_costs_what_holding_it_costs_and_its_moves(run: Run) -> None:
     machine, size, uses = synthetic_breakeven.H200, 48 * MIB, 5
     found = seconds(answer(run, BufferNeed(size, "d2h", uses, "new")))
     for way in ("pageable", "pinned", "registered", "touched_registered", "mapped"):
@@ -57,7 +57,7 @@ def test_new_memory_costs_what_holding_it_costs_and_its_moves(run: Run, syntheti
         assert found[way] == pytest.approx(expected, rel=0.03), way
 
 
-def test_managed_pages_go_back_before_they_are_written_again(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_managed_pages_go_back_before_they_are_written_again(run: Run) -> None:
     machine, size = synthetic_breakeven.H200, 16 * MIB
     there, back = (machine.copies["managed", way].seconds(size) for way in ("h2d", "d2h"))
     once = machine.once("managed_prefetch", size)
@@ -67,7 +67,7 @@ def test_managed_pages_go_back_before_they_are_written_again(run: Run, synthetic
     assert both == pytest.approx(once + 4 * there + 4 * back, rel=0.03)
 
 
-def test_the_first_choice_turns_where_locking_pays(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_the_first_choice_turns_where_locking_pays(run: Run) -> None:
     machine, size = synthetic_breakeven.H200, MIB
     lock = sum(machine.memory["registered", phase].seconds(size) for phase in ("allocate", "free"))
     saved = machine.copies["pageable", "h2d"].seconds(size) - machine.copies["registered", "h2d"].seconds(size)
@@ -76,7 +76,7 @@ def test_the_first_choice_turns_where_locking_pays(run: Run, synthetic_breakeven
     assert [answer(run, need).methods[0].name for need in (below, above)] == ["pageable", "registered"]
 
 
-def test_data_in_pinned_memory_is_copied_or_reached_by_a_kernel(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_data_in_pinned_memory_is_copied_or_reached_by_a_kernel(run: Run) -> None:
     copies = synthetic_breakeven.H200.copies
     found = seconds(answer(run, BufferNeed(MIB, "both", 3, "pinned")))
     expected = {
@@ -92,7 +92,7 @@ def test_steps_add_up_to_the_time(run: Run) -> None:
             assert total == pytest.approx(way.seconds.median), way.name
 
 
-def test_intervals_hold_the_truth(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_intervals_hold_the_truth(run: Run) -> None:
     copies = synthetic_breakeven.H200.copies
     for size in (5 * KIB, 77 * KIB, 3 * MIB, 300 * MIB):
         (way, *_) = (each for each in answer(run, BufferNeed(size, source="pinned")).methods if each.name == "pinned")
@@ -106,7 +106,7 @@ def test_beyond_the_measured_sizes_nothing_is_stretched(run: Run) -> None:
     assert all("the run measured only" in why for why in plan.unpriced.values())
 
 
-def test_a_rival_without_a_time_leaves_no_fastest(run: Run, synthetic: ModuleType) -> None:
+def test_a_rival_without_a_time_leaves_no_fastest(run: Run) -> None:
     plan = answer(run, BufferNeed(MIB))
     assert plan.unpriced.keys() == {"isthmus"}
     assert plan.fastest is None
@@ -123,30 +123,28 @@ def test_what_the_device_cannot_hold_is_said(run: Run) -> None:
     assert answer(run, BufferNeed(memory, source="pinned")).exceeded_bytes == 0
 
 
-def test_without_the_experiments_the_plan_says_which(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+def test_without_the_experiments_the_plan_says_which() -> None:
     plan = answer(synthetic.run(synthetic_breakeven.bandwidth()), BufferNeed(MIB))
     assert [way.name for way in plan.methods] == ["pageable"]
     assert plan.unpriced.keys() == {"isthmus", "registered", "staging", "pinned"}
 
 
 @pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
-def test_an_empty_run_gives_reasons_and_no_way(synthetic: ModuleType, source: str) -> None:
+def test_an_empty_run_gives_reasons_and_no_way(source: str) -> None:
     plan = answer(synthetic.run([]), BufferNeed(MIB, source=source))  # type: ignore[arg-type]
     assert not plan.methods
     assert plan.unpriced
     assert all(plan.unpriced.values())
 
 
-def test_the_reason_of_a_skipped_case_is_that_of_the_way(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
+def test_the_reason_of_a_skipped_case_is_that_of_the_way() -> None:
     skips = synthetic.skips(("kernel", "h2d", "mapped"), [MIB], "kernels of this device do not reach host memory")
     cases = [case for case in synthetic_breakeven.bandwidth() if case.host_memory != "mapped"]
     plan = answer(synthetic.run([*cases, *skips]), BufferNeed(MIB, source="pinned"))
     assert plan.unknown == {"mapped": "kernels of this device do not reach host memory"}
 
 
-def test_data_that_did_not_arrive_counts_for_nothing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+def test_data_that_did_not_arrive_counts_for_nothing() -> None:
     wrong = [
         msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case
         for case in synthetic_breakeven.bandwidth()
@@ -156,9 +154,7 @@ def test_data_that_did_not_arrive_counts_for_nothing(synthetic: ModuleType, synt
     assert "arrived wrong" in plan.unknown["pinned"]
 
 
-def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
+def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory() -> None:
     run = synthetic.run(synthetic_breakeven.everything(), device=synthetic.gpu(backend="opencl"))
     names = {way.name for way in answer(run, BufferNeed(MIB, source="new")).methods}
     assert names == {"pageable", "pinned", "registered", "touched_registered"}
@@ -169,9 +165,7 @@ def test_one_process_plans_like_another(run: Run) -> None:
     assert answer(run, need) == answer(run, need)
 
 
-def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(
-    run: Run, synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
+def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(run: Run) -> None:
     """A run without figures for such memory says nothing of it."""
     need = BufferNeed(64 * MIB)
     without = answer(run, need)

@@ -1,7 +1,6 @@
 """Parts of managed arrays are planned near the truth that drew a run, between and beyond the measured parts."""
 
 from collections.abc import Mapping
-from types import ModuleType
 
 import pytest
 
@@ -9,11 +8,13 @@ from isthmus.errors import UsageError
 from isthmus.plan import answer
 from isthmus.plan.managed import at_share
 from isthmus.record import GIB, KIB, MIB, Interval, ManagedNeed, Run
+from tests.synthetic import managed as synthetic_managed
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture(scope="module")
-def h200(synthetic: ModuleType, synthetic_managed: ModuleType) -> Run:
-    return synthetic.run(synthetic_managed.cases())  # type: ignore[no-any-return]
+def h200() -> Run:
+    return synthetic.run(synthetic_managed.cases())
 
 
 def named(truths: Mapping[tuple[str, str], object]) -> dict[str, tuple[str, str]]:
@@ -23,9 +24,7 @@ def named(truths: Mapping[tuple[str, str], object]) -> dict[str, tuple[str, str]
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.75, 1.0])
 @pytest.mark.parametrize("size", [GIB, 300 * MIB])
-def test_times_between_shares_and_of_other_sizes_are_near_the_truth(
-    h200: Run, synthetic_managed: ModuleType, share: float, size: int
-) -> None:
+def test_times_between_shares_and_of_other_sizes_are_near_the_truth(h200: Run, share: float, size: int) -> None:
     keys = named(synthetic_managed.H200)
     plan = answer(h200, ManagedNeed(size, fraction=share))
     assert {way.name for way in plan.methods} == set(keys)
@@ -36,9 +35,7 @@ def test_times_between_shares_and_of_other_sizes_are_near_the_truth(
 
 
 @pytest.mark.parametrize("stride", [4 * KIB, 32 * KIB, 200 * KIB, 2 * MIB])
-def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(
-    h200: Run, synthetic_managed: ModuleType, stride: int
-) -> None:
+def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(h200: Run, stride: int) -> None:
     into, out = synthetic_managed.H200["managed", "managed"](min(synthetic_managed.UNIT / stride, 1.0))
     (way,) = (way for way in answer(h200, ManagedNeed(GIB, stride_bytes=stride)).methods if way.name == "managed")
     assert way.seconds.low <= into + out <= way.seconds.high
@@ -58,7 +55,7 @@ def test_far_smaller_and_larger_arrays_have_no_time(h200: Run, size: int) -> Non
     assert "managed" in plan.unpriced
 
 
-def test_a_run_without_such_arrays_prices_nothing(synthetic: ModuleType) -> None:
+def test_a_run_without_such_arrays_prices_nothing() -> None:
     plan = answer(synthetic.h200(), ManagedNeed(GIB, fraction=0.5))
     assert (plan.methods, plan.fastest) == ((), None)
     assert plan.unpriced
@@ -70,7 +67,7 @@ def test_between_two_shares_the_interval_holds_both() -> None:
     assert at_share(measured, 3.0) == measured[3.0]
 
 
-def test_skipped_ways_and_wrong_sums_are_unknown(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_skipped_ways_and_wrong_sums_are_unknown() -> None:
     key = ("system", "pageable")
     wrong = synthetic_managed.case(("prefer_device", "managed"), 1.0, 1.0, fraction=0.5, verified="no")
     cases = [*synthetic_managed.cases(), *synthetic_managed.skips(key, "neither HMM nor ATS"), wrong]

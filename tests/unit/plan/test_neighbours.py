@@ -1,13 +1,13 @@
 """What the fastest way costs what runs beside it, from a run that has measured that."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.plan import Method, Plan, answer, beside_words
 from isthmus.plan.neighbours import beside, slowdowns
 from isthmus.record import KIB, MIB, BufferNeed, Case, Direction, Interval, ManagedNeed, Metric, PiecesNeed, Run, Series
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import runs as synthetic
 
 
 def case(
@@ -46,8 +46,8 @@ CASES = [
 
 
 @pytest.fixture
-def run(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
-    return synthetic.run([*synthetic_batching.h200_cases(), *CASES])  # type: ignore[no-any-return]
+def run() -> Run:
+    return synthetic.run([*synthetic_batching.h200_cases(), *CASES])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_plan_says_it_of_its_first_way(run: Run) -> None:
     assert plan.beside
 
 
-def test_nothing_is_said_where_nothing_was_measured(run: Run, synthetic: ModuleType) -> None:
+def test_nothing_is_said_where_nothing_was_measured(run: Run) -> None:
     assert beside(synthetic.run([]), PiecesNeed(64, KIB), "kernel") == {}
     assert beside(run, ManagedNeed(MIB, fraction=0.5), "kernel") == {}
     assert beside_words(Plan(BufferNeed(MIB), ())) == ""

@@ -1,22 +1,21 @@
 """Pieces are planned near the truth that drew a run, for the layouts and memory that were measured."""
 
-from types import ModuleType
-
+import numpy as np
 import pytest
 
 from isthmus.plan import answer
 from isthmus.record import KIB, PiecesNeed, Run
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture(scope="module")
-def h200(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
-    return synthetic.run(synthetic_batching.h200_cases())  # type: ignore[no-any-return]
+def h200() -> Run:
+    return synthetic.run(synthetic_batching.h200_cases())
 
 
 @pytest.mark.parametrize(("pieces", "size"), [(40, 704), (300, 9 * KIB), (2000, 3 * KIB), (5, 300 * KIB)])
-def test_the_first_choice_is_the_fastest_and_takes_what_is_said(
-    h200: Run, synthetic_batching: ModuleType, pieces: int, size: int
-) -> None:
+def test_the_first_choice_is_the_fastest_and_takes_what_is_said(h200: Run, pieces: int, size: int) -> None:
     truths = {name: time(size, pieces) for name, time in synthetic_batching.H200.items()}
     plan = answer(h200, PiecesNeed(pieces, size, source="pinned"))
     first = plan.methods[0]
@@ -63,18 +62,16 @@ def test_methods_that_move_by_units_have_no_time_where_pieces_are_not_aligned(h2
     assert plan.fastest is None
 
 
-def test_a_run_without_pieces_prices_nothing(synthetic: ModuleType) -> None:
+def test_a_run_without_pieces_prices_nothing() -> None:
     plan = answer(synthetic.h200(), PiecesNeed(64, KIB))
     assert (plan.methods, plan.fastest) == ((), None)
 
 
-def test_wrong_data_is_no_way(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+def test_wrong_data_is_no_way() -> None:
     cases = synthetic_batching.h200_cases()
     spoiled = [
-        synthetic_batching.case(
-            "kernel", each.width_bytes, each.pieces, 1e-9, synthetic_batching.np.random.default_rng(1), verified="no"
-        )
-        if each.method == "kernel" and each.pieces and each.host_memory == "pinned"
+        synthetic_batching.case("kernel", each.width_bytes, each.pieces, 1e-9, np.random.default_rng(1), verified="no")
+        if each.method == "kernel" and each.pieces and each.width_bytes and each.host_memory == "pinned"
         else each
         for each in cases
     ]

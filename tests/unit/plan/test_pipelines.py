@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.plan import answer
 from isthmus.record import MIB, PipelineNeed, Run
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 LATENCY = 8e-6
 RATES = {"pageable": 12e9, "pinned": 55e9, "registered": 55e9}
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> Run:
+def run() -> Run:
     truths = {
         ("copy", way, kind): synthetic.Truth(LATENCY, rate) for kind, rate in RATES.items() for way in ("h2d", "d2h")
     }
@@ -55,7 +55,7 @@ def test_tiny_data_stays_in_one_chunk(run: Run) -> None:
     assert [way.name for way in answer(run, PipelineNeed(4096, 1e-6)).methods] == ["pinned_serial"]
 
 
-def test_memory_of_its_own_is_paid_for(run: Run, synthetic_breakeven: ModuleType) -> None:
+def test_memory_of_its_own_is_paid_for(run: Run) -> None:
     size = 64 * MIB
     there, new = (answer(run, PipelineNeed(size, 2e-3, 8, source)).methods for source in ("pinned", "new"))
     pinned = {way.name: way.seconds.median for way in there}["pinned_pipeline"]
@@ -68,7 +68,7 @@ def test_locking_in_place_is_offered_for_pageable_memory(run: Run) -> None:
     assert {"pageable_serial", "registered_serial", "registered_pipeline"} <= names
 
 
-def test_without_copies_there_is_a_reason(synthetic: ModuleType) -> None:
+def test_without_copies_there_is_a_reason() -> None:
     plan = answer(synthetic.run([]), PipelineNeed(MIB, 1e-3))
     assert not plan.methods
     assert plan.unpriced.keys() == {"pinned_serial"}

@@ -1,17 +1,17 @@
 """Sections are planned near the truth that drew a run, whatever their width, rows and pitch."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.errors import UsageError
 from isthmus.plan import answer
 from isthmus.record import KIB, Run, SectionNeed
+from tests.synthetic import runs as synthetic
+from tests.synthetic import strided as synthetic_strided
 
 
 @pytest.fixture(scope="module")
-def h200(synthetic: ModuleType, synthetic_strided: ModuleType) -> Run:
-    return synthetic.run(synthetic_strided.h200_cases())  # type: ignore[no-any-return]
+def h200() -> Run:
+    return synthetic.run(synthetic_strided.h200_cases())
 
 
 def column(rows: int, width: int, **fields: object) -> SectionNeed:
@@ -21,16 +21,14 @@ def column(rows: int, width: int, **fields: object) -> SectionNeed:
 
 
 @pytest.mark.parametrize(("rows", "width"), [(300, 20), (5000, 100), (200, 2000), (20_000, 8)])
-def test_the_first_choice_is_the_fastest_and_takes_what_is_said(
-    h200: Run, synthetic_strided: ModuleType, rows: int, width: int
-) -> None:
+def test_the_first_choice_is_the_fastest_and_takes_what_is_said(h200: Run, rows: int, width: int) -> None:
     truths = {name: time(width, rows) for name, time in synthetic_strided.H200.items()}
     first = answer(h200, column(rows, width)).methods[0]
     assert truths[first.name] <= 1.1 * min(truths.values())
     assert first.seconds.median == pytest.approx(truths[first.name], rel=0.2)
 
 
-def test_copying_all_between_the_rows_is_no_substitute(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+def test_copying_all_between_the_rows_is_no_substitute() -> None:
     truths = {"section": lambda width, rows: 1e-4, "whole": lambda width, rows: 1e-6}
     run = synthetic.run(synthetic_strided.grid(truths, host="strided"))
     plan = answer(run, SectionNeed(100, 8, 16, "d2h", "pinned", 16))
@@ -53,7 +51,7 @@ def test_rows_wider_than_their_pitch_cannot_be(h200: Run) -> None:
         answer(h200, SectionNeed(100, 8, 4))
 
 
-def test_few_sections_say_nothing_of_others_far_away(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+def test_few_sections_say_nothing_of_others_far_away() -> None:
     grid = synthetic_strided.grid({"section": lambda width, rows: 1e-5 + 1e-9 * rows})
     far = [synthetic_strided.case("pack", 40e-6, width, 2050, pitch=16400) for width in (8, 16, 32)]
     run = synthetic.run([*grid, *far])
@@ -64,7 +62,7 @@ def test_few_sections_say_nothing_of_others_far_away(synthetic: ModuleType, synt
     assert plan.fastest is None
 
 
-def test_what_one_section_says_is_not_stretched(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+def test_what_one_section_says_is_not_stretched() -> None:
     run = synthetic.run([synthetic_strided.case("section", 40e-6, 8, 1024, pitch=16)])
     plan = answer(run, column(30_720, 8))
     assert not plan.methods

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.errors import RunFileError
 from isthmus.record import Host, Run, Settings, cached_run, joined, keep_run
+from tests.synthetic import runs as synthetic
 
 Make = Callable[..., Run]
 NODE = Host(name="node17")
 
 
 @pytest.fixture
-def make(synthetic: ModuleType) -> Make:
+def make() -> Make:
     """A run by name, with one kind of memory, sizes and mode."""
 
     def run(
@@ -44,7 +44,7 @@ def test_what_was_kept_comes_back(make: Make, tmp_path: Path) -> None:
     assert cached_run(NODE, run.fingerprint.device, tmp_path) == run
 
 
-def test_another_device_driver_or_machine_has_nothing(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_another_device_driver_or_machine_has_nothing(make: Make, tmp_path: Path) -> None:
     keep_run(make("20261101T000000Z-aaaaaa"), tmp_path)
     assert cached_run(Host(name="node18"), synthetic.gpu(), tmp_path) is None
     assert cached_run(NODE, synthetic.gpu(driver_version="590.1"), tmp_path) is None
@@ -52,7 +52,7 @@ def test_another_device_driver_or_machine_has_nothing(make: Make, synthetic: Mod
     assert cached_run(NODE, synthetic.gpu(), tmp_path) is not None
 
 
-def test_runs_add_up_and_the_newest_of_a_case_counts(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_runs_add_up_and_the_newest_of_a_case_counts(make: Make, tmp_path: Path) -> None:
     old = make("20261101T000000Z-aaaaaa", sizes=(1024, 4096))
     new = make("20261102T000000Z-bbbbbb", sizes=(4096, 8192), rate=1e9)
     other = make("20261103T000000Z-cccccc", kind="pageable", experiment="breakeven")
@@ -65,7 +65,7 @@ def test_runs_add_up_and_the_newest_of_a_case_counts(make: Make, synthetic: Modu
     assert found.run == f"{other.run}, {new.run}, {old.run}"
 
 
-def test_a_brief_experiment_takes_the_place_of_none(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_a_brief_experiment_takes_the_place_of_none(make: Make, tmp_path: Path) -> None:
     thorough = make("20261101T000000Z-aaaaaa", experiment="breakeven")
     later = make("20261102T000000Z-bbbbbb", experiment="breakeven", rate=1e9)
     both = [*make("20261102T000000Z-bbbbbb").cases, *later.cases]
@@ -82,7 +82,7 @@ def test_a_brief_experiment_takes_the_place_of_none(make: Make, synthetic: Modul
     assert len(rates["bandwidth"]) == 2
 
 
-def test_quick_runs_fill_gaps_alone(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_quick_runs_fill_gaps_alone(make: Make, tmp_path: Path) -> None:
     thorough = make("20261101T000000Z-aaaaaa")
     quick = make("20261105T000000Z-bbbbbb", sizes=(4096, 8192), rate=1e9, mode="quick")
     keep_run(thorough, tmp_path)
@@ -92,7 +92,7 @@ def test_quick_runs_fill_gaps_alone(make: Make, synthetic: ModuleType, tmp_path:
     assert medians(found) == medians(quick) | medians(thorough)
 
 
-def test_a_skipped_case_gives_way_to_a_measured_one(make: Make, synthetic: ModuleType) -> None:
+def test_a_skipped_case_gives_way_to_a_measured_one(make: Make) -> None:
     measured = make("old")
     skips = synthetic.run(synthetic.skips(("copy", "h2d", "pinned"), (1024,), "no memory"), name="new")
     assert not any(case.skipped for case in joined([skips, measured]).cases)
@@ -112,7 +112,7 @@ def test_few_runs_of_each_experiment_stay(make: Make, tmp_path: Path) -> None:
     ]
 
 
-def test_a_damaged_file_is_named(make: Make, synthetic: ModuleType, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(make: Make, tmp_path: Path) -> None:
     path = keep_run(make("20261101T000000Z-aaaaaa"), tmp_path)
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(RunFileError, match=path.name):

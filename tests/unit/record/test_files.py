@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -19,6 +18,7 @@ from isthmus.errors import RunFileError
 from isthmus.fleet.gathering import gathered
 from isthmus.fleet.reading import Reader
 from isthmus.record import End, RunWriter, read_run
+from tests.synthetic import runs as synthetic
 
 READERS = [read_run, Reader().read]
 
@@ -111,9 +111,7 @@ def test_a_bomb_of_gigabytes_takes_the_memory_of_what_it_may_be(tmp_path: Path) 
     assert "unpacked bytes" in ended.stderr
 
 
-def test_one_file_that_is_refused_costs_a_survey_that_file(
-    tmp_path: Path, synthetic: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_file_that_is_refused_costs_a_survey_that_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.json", "b.json"):
         with RunWriter(tmp_path / name, synthetic.run([])) as writer:
             writer.finish(End(status="complete"))

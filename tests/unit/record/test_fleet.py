@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -27,10 +26,11 @@ from isthmus.record import (
     summaries,
     write_fleet,
 )
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     found: Run = synthetic.run([])
     return found
 

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import BinaryIO
 
 import msgspec
@@ -17,6 +16,7 @@ import pytest
 from isthmus import files
 from isthmus.errors import RunFileError
 from isthmus.record import Case, End, Metric, Run, RunWriter, Series, read_run
+from tests.synthetic import runs as synthetic
 
 Write = Callable[[int, bytes, int], int]
 
@@ -34,7 +34,7 @@ def case(number: int, note: str = "") -> Case:
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     made: Run = synthetic.run([], end=None)
     return made
 

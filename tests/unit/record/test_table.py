@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from isthmus.record import COLUMNS, Case, Series, rows
+from tests.synthetic import runs as synthetic
 
 # As DESIGN and the documentation promise them to scripts that read by position; new ones only after these.
 PROMISED = (
@@ -23,7 +22,7 @@ def test_columns_are_in_the_promised_order() -> None:
     assert len(set(COLUMNS)) == len(COLUMNS)
 
 
-def test_a_case_is_one_row_a_metric(synthetic: ModuleType) -> None:
+def test_a_case_is_one_row_a_metric() -> None:
     times = [float(number) for number in range(1, 11)]
     measured = case(
         series=[Series(metric="host_seconds", samples=times), Series(metric="enqueue_seconds", samples=times[:1])],
@@ -43,13 +42,13 @@ def test_a_case_is_one_row_a_metric(synthetic: ModuleType) -> None:
     )
 
 
-def test_a_skipped_case_is_a_row_with_its_reason(synthetic: ModuleType) -> None:
+def test_a_skipped_case_is_a_row_with_its_reason() -> None:
     [row] = rows([synthetic.run([case(skipped=True, note="no managed memory")])])
     assert (row["metric"], row["samples"], row["median"], row["note"]) == ("host_seconds", "0", "", "no managed memory")
     assert row["verified"] == "n/a"
 
 
-def test_wrong_data_say_so(synthetic: ModuleType) -> None:
+def test_wrong_data_say_so() -> None:
     wrong = case(
         series=[Series(metric="host_seconds", samples=[1.0])], verified="no", note="wrong data h2d: the first at byte 8"
     )
@@ -57,18 +56,18 @@ def test_wrong_data_say_so(synthetic: ModuleType) -> None:
     assert (row["verified"], row["note"]) == ("no", "wrong data h2d: the first at byte 8")
 
 
-def test_parameters_that_do_not_apply_are_empty(synthetic: ModuleType) -> None:
+def test_parameters_that_do_not_apply_are_empty() -> None:
     [row] = rows([synthetic.run([case(threads=2, fraction=0.5)])])
     assert (row["threads"], row["fraction"]) == ("2", "0.5")
     empty = ("streams", "pieces", "width_bytes", "rows", "pitch_bytes", "stride_bytes", "alignment_bytes")
     assert [row[name] for name in empty] == [""] * len(empty)
 
 
-def test_times_keep_nine_digits(synthetic: ModuleType) -> None:
+def test_times_keep_nine_digits() -> None:
     [row] = rows([synthetic.run([case(series=[Series(metric="host_seconds", samples=[1.23456789123e-6])])])])
     assert row["median"] == "1.23456789e-06"
 
 
-def test_runs_follow_one_another(synthetic: ModuleType) -> None:
+def test_runs_follow_one_another() -> None:
     runs = [synthetic.run([case()], name=name) for name in ("a", "b")]
     assert [row["run"] for row in rows(runs)] == ["a", "b"]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -30,6 +29,7 @@ from isthmus.report import (
     write,
 )
 from tests.made_traces import made_advice, made_trace
+from tests.synthetic import runs as synthetic
 from tests.synthetic.fleet import by_link, save_hosts
 
 # The one file of a new format.
@@ -74,7 +74,7 @@ def fleet_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def documents(synthetic: ModuleType, fleet_folder: Path) -> dict[str, Document]:
+def documents(fleet_folder: Path) -> dict[str, Document]:
     run = synthetic.h200()
     return {
         "runs": runs_document([run]),

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -23,6 +22,7 @@ from isthmus.messages import plain, printable, to_stderr
 from isthmus.record import Run
 from isthmus.report import acceleration_document, formats_for, page_title, runs_document, write
 from isthmus.trace import open_trace
+from tests.synthetic import runs as synthetic
 from tests.synthetic.trace_file import whole
 
 # Clears a screen, twice; rings; begins the line again; ends a text in C; turns what follows; is not seen at all.
@@ -66,7 +66,7 @@ def written(document: Document, format_name: str) -> str:
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     key = ("copy", "h2d", "pinned")
     cases = synthetic.cases({key: synthetic.Truth(8e-6, 50e9)}, [1 << 20, 2 << 20, 4 << 20])
     made: Run = synthetic.run([*cases, *synthetic.skips(key, [8 << 20], "no memory")])

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
 from isthmus.record import Run
+from tests.synthetic import runs as synthetic
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>&amp;'
 VOID = {"meta", "br", "img", "path", "link", "input", "hr"}
@@ -75,7 +75,7 @@ def page_of() -> Callable[..., str]:
 
 
 @pytest.fixture(scope="module")
-def full_page(synthetic: ModuleType, page_of: Callable[..., str]) -> str:
+def full_page(page_of: Callable[..., str]) -> str:
     return page_of(synthetic.h200())
 
 
@@ -105,7 +105,7 @@ def test_the_first_chart_is_there_before_any_script_draws_it(full_page: str) -> 
     assert "var(--kind-pinned)" in still
 
 
-def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: str) -> None:
+def test_charts_hold_every_point_and_the_link(full_page: str) -> None:
     specs = Page(full_page).specs()
     sets = [{name: data["rows"] for name, data in spec["datasets"].items()} for spec in specs]
     # Both directions and both at once, from 4 KiB on; small transfers each way; samples each way.
@@ -120,7 +120,7 @@ def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: 
     assert not any("$schema" in spec for spec in specs)
 
 
-def test_the_raw_samples_drawn_include_fastest_and_slowest(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_the_raw_samples_drawn_include_fastest_and_slowest(page_of: Callable[..., str]) -> None:
     cases = synthetic.cases({("copy", "h2d", "pageable"): synthetic.Truth(8e-6, 9e9, 0.2)}, [1 << 20], samples=500)
     data = Page(page_of(synthetic.run(cases))).specs()[-1]["datasets"]["points"]
     rates = [row[data["names"].index("y")] for row in data["rows"]]
@@ -130,7 +130,7 @@ def test_the_raw_samples_drawn_include_fastest_and_slowest(synthetic: ModuleType
     assert min(rates) == pytest.approx((1 << 20) / max(times) / 1e9, rel=1e-3)
 
 
-def test_failed_points_are_drawn_apart(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_failed_points_are_drawn_apart(page_of: Callable[..., str]) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [1 << 20, 2 << 20, 4 << 20])
     cases[1] = msgspec.structs.replace(cases[1], verified="no")
     text = page_of(synthetic.run(cases))
@@ -139,7 +139,7 @@ def test_failed_points_are_drawn_apart(synthetic: ModuleType, page_of: Callable[
     assert 'class="verdict error"' in text
 
 
-def test_what_a_run_file_says_is_text(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_what_a_run_file_says_is_text(page_of: Callable[..., str]) -> None:
     key = ("copy", "h2d", HOSTILE)
     cases = synthetic.cases({key: synthetic.Truth(8e-6, 50e9), ("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)})
     cases += synthetic.skips(("copy", "d2h", "pinned"), [1], HOSTILE)
@@ -186,7 +186,7 @@ def test_every_kind_has_a_colour_for_light_and_for_dark(full_page: str) -> None:
     assert all(full_page.count(f"{variable}:") == 2 for variable in kinds)
 
 
-def test_several_runs_stand_side_by_side_on_one_scale(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_several_runs_stand_side_by_side_on_one_scale(page_of: Callable[..., str]) -> None:
     slow = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 5e9)})
     text = page_of(synthetic.h200(), synthetic.run(slow, name="slow", device=synthetic.cpu_device()))
     page = Page(text)
@@ -200,9 +200,7 @@ def test_several_runs_stand_side_by_side_on_one_scale(synthetic: ModuleType, pag
 
 
 @pytest.mark.parametrize("skipped", [True, False])
-def test_a_run_without_measurements_is_a_page_without_charts(
-    synthetic: ModuleType, page_of: Callable[..., str], skipped: bool
-) -> None:
+def test_a_run_without_measurements_is_a_page_without_charts(page_of: Callable[..., str], skipped: bool) -> None:
     cases = synthetic.skips(("copy", "h2d", "pinned"), [1, 2], "no memory left") if skipped else []
     text = page_of(synthetic.run(cases, end=None))
     page = Page(text)
@@ -211,21 +209,21 @@ def test_a_run_without_measurements_is_a_page_without_charts(
     assert not [tag for tag, _ in page.tags if tag in ("script", "figure")]
 
 
-def test_one_size_and_one_sample_make_a_page(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_one_size_and_one_sample_make_a_page(page_of: Callable[..., str]) -> None:
     cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 5e9)}, [100_000_000], samples=1)
     spec = Page(page_of(synthetic.run(cases))).specs()[0]
     low, high = spec["layer"][1]["encoding"]["x"]["scale"]["domain"]
     assert low < 100_000_000 < high
 
 
-def test_no_line_ends_between_a_number_and_its_unit(page_of: Callable[..., str], synthetic: ModuleType) -> None:
+def test_no_line_ends_between_a_number_and_its_unit(page_of: Callable[..., str]) -> None:
     texts = [text for tag, text in Page(page_of(synthetic.run([]))).texts if tag not in ("script", "style", "code")]
     units = r"(?:[KMG]?i?B(?:/s)?|[GM]Hz|[mu]?s)\b"
     assert [text for text in texts if re.search(rf"\d {units}", text)] == []
     assert sum(len(re.findall(r"\d\xa0" + units, text)) for text in texts) > 3
 
 
-def test_the_command_to_repeat_it_names_no_folder(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_the_command_to_repeat_it_names_no_folder(page_of: Callable[..., str]) -> None:
     run = synthetic.run([])
     settings = msgspec.structs.replace(run.settings, command=["/opt/venv/bin/isthmus", "measure", "--sizes", "1 B"])
     text = page_of(msgspec.structs.replace(run, settings=settings))
@@ -264,7 +262,7 @@ def test_details_of_cells_travel_with_the_charts(full_page: str) -> None:
     assert any("samples 20, verified yes" in detail for detail in details)
 
 
-def test_runs_of_mixed_devices_and_of_nothing_share_a_page(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_runs_of_mixed_devices_and_of_nothing_share_a_page(page_of: Callable[..., str]) -> None:
     text = page_of(synthetic.h200(), synthetic.run([], end=None, device=synthetic.cpu_device()))
     assert "A: NVIDIA H200 (cuda:0) on node17, run h200" in text
     assert "B: cpu-haswell (opencl:0), run synthetic" in text
@@ -282,7 +280,7 @@ def test_paper_has_all_of_the_parts_without_charts_and_tables(full_page: str) ->
         assert ("long" in classes.split()) == ('class="figures"' in content or "data-chart" in content)
 
 
-def test_host_device_and_date_are_at_the_top(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+def test_host_device_and_date_are_at_the_top(page_of: Callable[..., str]) -> None:
     run: Run = synthetic.h200()
     device = msgspec.structs.replace(run.fingerprint.device, uuid="GPU-1234")
     fingerprint = msgspec.structs.replace(run.fingerprint, device=device)

@@ -4,7 +4,6 @@ import io
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -15,6 +14,18 @@ from isthmus.report import runs_document
 from isthmus.report.renderers import html, terminal
 from tests.snapshots.odd_places import LATENCY
 from tests.snapshots.subjects import interference
+from tests.synthetic import allocation as synthetic_allocation
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import managed as synthetic_managed
+from tests.synthetic import openacc as synthetic_openacc
+from tests.synthetic import overlap as synthetic_overlap
+from tests.synthetic import paths as synthetic_paths
+from tests.synthetic import peers as synthetic_peers
+from tests.synthetic import runs as synthetic
+from tests.synthetic import stencil as synthetic_stencil
+from tests.synthetic import strided as synthetic_strided
+from tests.synthetic import threads as synthetic_threads
 
 # Four words in lower case that follow one another, none of which is a call, an option or a unit.
 _PROSE = re.compile(r"(?:(?<=\s)|^)[a-z]{2,}(?: [a-z]{2,}){3,}")
@@ -50,22 +61,9 @@ class Texts(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def everything(
-    synthetic: ModuleType,
-    synthetic_allocation: ModuleType,
-    synthetic_batching: ModuleType,
-    synthetic_breakeven: ModuleType,
-    synthetic_managed: ModuleType,
-    synthetic_openacc: ModuleType,
-    synthetic_overlap: ModuleType,
-    synthetic_paths: ModuleType,
-    synthetic_peers: ModuleType,
-    synthetic_stencil: ModuleType,
-    synthetic_strided: ModuleType,
-    synthetic_threads: ModuleType,
-) -> Run:
+def everything() -> Run:
     """A run of every experiment, with wrong data, failed calls and skips among its cases."""
-    return synthetic.run(  # type: ignore[no-any-return]
+    return synthetic.run(
         [
             *synthetic.h200().cases,
             *synthetic.skips(("copy", "h2d", "pageable_huge"), [1], ""),

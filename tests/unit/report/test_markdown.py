@@ -1,10 +1,11 @@
 """The Markdown report: tables that parse, and nothing of a run taken for markup."""
 
 from collections.abc import Callable
-from types import ModuleType
+
+from tests.synthetic import runs as synthetic
 
 
-def test_tables_have_as_many_cells_as_headings(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+def test_tables_have_as_many_cells_as_headings(rendered: Callable[..., str]) -> None:
     run = synthetic.run(synthetic.h200().cases, device=synthetic.gpu(name="a|b"))
     blocks = [block.splitlines() for block in rendered("markdown", run).split("\n\n") if block.startswith("|")]
     assert len(blocks) > 4
@@ -13,7 +14,7 @@ def test_tables_have_as_many_cells_as_headings(synthetic: ModuleType, rendered: 
         assert set(block[1]) <= set("|-:")
 
 
-def test_it_holds_verdict_findings_skips_and_machine(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+def test_it_holds_verdict_findings_skips_and_machine(rendered: Callable[..., str]) -> None:
     text = rendered("markdown", synthetic.h200())
     assert text.startswith("# ")
     assert "### What it does\n\n- Pinned memory moves" in text
@@ -22,7 +23,7 @@ def test_it_holds_verdict_findings_skips_and_machine(synthetic: ModuleType, rend
     assert "| Processor | Intel Xeon Platinum 8480C, x86\\_64 |" in text
 
 
-def test_names_cannot_become_markup(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+def test_names_cannot_become_markup(rendered: Callable[..., str]) -> None:
     run = synthetic.run([], name="*run*", device=synthetic.gpu(name="<img src=x> [link](there)\n# heading"))
     text = rendered("markdown", run)
     assert "<img" not in text.replace("\\<img", "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import numpy as np
@@ -15,6 +14,7 @@ from isthmus.machine.devices import choose_device
 from isthmus.machine.host import read_host
 from isthmus.record import MIB, Case, Device, Host, Metric, Run, Series, cached_run, keep_run
 from isthmus.transfer import explanation
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     explanation._kept.cache_clear()
 
 
-def keep(synthetic: ModuleType) -> None:
+def keep() -> None:
     """A run of the host as a device, in which whatever copies of pageable memory costs a kernel a quarter."""
     times: dict[Metric, float] = {"alone_seconds": 1.0, "beside_seconds": 1.25, "host_seconds": 1e-3}
     series = [Series(metric=metric, samples=[seconds] * 12) for metric, seconds in times.items()]
@@ -55,8 +55,8 @@ def explained(to_device: bool = True) -> isthmus.Explanation:
         return session.explain(*((there, here) if to_device else (here, there)))
 
 
-def test_neighbours_are_told_of_what_was_measured_of_them(synthetic: ModuleType) -> None:
-    keep(synthetic)
+def test_neighbours_are_told_of_what_was_measured_of_them() -> None:
+    keep()
     found = explained()
     assert (found.device, found.host_memory) == ("host", "pageable")
     assert found.neighbours == pytest.approx({"compute": 0.25})
@@ -68,10 +68,8 @@ def test_without_a_kept_run_nothing_is_told() -> None:
     assert explained().method
 
 
-def test_runs_are_read_when_neighbours_are_asked_for_and_once(
-    synthetic: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep(synthetic)
+def test_runs_are_read_when_neighbours_are_asked_for_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep()
     read: list[str] = []
 
     def cached(host: Host, device: Device) -> Run | None:
@@ -86,8 +84,8 @@ def test_runs_are_read_when_neighbours_are_asked_for_and_once(
     assert read == ["host"]
 
 
-def test_a_run_that_cannot_be_read_is_none(synthetic: ModuleType, tmp_path: Path) -> None:
-    keep(synthetic)
+def test_a_run_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    keep()
     for path in tmp_path.rglob("*.json.gz"):
         path.write_bytes(b"no run")
     assert explained().neighbours == {}

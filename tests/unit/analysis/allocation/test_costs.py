@@ -1,31 +1,31 @@
 """What memory costs: phases added with their uncertainty, ratios, and the cheapest way to page-locked memory."""
 
-from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
 
 from isthmus.analysis.allocation.model import AllocationCosts, PinnedChoice, allocation_costs, pinned_choices
 from isthmus.record import KIB, MIB, Case
+from tests.synthetic import allocation as synthetic_allocation
+from tests.synthetic import runs as synthetic
 
 SIZES = [KIB, MIB, 16 * MIB]
 
 
-def costs_of(synthetic: ModuleType, cases: list[Case]) -> AllocationCosts:
+def costs_of(cases: list[Case]) -> AllocationCosts:
     costs = allocation_costs(synthetic.run(cases))
     assert costs
     return costs
 
 
-def test_a_run_without_the_experiment_has_none(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+def test_a_run_without_the_experiment_has_none() -> None:
     assert allocation_costs(synthetic.h200()) is None
     skipped = synthetic_allocation.skips("pinned", ["allocate"], SIZES, "no memory")
     assert allocation_costs(synthetic.run(skipped)) is None
 
 
-def test_memory_is_there_when_touched_where_a_touch_was_measured(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
+def test_memory_is_there_when_touched_where_a_touch_was_measured() -> None:
     cost = synthetic_allocation.Cost
     truths = {
         (kind, method): cost(seconds, noise=0.0)
@@ -33,7 +33,7 @@ def test_memory_is_there_when_touched_where_a_touch_was_measured(
         for method, seconds in (("allocate", 1.0), ("touch", 10.0), ("free", 100.0))
         if (kind, method) != ("pinned", "touch")
     }
-    costs = costs_of(synthetic, synthetic_allocation.cases(truths, SIZES))
+    costs = costs_of(synthetic_allocation.cases(truths, SIZES))
     pageable, pinned, calls = costs.whole("pageable"), costs.whole("pinned"), costs.calls("pageable")
     assert pageable
     assert pinned
@@ -43,26 +43,24 @@ def test_memory_is_there_when_touched_where_a_touch_was_measured(
     assert calls.at(MIB).median == pytest.approx(101.0)
 
 
-def test_a_kind_whose_touch_is_missing_has_no_whole(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+def test_a_kind_whose_touch_is_missing_has_no_whole() -> None:
     truths = {("pageable", method): synthetic_allocation.Cost(1.0) for method in ("allocate", "free")}
-    costs = costs_of(synthetic, synthetic_allocation.cases(truths, SIZES))
+    costs = costs_of(synthetic_allocation.cases(truths, SIZES))
     assert costs.whole("pageable") is None
     assert costs.calls("pageable")
 
 
-def test_sums_are_made_at_common_sizes(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+def test_sums_are_made_at_common_sizes() -> None:
     cost = synthetic_allocation.Cost
     cases = synthetic_allocation.cases({("pinned", "allocate"): cost(1.0)}, SIZES)
     cases += synthetic_allocation.cases({("pinned", "free"): cost(1.0)}, SIZES[1:])
-    whole = costs_of(synthetic, cases).whole("pinned")
+    whole = costs_of(cases).whole("pinned")
     assert whole
     assert whole.sizes == tuple(SIZES[1:])
 
 
-def test_first_calls_are_kept_apart_from_the_steady_state(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
-    costs = costs_of(synthetic, synthetic_allocation.h200())
+def test_first_calls_are_kept_apart_from_the_steady_state() -> None:
+    costs = costs_of(synthetic_allocation.h200())
     assert costs.first["malloc", "touch"][0] == MIB
     assert costs.open_device == 0.312
     assert "" not in costs.kinds
@@ -73,22 +71,18 @@ def test_first_calls_are_kept_apart_from_the_steady_state(
     assert len(point.samples) == 12
 
 
-def test_wrong_data_and_times_below_the_clock_make_no_point(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
+def test_wrong_data_and_times_below_the_clock_make_no_point() -> None:
     cases = synthetic_allocation.cases({("malloc", "allocate"): synthetic_allocation.Cost(1e-7)}, SIZES)
     cases[0] = synthetic_allocation.case("malloc", "allocate", KIB, [0.0] * 12)
     cases[1] = msgspec.structs.replace(cases[1], verified="no")
-    (curve,) = costs_of(synthetic, cases).curves
+    (curve,) = costs_of(cases).curves
     assert curve.sizes == (16 * MIB,)
 
 
-def test_a_ratio_of_costs_has_an_interval_that_holds_the_true_one(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
+def test_a_ratio_of_costs_has_an_interval_that_holds_the_true_one() -> None:
     cost = synthetic_allocation.Cost
     truths = {("pinned", "free"): cost(1e-3, noise=0.05), ("device", "free"): cost(2e-3, noise=0.05)}
-    costs = costs_of(synthetic, synthetic_allocation.cases(truths, samples=30))
+    costs = costs_of(synthetic_allocation.cases(truths, samples=30))
     pinned, device = costs.phase("pinned", "free"), costs.phase("device", "free")
     assert pinned
     assert device
@@ -96,7 +90,7 @@ def test_a_ratio_of_costs_has_an_interval_that_holds_the_true_one(
     assert all(ratio.low < 2.05 and ratio.high > 1.95 for ratio in ratios)
 
 
-def ways(synthetic: ModuleType, synthetic_allocation: ModuleType, pinned: object, touched: object) -> AllocationCosts:
+def ways(pinned: Any, touched: Any) -> AllocationCosts:
     cost = synthetic_allocation.Cost
     truths = {
         ("pinned", "allocate"): pinned,
@@ -104,28 +98,26 @@ def ways(synthetic: ModuleType, synthetic_allocation: ModuleType, pinned: object
         ("pinned", "free"): cost(1e-6),
         ("touched_registered", "free"): cost(1e-6),
     }
-    return costs_of(synthetic, synthetic_allocation.cases(truths, samples=20))
+    return costs_of(synthetic_allocation.cases(truths, samples=20))
 
 
-def test_the_cheapest_way_changes_where_the_costs_cross(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
+def test_the_cheapest_way_changes_where_the_costs_cross() -> None:
     cost = synthetic_allocation.Cost
-    costs = ways(synthetic, synthetic_allocation, cost(1e-4, 4e-4), cost(9e-4, 1e-4))
+    costs = ways(cost(1e-4, 4e-4), cost(9e-4, 1e-4))
     choices: list[PinnedChoice] = pinned_choices(costs)
     assert {choice.cheapest for choice in choices if choice.bytes <= MIB} == {("pinned",)}
     assert {choice.cheapest for choice in choices if choice.bytes >= 4 * MIB} == {("touched_registered",)}
 
 
-def test_ways_that_cost_the_same_cannot_be_told_apart(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+def test_ways_that_cost_the_same_cannot_be_told_apart() -> None:
     cost = synthetic_allocation.Cost
     noisy = cost(1e-3, noise=0.2)
-    choices = pinned_choices(ways(synthetic, synthetic_allocation, noisy, noisy))
+    choices = pinned_choices(ways(noisy, noisy))
     tied = [choice for choice in choices if len(choice.cheapest) == 2]
     assert len(tied) > len(choices) / 2
 
 
-def test_one_way_alone_is_no_choice(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+def test_one_way_alone_is_no_choice() -> None:
     truths = {("pinned", method): synthetic_allocation.Cost(1e-3) for method in ("allocate", "free")}
-    costs = costs_of(synthetic, synthetic_allocation.cases(truths))
+    costs = costs_of(synthetic_allocation.cases(truths))
     assert pinned_choices(costs) == []

@@ -1,7 +1,5 @@
 """The tables of bandwidth: decimals, the share of two links, and the line through times."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.bandwidth.grid import grids
@@ -9,6 +7,7 @@ from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.document.grid import Cell, Grid, cells_of
 from isthmus.record import KIB, MIB, Case, Series
+from tests.synthetic import runs as synthetic
 
 PINNED, PAGEABLE = ("copy", "h2d", "pinned"), ("copy", "h2d", "pageable")
 
@@ -34,15 +33,13 @@ def exact(times: list[float], size: int) -> Case:
         ((0.04, 0.05, 0.06), "0.0500", "0.0100"),
     ],
 )
-def test_interval_has_the_decimals_of_its_median(
-    synthetic: ModuleType, microseconds: tuple[float, ...], text: str, half: str
-) -> None:
+def test_interval_has_the_decimals_of_its_median(microseconds: tuple[float, ...], text: str, half: str) -> None:
     (grid,) = grids([synthetic.run([exact([time * 1e-6 for time in microseconds], 1)])])
     found = cell(grid, "1 B", "pinned")
     assert (found.text, found.half_width) == (text, half)
 
 
-def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType) -> None:
+def test_both_ways_says_sum_and_its_share_is_of_both_links() -> None:
     run = synthetic.run(
         synthetic.cases({("copy", "both", "pinned"): synthetic.Truth(0.0, 63e9)}, [64 * MIB, 128 * MIB])
     )
@@ -51,7 +48,7 @@ def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType
     assert cell(grid, "of link", "pinned").text == "50 %"
 
 
-def test_line_finds_latency_and_rate(synthetic: ModuleType) -> None:
+def test_line_finds_latency_and_rate() -> None:
     run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}))
     (curve,) = bandwidth_curves(run)
     fitted = fixed_and_rate(curve)
@@ -62,12 +59,12 @@ def test_line_finds_latency_and_rate(synthetic: ModuleType) -> None:
         assert interval.relative_half_width < 0.05
 
 
-def test_line_needs_three_sizes(synthetic: ModuleType) -> None:
+def test_line_needs_three_sizes() -> None:
     (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])))
     assert fixed_and_rate(curve) is None
 
 
-def test_three_sizes_off_any_line_have_no_fit(synthetic: ModuleType) -> None:
+def test_three_sizes_off_any_line_have_no_fit() -> None:
     """One of them moves ten times as slowly: the rate of the line would be anything, ±499999998 as was printed."""
     made = synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])
     made += synthetic.cases({PINNED: synthetic.Truth(8e-6, 5e9)}, [512 * KIB])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.bandwidth.findings import findings
 from isthmus.analysis.bandwidth.interpolation import checked_curves, interpolation_finding
 from isthmus.record import KIB, Interval, Run
+from tests.synthetic import runs as synthetic
 
 PINNED = ("copy", "h2d", "pinned")
 POWERS = tuple(1 << power for power in range(31))
@@ -23,12 +22,12 @@ def held_out(run: Run) -> dict[int, tuple[Interval, Interval]]:
     }
 
 
-def test_every_size_between_two_others_is_held_out(synthetic: ModuleType) -> None:
+def test_every_size_between_two_others_is_held_out() -> None:
     run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
     assert [*held_out(run)] == [size for size in POWERS[1:-1] if size >= 4 * KIB]
 
 
-def test_steady_copies_are_predicted_well_and_erratic_ones_are_not(synthetic: ModuleType) -> None:
+def test_steady_copies_are_predicted_well_and_erratic_ones_are_not() -> None:
     steady = held_out(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))).values()
     assert max(abs(predicted.median / measured.median - 1) for measured, predicted in steady) < 0.01
     truth = synthetic.Truth(7e-6, 10e9, 0.05, swings=(1.0, 1.1, 1.8))
@@ -38,7 +37,7 @@ def test_steady_copies_are_predicted_well_and_erratic_ones_are_not(synthetic: Mo
     assert inside > 0.8 * len(erratic)
 
 
-def test_the_held_out_size_is_no_part_of_its_prediction(synthetic: ModuleType) -> None:
+def test_the_held_out_size_is_no_part_of_its_prediction() -> None:
     made = synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9, 1e-9)})
     made[20] = synthetic.cases({PINNED: synthetic.Truth(7e-6, 5.5e9, 1e-9)}, POWERS[20:21])[0]
     measured, predicted = held_out(synthetic.run(made))[POWERS[20]]
@@ -46,7 +45,7 @@ def test_the_held_out_size_is_no_part_of_its_prediction(synthetic: ModuleType) -
     assert measured.median == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
 
 
-def test_one_line_of_the_findings_says_the_error(synthetic: ModuleType) -> None:
+def test_one_line_of_the_findings_says_the_error() -> None:
     run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
     (found,) = (each for each in findings(run) if each.topic == "prediction")
     assert found.text.startswith("Interpolation error: median 0.")
@@ -54,10 +53,10 @@ def test_one_line_of_the_findings_says_the_error(synthetic: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(), POWERS[20:21], POWERS[20:22], POWERS[20:25]])
-def test_too_few_sizes_say_nothing(synthetic: ModuleType, sizes: tuple[int, ...]) -> None:
+def test_too_few_sizes_say_nothing(sizes: tuple[int, ...]) -> None:
     run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, sizes))
     assert interpolation_finding(run) is None
 
 
-def test_what_arrived_wrong_is_not_predicted_from(synthetic: ModuleType) -> None:
+def test_what_arrived_wrong_is_not_predicted_from() -> None:
     assert checked_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +11,7 @@ from isthmus.analysis.bandwidth.prediction import Predictor, curve_predictor
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.record import GIB, KIB, MIB
+from tests.synthetic import runs as synthetic
 
 POWERS = tuple(1 << power for power in range(31))
 PINNED = ("copy", "h2d", "pinned")
@@ -148,14 +147,14 @@ def test_the_same_data_give_the_same_interval() -> None:
     assert series(POWERS, seconds).at(3000) == series(POWERS, seconds).at(3000)
 
 
-def test_a_curve_is_predicted_from_its_samples(synthetic: ModuleType) -> None:
+def test_a_curve_is_predicted_from_its_samples() -> None:
     made = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
     found = curve_predictor(bandwidth_curves(made)[0]).at(3 * MIB)
     assert found.seconds.median == pytest.approx(7e-6 + 3 * MIB / 55e9, rel=0.01)
     assert found.seconds.low < 7e-6 + 3 * MIB / 55e9 < found.seconds.high
 
 
-def test_a_curve_without_points_predicts_nothing(synthetic: ModuleType) -> None:
+def test_a_curve_without_points_predicts_nothing() -> None:
     made = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))
     with pytest.raises(ValueError, match="at least one measured size"):
         curve_predictor(bandwidth_curves(made)[0])

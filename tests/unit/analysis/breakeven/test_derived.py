@@ -1,7 +1,7 @@
 """Thresholds derived from single costs next to measured ones, on machines whose truth is known."""
 
 from dataclasses import replace
-from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -9,6 +9,8 @@ from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
 from isthmus.analysis.breakeven.findings import findings
 from isthmus.record import KIB, Case, Run
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 
 def derived(run: Run) -> dict[tuple[str, int], Derived]:
@@ -17,21 +19,22 @@ def derived(run: Run) -> dict[tuple[str, int], Derived]:
     return {(each.contest.case, each.contest.uses): each for each in analysis.derived}
 
 
-def both(builder: ModuleType, machine: object = None) -> list[Case]:
-    machine = machine or cheap(builder)
-    return [*builder.breakeven(machine, ways=["pageable", "pinned"]), *builder.bandwidth(machine)]
+def both(machine: Any = None) -> list[Case]:
+    machine = machine or cheap()
+    ways = ["pageable", "pinned"]
+    return [*synthetic_breakeven.breakeven(machine, ways=ways), *synthetic_breakeven.bandwidth(machine)]
 
 
-def cheap(builder: ModuleType) -> object:
+def cheap() -> Any:
     """A machine on which pinning pays from some hundred KiB on."""
-    memory = dict(builder.H200_MEMORY)
-    memory["pinned", "allocate"] = builder.Cost(480e-6, 150e-3 / 2**30)
-    memory["pinned", "free"] = builder.Cost(200e-6, 30e-3 / 2**30)
-    return replace(builder.H200, memory=memory)
+    memory = dict(synthetic_breakeven.H200_MEMORY)
+    memory["pinned", "allocate"] = synthetic_breakeven.Cost(480e-6, 150e-3 / 2**30)
+    memory["pinned", "free"] = synthetic_breakeven.Cost(200e-6, 30e-3 / 2**30)
+    return replace(synthetic_breakeven.H200, memory=memory)
 
 
-def test_costs_that_add_up_give_the_measured_threshold(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
-    answers = derived(synthetic.run(both(synthetic_breakeven)))
+def test_costs_that_add_up_give_the_measured_threshold() -> None:
+    answers = derived(synthetic.run(both()))
     assert {uses for _, uses in answers} == set(DERIVED_USES)
     for each in answers.values():
         assert each.agrees, each
@@ -40,11 +43,9 @@ def test_costs_that_add_up_give_the_measured_threshold(synthetic: ModuleType, sy
         assert each.error < 0.05
 
 
-def test_a_program_whose_copies_are_slower_than_alone_is_not_what_costs_say(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
-    machine = replace(cheap(synthetic_breakeven), program={("pageable", way): 3.0 for way in ("h2d", "d2h")})  # type: ignore[type-var]
-    run = synthetic.run(both(synthetic_breakeven, machine))
+def test_a_program_whose_copies_are_slower_than_alone_is_not_what_costs_say() -> None:
+    machine = replace(cheap(), program={("pageable", way): 3.0 for way in ("h2d", "d2h")})
+    run = synthetic.run(both(machine))
     far = derived(run)["round_trip", 10]
     assert far.agrees is False
     assert far.apart is not None
@@ -55,13 +56,9 @@ def test_a_program_whose_copies_are_slower_than_alone_is_not_what_costs_say(
 
 
 @pytest.mark.parametrize("lost", ["pinned", "pageable"])
-def test_nothing_is_derived_without_the_copies(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType, lost: str
-) -> None:
+def test_nothing_is_derived_without_the_copies(lost: str) -> None:
     cases = [
-        case
-        for case in both(synthetic_breakeven)
-        if case.experiment == "breakeven" or (case.host_memory, case.direction) != (lost, "d2h")
+        case for case in both() if case.experiment == "breakeven" or (case.host_memory, case.direction) != (lost, "d2h")
     ]
     answers = derived(synthetic.run(cases))
     assert {case for case, _ in answers} == {"reduction"}, "which has no copy back but of its result"

@@ -2,7 +2,6 @@
 
 import math
 from itertools import pairwise
-from types import ModuleType
 
 import msgspec
 import numpy as np
@@ -12,6 +11,8 @@ from isthmus.analysis.breakeven.measured import Totals, interpolated, measured_t
 from isthmus.analysis.breakeven.thresholds import Breakeven, Contest
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.record import KIB, MIB, Case, Run
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 
@@ -21,8 +22,8 @@ def measured(run: Run) -> Breakeven:
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> Run:
-    return synthetic.run(synthetic_breakeven.breakeven())  # type: ignore[no-any-return]
+def run() -> Run:
+    return synthetic.run(synthetic_breakeven.breakeven())
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +54,7 @@ def test_seconds_between_sizes_lie_on_a_line_in_logarithms() -> None:
     assert interpolated(seconds, 401) is None
 
 
-def test_failed_skipped_and_unresolved_cases_do_not_count(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
+def test_failed_skipped_and_unresolved_cases_do_not_count() -> None:
     good, failed, skipped, short = synthetic_breakeven.breakeven(
         sizes=[MIB], ways=["pageable"], kinds_of_case=CASES[:1]
     )[:4]
@@ -68,10 +67,10 @@ def test_failed_skipped_and_unresolved_cases_do_not_count(
     assert list(measured_totals(synthetic.run(cases))) == [("round_trip", "pageable")]
 
 
-def truth(builder: ModuleType, contest: Contest) -> tuple[str, float]:
+def truth(contest: Contest) -> tuple[str, float]:
     """Found without any model: from which of many sizes on the challenger's total is the smaller one."""
     sizes = [round(4 * KIB * 2 ** (step / 32)) for step in range(15 * 32 + 1)]
-    machine = builder.H200
+    machine = synthetic_breakeven.H200
     wins = [
         machine.total(contest.case, contest.challenger, contest.uses, size)
         < machine.total(contest.case, contest.incumbent, contest.uses, size)
@@ -87,11 +86,11 @@ def truth(builder: ModuleType, contest: Contest) -> tuple[str, float]:
 @pytest.mark.parametrize("challenger", ["pinned", "registered", "touched_registered", "staging", "managed_prefetch"])
 @pytest.mark.parametrize("case", ["round_trip", "reduction"])
 def test_thresholds_against_pageable_memory_are_the_true_ones(
-    answers: Breakeven, synthetic_breakeven: ModuleType, case: str, challenger: str, uses: int
+    answers: Breakeven, case: str, challenger: str, uses: int
 ) -> None:
     contest = Contest(case, uses, "pageable", challenger)
     found = answers.thresholds[contest]
-    state, size = truth(synthetic_breakeven, contest)
+    state, size = truth(contest)
     # Lines in logarithms between sizes a factor of 4 apart are not quite the sums of costs.
     if not found.certain:
         place = {"always": 0.0, "never": math.inf}.get(state, size)
@@ -104,9 +103,7 @@ def test_thresholds_against_pageable_memory_are_the_true_ones(
 
 @pytest.mark.parametrize("case", ["round_trip", "reduction_in_place"])
 @pytest.mark.parametrize("size", [64 * KIB, MIB, 64 * MIB])
-def test_the_least_number_of_uses_is_the_true_one(
-    answers: Breakeven, synthetic_breakeven: ModuleType, case: str, size: int
-) -> None:
+def test_the_least_number_of_uses_is_the_true_one(answers: Breakeven, case: str, size: int) -> None:
     machine = synthetic_breakeven.H200
     least = answers.least_uses(case, size, "pageable", "pinned")
     assert least is not None
@@ -142,9 +139,7 @@ def test_every_pair_is_asked_once(answers: Breakeven) -> None:
     assert set(answers.thresholds) == set(contests)
 
 
-def test_the_speed_up_over_pageable_memory_encloses_the_true_one(
-    answers: Breakeven, synthetic_breakeven: ModuleType
-) -> None:
+def test_the_speed_up_over_pageable_memory_encloses_the_true_one(answers: Breakeven) -> None:
     machine = synthetic_breakeven.H200
     found = answers.speed_up("reduction", "touched_registered", 1)
     for size, speed in found.items():
@@ -155,7 +150,7 @@ def test_the_speed_up_over_pageable_memory_encloses_the_true_one(
     assert list(found) == list(synthetic_breakeven.SIZES)
 
 
-def test_the_fastest_way_is_the_true_one_within_noise(answers: Breakeven, synthetic_breakeven: ModuleType) -> None:
+def test_the_fastest_way_is_the_true_one_within_noise(answers: Breakeven) -> None:
     machine = synthetic_breakeven.H200
     for size in (4 * KIB, MIB, 128 * MIB):
         best = min(machine.total("round_trip", way, 1, size) for way in synthetic_breakeven.WAYS)
@@ -165,9 +160,7 @@ def test_the_fastest_way_is_the_true_one_within_noise(answers: Breakeven, synthe
     assert answers.fastest("round_trip", 1, 128 * MIB, among=among) == ["touched_registered"]
 
 
-def test_a_way_that_was_measured_at_few_sizes_is_compared_at_those(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
+def test_a_way_that_was_measured_at_few_sizes_is_compared_at_those() -> None:
     cases: list[Case] = synthetic_breakeven.breakeven()
     some = [case for case in cases if case.host_memory != "mapped" or case.bytes <= MIB]
     found = measured(synthetic.run(some)).thresholds[Contest("round_trip", 1, "pageable", "mapped")]

@@ -1,11 +1,10 @@
 """What copies cost other work: slowdowns are of each turn by itself."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.interference.model import costs
 from isthmus.record import MIB, Case, Metric, Run, Series
+from tests.synthetic import runs as synthetic
 
 SIZE = 64 * MIB
 
@@ -52,8 +51,8 @@ CASES = [
 
 
 @pytest.fixture
-def run(synthetic: ModuleType) -> Run:
-    return synthetic.run(CASES)  # type: ignore[no-any-return]
+def run() -> Run:
+    return synthetic.run(CASES)
 
 
 def test_a_slowdown_is_of_each_turn_by_itself(run: Run) -> None:

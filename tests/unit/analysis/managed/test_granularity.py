@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -13,13 +12,15 @@ from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_wor
 from isthmus.analysis.managed.timing import Unit
 from isthmus.experiment.engine.sampling import skipped_case
 from isthmus.record import KIB, MIB, Case, Run, Series
+from tests.synthetic import migrations as synthetic_migrations
+from tests.synthetic import runs as synthetic
 
 UNMEASURED = "too few distances or references were measured"
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_migrations: ModuleType) -> Run:
-    return synthetic.run(synthetic_migrations.gpu_cases())  # type: ignore[no-any-return]
+def run() -> Run:
+    return synthetic.run(synthetic_migrations.gpu_cases())
 
 
 def by_key(run: Run) -> dict[str, Mechanism]:
@@ -62,9 +63,7 @@ def topics(run: Run) -> dict[str, str]:
         ({"prefetch_unit": 64 * KIB}, {"prefetch_h2d": 64 * KIB, "prefetch_d2h": 64 * KIB}),
     ],
 )
-def test_units_are_found_both_ways(
-    truth: dict[str, float], units: dict[str, int], synthetic: ModuleType, synthetic_migrations: ModuleType
-) -> None:
+def test_units_are_found_both_ways(truth: dict[str, float], units: dict[str, int]) -> None:
     found = by_key(synthetic.run(synthetic_migrations.gpu_cases(**truth)))
     assert set(found) == {"device", "device_grown", "host", "host_grown", "prefetch_h2d", "prefetch_d2h"}
     for key, unit in units.items():
@@ -82,7 +81,7 @@ def test_the_finding_names_units_and_what_waiting_costs(run: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_touches_that_cost_nothing_tell_nothing() -> None:
     array = synthetic_migrations.Pretended(fault=0.0, rate=1e15)
     found = by_key(synthetic.run(synthetic_migrations.probed(array)))
     for each in found.values():
@@ -93,7 +92,7 @@ def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic
 
 
 @pytest.mark.thorough
-def test_more_than_was_looked_at_is_said_so(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_more_than_was_looked_at_is_said_so() -> None:
     array = synthetic_migrations.Pretended(device_unit=4 * MIB, device_tree=0)
     unit = by_key(synthetic.run(synthetic_migrations.probed(array)))["device"].timed
     assert unit == Unit(2 * MIB, beyond=True)
@@ -119,7 +118,7 @@ def test_a_step_between_far_distances_is_a_range(run: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_a_step_between_far_parts_is_a_range(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_a_step_between_far_parts_is_a_range() -> None:
     run = synthetic.run(synthetic_migrations.gpu_cases(device_tree=512 * KIB))
     assert by_key(run)["device_grown"].timed == Unit(512 * KIB)
     # Without the part in question the next smaller one is the least, and half of the next larger one the most.
@@ -139,7 +138,7 @@ def test_too_few_parts_do_not_tell_what_is_added(run: Run) -> None:
     assert unit == Unit(why=UNMEASURED)
 
 
-def test_parts_that_are_all_completed_are_the_least(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_parts_that_are_all_completed_are_the_least() -> None:
     run = synthetic.run(synthetic_migrations.gpu_cases(device_tree=4 * MIB))
     mechanism = by_key(run)["device_grown"]
     assert mechanism.timed
@@ -169,7 +168,7 @@ def test_wrong_data_proves_nothing(run: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_counters_that_differ_are_said(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_counters_that_differ_are_said() -> None:
     probed = synthetic_migrations.probed(synthetic_migrations.Pretended())
     counted = synthetic_migrations.counted(synthetic_migrations.Pretended(device_unit=2 * MIB))
     findings = granularity_findings(synthetic.run([*probed, *counted]))
@@ -184,7 +183,7 @@ def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:
     assert unit == Unit(why="no single size fits all touches")
 
 
-def test_lost_reports_are_told(run: Run, synthetic_migrations: ModuleType) -> None:
+def test_lost_reports_are_told(run: Run) -> None:
     lossy = synthetic_migrations.counted(synthetic_migrations.Pretended(), lost=2)
     assert topics(msgspec.structs.replace(run, cases=lossy))["migrations_lost"] == (
         "9 of 9 counted passes are incomplete: 2 reports were lost, so these counts are too low."
@@ -207,6 +206,6 @@ def test_reasons_not_to_count_are_none_not_to_time(run: Run) -> None:
     assert set(by_key(msgspec.structs.replace(run, cases=cases))) == {"device", "device_grown", "host", "host_grown"}
 
 
-def test_a_run_without_managed_memory_says_nothing(synthetic: ModuleType) -> None:
+def test_a_run_without_managed_memory_says_nothing() -> None:
     assert not granularity_findings(synthetic.h200())
     assert takeaway(synthetic.h200()) is None

@@ -1,7 +1,5 @@
 """Ways to move an array: points of both patterns, thresholds against copies of the whole, the paper's figures."""
 
-from types import ModuleType
-
 import msgspec
 import pytest
 
@@ -9,14 +7,16 @@ from isthmus.analysis.managed.model import ManagedWay, Movement, movements, why_
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking, overtakings
 from isthmus.analysis.managed.words import managed_answer, way_label
 from isthmus.record import GIB, KIB, MIB, Run
+from tests.synthetic import managed as synthetic_managed
+from tests.synthetic import runs as synthetic
 
 WITHIN = 0.02
 PAGEABLE, PINNED = WHOLE_COPIES
 
 
 @pytest.fixture(scope="module")
-def full(synthetic: ModuleType, synthetic_managed: ModuleType) -> Run:
-    return synthetic.run(synthetic_managed.cases())  # type: ignore[no-any-return]
+def full() -> Run:
+    return synthetic.run(synthetic_managed.cases())
 
 
 def patterns(run: Run) -> tuple[Movement, Movement]:
@@ -42,7 +42,7 @@ def test_a_copy_of_the_whole_array_stands_for_every_part_touched(full: Run) -> N
     assert percents.at(ManagedWay("system", "pageable"), 100) is None
 
 
-def test_wrong_skipped_and_foreign_cases_make_no_point(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_wrong_skipped_and_foreign_cases_make_no_point() -> None:
     key = ("managed", "managed")
     whole = synthetic_managed.case(key, 0.1, 0.2, fraction=1.0)
     cases = [
@@ -60,11 +60,11 @@ def test_wrong_skipped_and_foreign_cases_make_no_point(synthetic: ModuleType, sy
     assert percents.skipped == {ON_DEMAND: {10: "no room"}}
 
 
-def test_skips_alone_are_nothing(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_skips_alone_are_nothing() -> None:
     assert not movements(synthetic.run(synthetic_managed.skips(("managed", "managed"), "none")))
 
 
-def test_the_largest_array_comes_first(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_the_largest_array_comes_first() -> None:
     cases = [*synthetic_managed.cases(size=64 * MIB), *synthetic_managed.cases(size=GIB)]
     found = movements(synthetic.run(cases))
     assert [(each.bytes, each.pattern) for each in found] == [
@@ -111,7 +111,7 @@ def test_every_way_but_the_incumbents_is_compared(full: Run) -> None:
     assert mapped.threshold.state == "always"
 
 
-def test_one_point_or_no_incumbent_tells_no_threshold(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_one_point_or_no_incumbent_tells_no_threshold() -> None:
     truths = synthetic_managed.H200
     only = {("managed", "managed"): truths["managed", "managed"]}
     [alone] = movements(synthetic.run(synthetic_managed.cases(only, strides=[])))
@@ -121,9 +121,7 @@ def test_one_point_or_no_incumbent_tells_no_threshold(synthetic: ModuleType, syn
 
 
 @pytest.mark.parametrize(("factor", "state", "words"), [(0.1, "always", "always"), (20.0, "never", "never")])
-def test_out_of_range_is_an_answer(
-    synthetic: ModuleType, synthetic_managed: ModuleType, factor: float, state: str, words: str
-) -> None:
+def test_out_of_range_is_an_answer(factor: float, state: str, words: str) -> None:
     truths = dict(synthetic_managed.H200)
     truths["managed", "managed"] = lambda share: (factor * 0.13 * (1 + share), factor * 0.1)
     percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths)))
@@ -132,7 +130,7 @@ def test_out_of_range_is_an_answer(
     assert (found.threshold.state, managed_answer("percent", found.threshold)) == (state, words)
 
 
-def test_noise_leaves_the_answer_open(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_noise_leaves_the_answer_open() -> None:
     truths = dict(synthetic_managed.H200)
     truths["managed", "managed"] = truths["explicit_whole", "pageable"]
     percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths, noise=0.3)))
@@ -151,7 +149,7 @@ def test_answers_name_shares_and_strides(full: Run) -> None:
     assert managed_answer("stride", stride.threshold).startswith("≥ ")
 
 
-def test_why_pages_stay_is_read_from_the_run(synthetic: ModuleType, synthetic_managed: ModuleType, full: Run) -> None:
+def test_why_pages_stay_is_read_from_the_run(full: Run) -> None:
     assert why_no_migration(full) == ""
     run = synthetic.run([*full.cases, synthetic_managed.stays("pages stay")])
     assert why_no_migration(run) == "pages stay"

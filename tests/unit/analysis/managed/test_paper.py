@@ -1,19 +1,18 @@
 """The paper's answers next to a run's, and its estimate of the unit explained by the unit that was measured."""
 
-from types import ModuleType
-
 from isthmus.analysis.managed.findings import findings
 from isthmus.document.finding import Finding
 from isthmus.record import Case, Run
+from tests.synthetic import managed as synthetic_managed
+from tests.synthetic import migrations as synthetic_migrations
+from tests.synthetic import runs as synthetic
 
 
 def paper(run: Run) -> Finding | None:
     return next((each for each in findings(run) if each.topic == "managed_paper"), None)
 
 
-def test_both_answers_and_the_unit(
-    synthetic: ModuleType, synthetic_managed: ModuleType, synthetic_migrations: ModuleType
-) -> None:
+def test_both_answers_and_the_unit() -> None:
     moved: list[Case] = synthetic_managed.cases()
     told = paper(synthetic.run([*moved, *synthetic_migrations.gpu_cases()]))
     assert told
@@ -26,6 +25,6 @@ def test_both_answers_and_the_unit(
     assert unknown.cause == "", "no unit was measured"
 
 
-def test_no_answer_without_copies_to_compare_with(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+def test_no_answer_without_copies_to_compare_with() -> None:
     cases = [case for case in synthetic_managed.cases() if case.method == "managed"]
     assert paper(synthetic.run(cases)) is None

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.conclusions import findings
 from isthmus.analysis.openacc.model import openacc_works, whole_arrays
 from isthmus.document.finding import Finding
 from isthmus.record import KIB, Case, Run
+from tests.synthetic import openacc as synthetic_openacc
+from tests.synthetic import runs as synthetic
 
 
 @pytest.fixture
-def run(synthetic: ModuleType, synthetic_openacc: ModuleType) -> Run:
+def run() -> Run:
     made: Run = synthetic.run(synthetic_openacc.everything())
     return made
 
 
-def concluded(synthetic: ModuleType, cases: list[Case]) -> dict[str, Finding]:
+def concluded(cases: list[Case]) -> dict[str, Finding]:
     return {finding.topic: finding for finding in findings(synthetic.run(cases))}
 
 
@@ -51,7 +51,7 @@ def test_ratios_are_of_times_in_all(run: Run) -> None:
     assert whole.ratio("both") is None
 
 
-def test_wrong_and_skipped_cases_are_left_out(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+def test_wrong_and_skipped_cases_are_left_out() -> None:
     truths = synthetic_openacc.WHOLE
     wrong = synthetic_openacc.array("contiguous", {"automatic": truths["automatic"]}, fraction=1.0, verified="no")
     right = synthetic_openacc.array("contiguous", {"explicit": truths["explicit"]}, fraction=1.0)
@@ -60,10 +60,10 @@ def test_wrong_and_skipped_cases_are_left_out(synthetic: ModuleType, synthetic_o
     assert list(work.modes) == ["explicit"]
 
 
-def test_a_name_of_a_later_version_breaks_nothing(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+def test_a_name_of_a_later_version_breaks_nothing() -> None:
     cases = [synthetic_openacc.case(name, {"in_seconds": 1.0}) for name in ("mystery", "stencil_dma_explicit")]
     assert len(openacc_works(synthetic.run(cases))) == 2
-    assert "openacc_native" not in concluded(synthetic, cases)
+    assert "openacc_native" not in concluded(cases)
 
 
 def test_directives_beside_native_calls(run: Run) -> None:
@@ -72,27 +72,23 @@ def test_directives_beside_native_calls(run: Run) -> None:
     assert "directives (g++ 12.2.0) take 1.03 times as long as native calls." in found.text
 
 
-def test_directives_slower_than_native_calls(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+def test_directives_slower_than_native_calls() -> None:
     truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.27, 0.17)}
-    found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_native"]
+    found = concluded(synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_native"]
     assert found.level == "ATTENTION"
     assert "Compare the phases" in found.cure
 
 
-def test_a_slowness_within_noise_is_a_note_with_its_interval(
-    synthetic: ModuleType, synthetic_openacc: ModuleType
-) -> None:
+def test_a_slowness_within_noise_is_a_note_with_its_interval() -> None:
     truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.17, 0.18)}
     cases = synthetic_openacc.array("contiguous", truths, fraction=1.0, noise=0.1)
-    found = concluded(synthetic, cases)["openacc_native"]
+    found = concluded(cases)["openacc_native"]
     assert found.level == "note"
     assert " to " in found.text
 
 
 @pytest.mark.parametrize(("both", "times"), [("automatic", "1.00 times"), ("explicit", "0.68 times")])
-def test_whether_directives_count_in_managed_mode(
-    synthetic: ModuleType, synthetic_openacc: ModuleType, both: str, times: str
-) -> None:
+def test_whether_directives_count_in_managed_mode(both: str, times: str) -> None:
     truths = synthetic_openacc.WHOLE | {"both": synthetic_openacc.WHOLE[both]}
-    found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
+    found = concluded(synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
     assert found.text.startswith(f"Data directives in managed mode: {times} the time of managed memory alone")

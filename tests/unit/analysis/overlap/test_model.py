@@ -1,7 +1,5 @@
 """Pipelines against their bound and their serial time, on runs whose truth is known."""
 
-from types import ModuleType
-
 import msgspec
 import numpy as np
 import pytest
@@ -9,6 +7,8 @@ import pytest
 from isthmus.analysis.overlap.exchange import exchanges
 from isthmus.analysis.overlap.model import main_overlaps, overlaps, pipeline_bound, traced
 from isthmus.record import MIB, Span
+from tests.synthetic import overlap as synthetic_overlap
+from tests.synthetic import runs as synthetic
 
 
 def simulated(stages: list[float], chunks: int) -> float:
@@ -28,7 +28,7 @@ def test_the_bound_is_what_an_ideal_pipeline_takes(stages: list[float], chunks: 
     assert bound[0] == pytest.approx(simulated(stages, chunks))
 
 
-def test_shares_and_speed_ups_are_the_true_ones(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_shares_and_speed_ups_are_the_true_ones() -> None:
     truth = synthetic_overlap.Truth(share=0.9)
     [found] = overlaps(synthetic.run(synthetic_overlap.cases("pinned", truth)))
     for (chunks, streams), point in found.points.items():
@@ -43,24 +43,24 @@ def test_shares_and_speed_ups_are_the_true_ones(synthetic: ModuleType, synthetic
     assert found.best.chunks == 64
 
 
-def test_the_bound_takes_the_fastest_way_of_a_stage(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_the_bound_takes_the_fastest_way_of_a_stage() -> None:
     [found] = overlaps(synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth())))
     # The same copy in chunks takes half as long again there.
     assert found.alone["in"].median == pytest.approx(1.2e-3, rel=0.02)
 
 
-def test_memory_that_does_not_overlap_gains_nothing(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_memory_that_does_not_overlap_gains_nothing() -> None:
     [found] = overlaps(synthetic.run(synthetic_overlap.cases("pageable", synthetic_overlap.PAGEABLE)))
     assert found.gains == "no"
 
 
-def test_noise_hides_whether_it_gains(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_noise_hides_whether_it_gains() -> None:
     truth = synthetic_overlap.Truth(overlaps=False, noise=0.3)
     [found] = overlaps(synthetic.run(synthetic_overlap.cases("pinned", truth)))
     assert found.gains == "cannot tell"
 
 
-def test_without_a_serial_time_nothing_is_said_of_gains(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_without_a_serial_time_nothing_is_said_of_gains() -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(4, 16))
     [found] = overlaps(synthetic.run(cases))
     assert found.serial is None
@@ -68,14 +68,14 @@ def test_without_a_serial_time_nothing_is_said_of_gains(synthetic: ModuleType, s
     assert all(point.share and point.speedup is None for point in found.points.values())
 
 
-def test_without_a_stage_alone_there_is_no_bound(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_without_a_stage_alone_there_is_no_bound() -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth())
     [found] = overlaps(synthetic.run([case for case in cases if case.method != "work_alone"]))
     assert all(point.bound is None and point.share is None for point in found.points.values())
     assert found.gains == "yes"
 
 
-def test_wrong_results_make_no_point(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_wrong_results_make_no_point() -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth())
     wrong = [
         msgspec.structs.replace(case, verified="no") if (case.pieces, case.streams) == (64, 8) else case
@@ -86,7 +86,7 @@ def test_wrong_results_make_no_point(synthetic: ModuleType, synthetic_overlap: M
     assert (64, 8) not in found.points
 
 
-def test_skipped_pipelines_keep_their_reasons(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_skipped_pipelines_keep_their_reasons() -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1, 2))
     skipped = synthetic_overlap.skips("pinned", "no room", chunks=(64,))
     [found] = overlaps(synthetic.run([*cases, *skipped]))
@@ -94,9 +94,7 @@ def test_skipped_pipelines_keep_their_reasons(synthetic: ModuleType, synthetic_o
     assert overlaps(synthetic.run(skipped)) == []
 
 
-def test_conclusions_rest_on_the_largest_size_and_the_fullest_sweep(
-    synthetic: ModuleType, synthetic_overlap: ModuleType
-) -> None:
+def test_conclusions_rest_on_the_largest_size_and_the_fullest_sweep() -> None:
     truth = synthetic_overlap.Truth()
     cases = [
         *synthetic_overlap.cases("pinned", truth),
@@ -124,9 +122,7 @@ def test_conclusions_rest_on_the_largest_size_and_the_fullest_sweep(
         (1.9e-3, 0.5, False),
     ],
 )
-def test_copies_both_ways_are_judged_by_what_they_save(
-    synthetic: ModuleType, synthetic_overlap: ModuleType, seconds: float, noise: float, in_turn: bool
-) -> None:
+def test_copies_both_ways_are_judged_by_what_they_save(seconds: float, noise: float, in_turn: bool) -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,))
     [found] = exchanges(synthetic.run([*cases, synthetic_overlap.both_ways("pinned", seconds, noise=noise)]))
     assert found.in_turn is in_turn
@@ -134,16 +130,14 @@ def test_copies_both_ways_are_judged_by_what_they_save(
     assert found.bound.median == pytest.approx(1.2e-3 * 17 / 16, rel=0.02)
 
 
-def test_an_exchange_needs_both_copies_alone_and_more_than_one_chunk(
-    synthetic: ModuleType, synthetic_overlap: ModuleType
-) -> None:
+def test_an_exchange_needs_both_copies_alone_and_more_than_one_chunk() -> None:
     both = synthetic_overlap.both_ways("pinned", 1.3e-3)
     assert exchanges(synthetic.run([both])) == []
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,))
     assert exchanges(synthetic.run([*cases, synthetic_overlap.both_ways("pinned", 2.4e-3, chunks=1)])) == []
 
 
-def test_only_timelines_that_can_be_drawn_are_shown(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+def test_only_timelines_that_can_be_drawn_are_shown() -> None:
     good = synthetic_overlap.traced()
     backwards = [Span(stage="in", chunk=0, begin=2.0, end=1.0)]
     run = synthetic.run([good, msgspec.structs.replace(good, spans=backwards), msgspec.structs.replace(good, spans=[])])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -13,6 +11,8 @@ from isthmus.analysis.bandwidth.two_ways import two_ways
 from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model, pipeline_seconds
 from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.record import KIB, MIB, Case, Series
+from tests.synthetic import overlap as synthetic_overlap
+from tests.synthetic import runs as synthetic
 
 POWERS = tuple(1 << power for power in range(31))
 LATENCY = 6e-6
@@ -96,14 +96,14 @@ def on_the_device(cases: list[Case], slower: float = 1.0) -> list[Case]:
     ]
 
 
-def copies(synthetic: ModuleType, *, slower: float = 1.0, memory: str = "pinned") -> list[Case]:
+def copies(*, slower: float = 1.0, memory: str = "pinned") -> list[Case]:
     alone = {("copy", way, memory): synthetic.Truth(LATENCY, RATE, 0.001) for way in ("h2d", "d2h")}
     duplex = {("duplex", way, memory): synthetic.Truth(LATENCY, RATE, 0.001) for way in ("h2d", "d2h")}
     return [*on_the_device(synthetic.cases(alone)), *on_the_device(synthetic.cases(duplex, seed=2), slower)]
 
 
-def test_what_a_direction_loses_beside_the_other_is_found(synthetic: ModuleType) -> None:
-    (found,) = two_ways(synthetic.run(copies(synthetic, slower=1.25)))
+def test_what_a_direction_loses_beside_the_other_is_found() -> None:
+    (found,) = two_ways(synthetic.run(copies(slower=1.25)))
     assert found.host_memory == "pinned"
     assert found.sizes == POWERS
     for way in ("h2d", "d2h"):
@@ -113,17 +113,17 @@ def test_what_a_direction_loses_beside_the_other_is_found(synthetic: ModuleType)
         assert found.added(way, 16 * MIB)[0] == pytest.approx(0.25 * 16 * MIB / RATE, rel=0.05)
 
 
-def test_a_copy_is_never_taken_to_help_another(synthetic: ModuleType) -> None:
-    (found,) = two_ways(synthetic.run(copies(synthetic, slower=0.5)))
+def test_a_copy_is_never_taken_to_help_another() -> None:
+    (found,) = two_ways(synthetic.run(copies(slower=0.5)))
     assert (found.added("h2d", MIB) == 0).all()
 
 
-def test_without_both_directions_nothing_is_said_of_them(synthetic: ModuleType) -> None:
-    cases = [case for case in copies(synthetic) if (case.method, case.direction) != ("duplex", "d2h")]
+def test_without_both_directions_nothing_is_said_of_them() -> None:
+    cases = [case for case in copies() if (case.method, case.direction) != ("duplex", "d2h")]
     assert two_ways(synthetic.run(cases)) == []
 
 
-def test_copies_that_occupy_their_thread_are_known_by_the_time_of_their_calls(synthetic: ModuleType) -> None:
+def test_copies_that_occupy_their_thread_are_known_by_the_time_of_their_calls() -> None:
     cases = [
         replace(
             case,
@@ -132,14 +132,14 @@ def test_copies_that_occupy_their_thread_are_known_by_the_time_of_their_calls(sy
                 Series(metric="enqueue_seconds", samples=case.samples("host_seconds")),
             ],
         )
-        for case in copies(synthetic)
+        for case in copies()
     ]
-    occupied, free = (pipeline_model(synthetic.run(each), "pinned") for each in (cases, copies(synthetic)))
+    occupied, free = (pipeline_model(synthetic.run(each), "pinned") for each in (cases, copies()))
     assert occupied is not None
     assert free is not None
     assert (occupied.occupied, free.occupied) == (True, False)
 
 
-def test_memory_that_was_not_measured_has_no_model(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
-    made = synthetic.run([*copies(synthetic), *synthetic_overlap.cases("staged", synthetic_overlap.STAGED)])
+def test_memory_that_was_not_measured_has_no_model() -> None:
+    made = synthetic.run([*copies(), *synthetic_overlap.cases("staged", synthetic_overlap.STAGED)])
     assert pipeline_model(made, "staged") is None

@@ -1,6 +1,6 @@
 """Cases that are misaligned by one element stay out of what is said of pieces and rows."""
 
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +9,9 @@ from isthmus.analysis.pieces.alignment import alignment_unit, natural_unit
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED
 from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.record import KIB, Case
+from tests.synthetic import batching as synthetic_batching
+from tests.synthetic import runs as synthetic
+from tests.synthetic import strided as synthetic_strided
 
 
 @pytest.mark.parametrize(
@@ -24,23 +27,23 @@ def test_the_natural_unit_is_the_largest_that_fits(size: int, unit: int) -> None
     assert natural_unit(size) == unit
 
 
-def pieces(synthetic_batching: ModuleType, seconds: dict[int, float], **fields: object) -> list[Case]:
+def pieces(seconds: dict[int, float], **fields: Any) -> list[Case]:
     """Copies of 256 pieces, by their size."""
     random = np.random.default_rng(1)
     return [synthetic_batching.case("copies", size, 256, time, random, **fields) for size, time in seconds.items()]
 
 
-def test_odd_sizes_alone_are_sizes_like_others(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
-    run = synthetic.run(pieces(synthetic_batching, {100: 1e-5, 1000: 2e-5}))
+def test_odd_sizes_alone_are_sizes_like_others() -> None:
+    run = synthetic.run(pieces({100: 1e-5, 1000: 2e-5}))
     assert piece_surfaces(run, BATCHING)[0].sizes == [100, 1000]
 
 
-def test_reports_of_pieces_do_not_see_the_misaligned(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
-    run = synthetic.run(pieces(synthetic_batching, {4 * KIB: 1e-4, 4 * KIB + 4: 1.5e-4}))
+def test_reports_of_pieces_do_not_see_the_misaligned() -> None:
+    run = synthetic.run(pieces({4 * KIB: 1e-4, 4 * KIB + 4: 1.5e-4}))
     assert piece_surfaces(run, BATCHING)[0].sizes == [4 * KIB]
 
 
-def test_rows_stay_out_beside_those_whose_pitch_follows(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+def test_rows_stay_out_beside_those_whose_pitch_follows() -> None:
     cases = synthetic_strided.grid({"section": lambda width, rows: 1e-5 * (1 + width % 16)}, [256, 264], [KIB])
     # As wide, but in rows of an array that has nothing to do with them.
     cases += synthetic_strided.grid({"section": lambda width, rows: 1e-5}, [256, 260], [KIB], pitch=32 * KIB)

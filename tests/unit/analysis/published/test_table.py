@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -14,6 +13,8 @@ from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import can_say
 from isthmus.record import MIB, Case, Run, Series
+from tests.synthetic import breakeven as synthetic_breakeven
+from tests.synthetic import runs as synthetic
 
 
 def grid_of(parts: tuple[Part, ...], citation: str = "") -> Grid:
@@ -66,7 +67,7 @@ def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
             assert set(table.by_place) <= {series.name for series in table.series}
 
 
-def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic: ModuleType) -> None:
+def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes() -> None:
     sizes = synthetic.SEED_SWEEP
     truths = {
         ("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0),
@@ -81,7 +82,7 @@ def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes(synthetic
     assert bandwidth_parts(small) == (), "sizes that no source has"
 
 
-def test_rates_stand_by_size_on_either_clock(synthetic: ModuleType) -> None:
+def test_rates_stand_by_size_on_either_clock() -> None:
     """A row for each size of the article that was measured, its figure and ours for each kind and direction."""
     truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
     run = synthetic.run(synthetic.cases(truths, [160 * MIB, 256 * MIB, 640 * MIB]))
@@ -96,7 +97,7 @@ def test_rates_stand_by_size_on_either_clock(synthetic: ModuleType) -> None:
     assert [len(part.grids) for part in only_host if "jielahou" in part.note] == [2], "no events, no table of them"
 
 
-def test_claims_without_figures_have_ours(synthetic: ModuleType) -> None:
+def test_claims_without_figures_have_ours() -> None:
     """A constant time of small copies, the size from which it grows, and what pinned memory gains."""
     sizes = [1 << power for power in range(0, 31, 2)]
     truths = {("copy", "h2d", kind): synthetic.Truth(6e-6, rate, 0.0) for kind, rate in RATES.items()}
@@ -106,7 +107,7 @@ def test_claims_without_figures_have_ours(synthetic: ModuleType) -> None:
     assert texts(grid, "pageable over pinned time, H2D")[0] == "1.5 to 2.4"
 
 
-def test_bandwidth_test_and_the_profiler_of_2012(synthetic: ModuleType) -> None:
+def test_bandwidth_test_and_the_profiler_of_2012() -> None:
     truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
     run = synthetic.run(synthetic.cases(truths, [4 * MIB, 16 * MIB]))
     grid = grid_of(bandwidth_parts(timed_by_events(run, 2)), "Harris")
@@ -115,7 +116,7 @@ def test_bandwidth_test_and_the_profiler_of_2012(synthetic: ModuleType) -> None:
     assert texts(grid, "GTX 680, 4 MiB pageable H2D, device time") == ["716 us", "763", "1.07"], "not the host's 381 us"
 
 
-def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+def test_thresholds_stand_beside_those_of_2008() -> None:
     memory = dict(synthetic_breakeven.H200_MEMORY)
     memory["pinned", "allocate"] = synthetic_breakeven.Cost(480e-6, 150e-3 / 2**30)
     memory["pinned", "free"] = synthetic_breakeven.Cost(200e-6, 30e-3 / 2**30)
@@ -130,7 +131,7 @@ def test_thresholds_stand_beside_those_of_2008(synthetic: ModuleType, synthetic_
     assert texts(plain, "pinned pays for one use there and back from (Fig. 7)")[1:] == ["never", "-"]
 
 
-def test_wrong_data_is_no_figure(synthetic: ModuleType) -> None:
+def test_wrong_data_is_no_figure() -> None:
     truths = {("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0)}
     cases = [msgspec.structs.replace(case, verified="no") for case in synthetic.cases(truths, [160 * MIB])]
     assert bandwidth_parts(synthetic.run(cases)) == ()

@@ -1,7 +1,5 @@
 """What the stencil experiment concludes, on runs whose truth is known."""
 
-from types import ModuleType
-
 import pytest
 
 from isthmus.analysis.conclusions import findings
@@ -10,11 +8,13 @@ from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
 from isthmus.document.finding import Finding
 from isthmus.record import Run
+from tests.synthetic import runs as synthetic
+from tests.synthetic import stencil as synthetic_stencil
 
 
 @pytest.fixture(scope="module")
-def paper(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
-    return synthetic.run(synthetic_stencil.cases())  # type: ignore[no-any-return]
+def paper() -> Run:
+    return synthetic.run(synthetic_stencil.cases())
 
 
 def by_topic(run: Run) -> dict[str, Finding]:
@@ -24,7 +24,7 @@ def by_topic(run: Run) -> dict[str, Finding]:
     return dict(zip(topics, found, strict=True))
 
 
-def test_a_run_without_a_stencil_says_nothing(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_a_run_without_a_stencil_says_nothing() -> None:
     skipped = synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])
     for run in (synthetic.h200(), skipped):
         assert stencil_findings(run) == []
@@ -65,9 +65,7 @@ def test_the_fastest_way_is_named_with_its_time(paper: Run) -> None:
     assert f" s for all iterations, the fastest on {where}" in sentence
 
 
-def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
-    synthetic: ModuleType, synthetic_stencil: ModuleType
-) -> None:
+def test_halos_by_hand_are_advised_where_managed_memory_is_slower() -> None:
     ways = {("gpu_pack", "pinned"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (2.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
     found = stencil_takeaway(run)
@@ -75,7 +73,7 @@ def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
     assert found.cure == "Exchange halos by hand, not through managed memory."
 
 
-def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_managed_memory_may_stay_where_it_is_fastest() -> None:
     ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
     verdict_of_run = stencil_takeaway(run)
@@ -84,7 +82,7 @@ def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synt
     assert verdict_of_run.cure.startswith("Arrays may stay in managed memory")
 
 
-def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_no_conclusion_rests_on_wrong_data() -> None:
     right, wrong = ("gpu_pack", "pinned"), ("gpu_pack_mapped", "mapped")
     phases = (1.0, 0.1, 0.1, 0.1, 0.0)
     made = [synthetic_stencil.case(64, right, phases), synthetic_stencil.case(64, wrong, phases, verified="no")]
@@ -99,9 +97,7 @@ def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
     assert "stencil_fastest_61440" in topics
 
 
-def test_the_side_at_which_managed_memory_begins_to_win_is_named(
-    synthetic: ModuleType, synthetic_stencil: ModuleType
-) -> None:
+def test_the_side_at_which_managed_memory_begins_to_win_is_named() -> None:
     """As in the paper: with the CPU packing between its two sides, with the GPU at neither."""
 
     def texts(sides: tuple[int, ...]) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """The section on stencils: figures and quotients that are known less well than the run meant are marked."""
 
-from types import ModuleType
-
 import msgspec
 import pytest
 
@@ -10,11 +8,13 @@ from isthmus.analysis.stencil.section import section
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import Run
+from tests.synthetic import runs as synthetic
+from tests.synthetic import stencil as synthetic_stencil
 
 
 @pytest.fixture(scope="module")
-def paper(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
-    return synthetic.run(synthetic_stencil.cases())  # type: ignore[no-any-return]
+def paper() -> Run:
+    return synthetic.run(synthetic_stencil.cases())
 
 
 def made(*runs: Run) -> Section:

@@ -1,7 +1,5 @@
 """Curves over ranks and what they conclude, on runs whose truth is known."""
 
-from types import ModuleType
-
 import msgspec
 import pytest
 
@@ -10,20 +8,22 @@ from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
 from isthmus.record import Case, Run
+from tests.synthetic import runs as synthetic
+from tests.synthetic import stencil as synthetic_stencil
 
 GPU = ("gpu_pack", "pinned")
 CPU = ("cpu_whole", "pinned")
 
 
-def run_of(synthetic: ModuleType, cases: list[Case], scaling: str) -> Run:
+def run_of(cases: list[Case], scaling: str) -> Run:
     run: Run = synthetic.run(cases)
     options = {"scaling": scaling} if scaling else {}
     return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, options=options))
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
-    return run_of(synthetic, synthetic_stencil.scaled(), "strong,weak")
+def run() -> Run:
+    return run_of(synthetic_stencil.scaled(), "strong,weak")
 
 
 def curve(run: Run, scaling: str, kind: str) -> StencilCurve:
@@ -31,15 +31,15 @@ def curve(run: Run, scaling: str, kind: str) -> StencilCurve:
     return found
 
 
-def test_curves_are_those_that_were_asked_for(run: Run, synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_curves_are_those_that_were_asked_for(run: Run) -> None:
     found = [(each.scaling, each.kind, each.side, [one.ranks for one in each.stencils]) for each in stencil_curves(run)]
     assert found == [
         ("strong", "strips", 64, [1, 2, 4]),
         ("strong", "grid", 64, [1, 2, 4]),
         ("weak", "grid", 64, [1, 2, 4]),
     ]
-    assert stencil_curves(run_of(synthetic, synthetic_stencil.scaled(), "")) == []
-    only = stencil_curves(run_of(synthetic, synthetic_stencil.scaled(), "weak"))
+    assert stencil_curves(run_of(synthetic_stencil.scaled(), "")) == []
+    only = stencil_curves(run_of(synthetic_stencil.scaled(), "weak"))
     assert {each.scaling for each in only} == {"weak"}
 
 
@@ -71,9 +71,9 @@ def test_the_time_of_an_iteration_is_a_twentieth_of_what_elapsed(run: Run) -> No
     assert point.iteration.median == pytest.approx(1.1 / 20, rel=0.01)
 
 
-def test_without_one_rank_alone_there_is_no_efficiency(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_without_one_rank_alone_there_is_no_efficiency() -> None:
     cases = [case for case in synthetic_stencil.scaled() if case.ranks != 1 or case.method != "gpu_pack"]
-    run = run_of(synthetic, cases, "strong")
+    run = run_of(cases, "strong")
     found = curve(run, "strong", "grid")
     assert found.efficiency(found.last, GPU) is None
     assert found.efficiency(found.last, CPU)
@@ -82,21 +82,19 @@ def test_without_one_rank_alone_there_is_no_efficiency(synthetic: ModuleType, sy
     assert "CPU packs, whole array, pinned" in told.text
 
 
-def test_files_from_before_have_no_time_with_mpi(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_files_from_before_have_no_time_with_mpi() -> None:
     cases = [
         msgspec.structs.replace(case, series=[each for each in case.series if each.metric != "elapsed_seconds"])
         for case in synthetic_stencil.scaled()
     ]
-    found = curve(run_of(synthetic, cases, "strong"), "strong", "grid")
+    found = curve(run_of(cases, "strong"), "strong", "grid")
     point = found.last.points[GPU]
     assert (point.iteration, point.exchange_share, found.efficiency(found.last, GPU)) == (None, None, None)
     assert not found.ranking
 
 
 @pytest.mark.parametrize("cut", ["3x1", "0x0", "2", "x", "-2x-1", "2x1x1", "9" * 5000 + "x1"])
-def test_a_cut_that_does_not_fit_the_ranks_is_none(
-    synthetic: ModuleType, synthetic_stencil: ModuleType, cut: str
-) -> None:
+def test_a_cut_that_does_not_fit_the_ranks_is_none(cut: str) -> None:
     run = synthetic.run([synthetic_stencil.case(64, GPU, (1.0, 0.1, 0.1, 0.1, 0.1), cut=cut)])
     [found] = stencils(run)
     assert (found.down, found.across) == (1, 2)
@@ -119,9 +117,9 @@ def test_every_curve_has_its_efficiency(run: Run) -> None:
     }, "fewer ranks are told as curves alone"
 
 
-def test_ranks_that_share_a_device_are_told(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_ranks_that_share_a_device_are_told() -> None:
     cases = [msgspec.structs.replace(case, devices=None) for case in synthetic_stencil.scaled()]
-    found = {each.topic: each for each in stencil_findings(run_of(synthetic, cases, "strong"))}
+    found = {each.topic: each for each in stencil_findings(run_of(cases, "strong"))}
     assert "on 4 ranks (1 x 4) on 1 device, by" in found["stencil_strong_strips_64_1"].text
 
 
@@ -131,7 +129,7 @@ def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
     assert "the fastest on 64 x 64 points, halos 1 wide, 4 ranks (1 x 4) on 4 devices" in told.text
 
 
-def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_a_field_that_is_no_square_has_both_sides_named() -> None:
     made = [
         synthetic_stencil.case(64, way, (1.0, 0.1, 0.1, 0.1, 0.1), columns=256, ranks=4)
         for way in (GPU, ("gpu_pack", "managed"))

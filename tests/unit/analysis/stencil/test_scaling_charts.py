@@ -1,7 +1,6 @@
 """Curves of a stencil over ranks: figures known less well than meant are marked, and no two lines look alike."""
 
 import itertools
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -12,6 +11,8 @@ from isthmus.analysis.stencil.section import section
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part
 from isthmus.record import Run
+from tests.synthetic import runs as synthetic
+from tests.synthetic import stencil as synthetic_stencil
 
 TITLE = "Scaling with the number of ranks"
 
@@ -21,7 +22,7 @@ def asked(run: Run, scaling: str) -> Run:
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
+def run() -> Run:
     return asked(synthetic.run(synthetic_stencil.scaled()), "strong,weak")
 
 
@@ -54,7 +55,7 @@ def test_figures_known_less_well_than_the_run_meant_are_marked(run: Run, above: 
         assert cells(grid, group, "GPU packs, pinned")[-1].state == state
 
 
-def test_no_two_ways_look_the_same(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+def test_no_two_ways_look_the_same() -> None:
     ways = list(itertools.product(STENCIL_METHODS, ("pageable", "pinned", "managed")))
     phases = (1.0, 0.1, 0.1, 0.1, 0.1)
     cases = [synthetic_stencil.case(64, way, phases, ranks=count) for way in ways for count in (1, 2)]

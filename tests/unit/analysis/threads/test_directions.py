@@ -1,12 +1,12 @@
 """That copies of many threads arrived right, and what both directions at once move of twice one, in sentences."""
 
-from types import ModuleType
-
 import msgspec
 import pytest
 
 from isthmus.analysis.threads.findings import findings
 from isthmus.record import Case, Run
+from tests.synthetic import runs as synthetic
+from tests.synthetic import threads as synthetic_threads
 
 
 def texts(run: Run) -> dict[str, str]:
@@ -14,18 +14,18 @@ def texts(run: Run) -> dict[str, str]:
 
 
 @pytest.fixture
-def cases(synthetic_threads: ModuleType) -> list[Case]:
-    return synthetic_threads.h200_cases()  # type: ignore[no-any-return]
+def cases() -> list[Case]:
+    return synthetic_threads.h200_cases()
 
 
-def test_the_most_threads_whose_contents_were_right_are_named(synthetic: ModuleType, cases: list[Case]) -> None:
+def test_the_most_threads_whose_contents_were_right_are_named(cases: list[Case]) -> None:
     right = texts(synthetic.run(cases))["threads_right"]
     assert right.startswith("Right with 64 threads at once: contents were compared in "), "32 for each direction"
     wrong = [*cases[1:], msgspec.structs.replace(cases[0], verified="no", note="byte 7: 0x00, expected 0x2a")]
     assert "threads_right" not in texts(synthetic.run(wrong))
 
 
-def test_both_directions_are_held_against_the_sum_of_each(synthetic: ModuleType, cases: list[Case]) -> None:
+def test_both_directions_are_held_against_the_sum_of_each(cases: list[Case]) -> None:
     found = {finding.topic: finding for finding in findings(synthetic.run(cases))}
     pinned = found["threads_both_pinned"]
     assert pinned.text.startswith("Both directions at once move ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from isthmus.experiment.engine.in_step import OUT_OF_STEP
 from isthmus.experiment.fleet import reports as fleet_reports
 from isthmus.fleet import survey
 from isthmus.record import KIB, End, Launch, Phase, read_run
+from tests.synthetic import runs as synthetic
 
 # The default plan on an H200, as it was measured.
 DEFAULT_PLAN = Path(__file__).resolve().parents[4] / "results" / "h200-cuda.json.gz"
@@ -35,7 +35,7 @@ def test_the_default_plan_needs_few_bytes_a_rank(tmp_path: Path) -> None:
     assert sent <= 64 * KIB
 
 
-def test_a_report_arrives_as_it_was_sent(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_a_report_arrives_as_it_was_sent(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_bytes(
         msgspec.json.encode(synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)})))
@@ -47,7 +47,7 @@ def test_a_report_arrives_as_it_was_sent(tmp_path: Path, synthetic: ModuleType) 
     assert report.run_file == "run.json"
 
 
-def test_what_was_out_of_step_is_noted_by_rank_0_and_by_a_survey(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_what_was_out_of_step_is_noted_by_rank_0_and_by_a_survey(tmp_path: Path) -> None:
     run = synthetic.run(
         synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}),
         end=End(status="complete", message=OUT_OF_STEP),

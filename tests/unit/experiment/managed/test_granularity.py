@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES,
 from isthmus.experiment.managed.migration_counts import Pass, counted_case
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Faults, Migrations
+from tests.synthetic import migrations as synthetic_migrations
 
 
 class Native:
@@ -105,7 +105,7 @@ def test_a_visit_takes_samples_and_checks_the_first(probe: Probe) -> None:
     assert spoilt.wrong.startswith("wrong data")
 
 
-def test_probes_tell_pages_that_came_along(synthetic_migrations: ModuleType) -> None:
+def test_probes_tell_pages_that_came_along() -> None:
     array = synthetic_migrations.Pretended(noise=0.0)
 
     def waits(kind: str, mover: str, way: str, span: int) -> bool:

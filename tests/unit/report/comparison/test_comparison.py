@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Case, Run, Series
 from isthmus.report import comparison_document, formats_for, write
 from isthmus.report.comparison.words import way_memory_name
+from tests.synthetic import runs as synthetic
 
 COMPARISON_FORMATS = [each.name for each in formats_for("comparison")]
 KINDS = {"pinned": 55e9, "pageable": 12e9}
@@ -31,7 +31,7 @@ def times(case: Case, factor: float) -> Case:
 
 
 @pytest.fixture(scope="module")
-def base(synthetic: ModuleType) -> Run:
+def base() -> Run:
     truths = {
         ("copy", way, kind): synthetic.Truth(8e-6, rate) for kind, rate in KINDS.items() for way in ("h2d", "d2h")
     }
