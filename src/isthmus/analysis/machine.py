@@ -94,6 +94,10 @@ def host_line(run: Run) -> str:
         for topic, value in named.items()
         if value
     ]
+    memory = host.memory
+    if memory.registered_bytes is not None and memory.available_bytes:
+        size, available = (near_bytes(each) for each in (memory.registered_bytes, memory.available_bytes))
+        facts.append(say("health.pinned", size=size, available=available))
     return clauses(facts)
 
 

@@ -61,6 +61,8 @@ def _add_cpu(block: Machine, host: Host) -> None:
 def _add_memory(block: Machine, memory: Memory, limits: Limits) -> None:
     known = f"{near_size(memory.total_bytes)}, {near_size(memory.available_bytes)} available"
     block.add("memory", known if memory.total_bytes else "not readable")
+    if memory.registered_bytes is not None:
+        block.add("", f"{near_size(memory.registered_bytes)} of it registered with drivers now")
     allowed = limits.container_memory_bytes
     if memory.total_bytes and allowed is not None and allowed < memory.available_bytes:
         block.remark(

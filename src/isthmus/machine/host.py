@@ -59,12 +59,23 @@ def _memory(root: Path) -> Memory:
     return Memory(
         total_bytes=_kibibytes(info.get("MemTotal", "")),
         available_bytes=_kibibytes(info.get("MemAvailable", "")),
+        registered_bytes=_registered(root),
         page_bytes=resource.getpagesize(),
         transparent_huge_pages=_chosen(settings / "enabled"),
         transparent_huge_page_defrag=_chosen(settings / "defrag"),
         huge_page_bytes=huge_page_bytes,
         reserved_huge_pages=_count(pool),
     )
+
+
+def _registered(root: Path) -> int | None:
+    """What is pinned of user pages now: those ever pinned less those let go, which kernels count since 5.8."""
+    counts = read_fields(root / "proc/vmstat", separator=" ")
+    try:
+        pinned, released = (int(counts[f"nr_foll_pin_{what}"]) for what in ("acquired", "released"))
+    except (KeyError, ValueError):
+        return None
+    return max(pinned - released, 0) * resource.getpagesize()
 
 
 def _count(path: Path) -> int:

@@ -125,10 +125,15 @@ class NumaNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The host's memory and how it is paged; bytes."""
+    """The host's memory and how it is paged; bytes.
+
+    `registered_bytes` are user pages that drivers have pinned, of all processes, where the kernel counts them; what
+    drivers allocate pinned is missing from `available_bytes` instead.
+    """
 
     total_bytes: int = 0
     available_bytes: int = 0
+    registered_bytes: int | None = None
     page_bytes: int = 4096
     transparent_huge_pages: str = ""
     transparent_huge_page_defrag: str = ""

@@ -222,3 +222,20 @@ def test_what_may_still_be_taken_is_bounded_by_the_container_and_what_it_uses(tr
     assert available_memory_bytes(confined, root) == 5 * GIB
     full = Host(memory=memory, limits=Limits(container_memory_bytes=2 * GIB))
     assert available_memory_bytes(full, root) == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "pages"),
+    [
+        ("nr_foll_pin_acquired 700\nnr_foll_pin_released 200\n", 500),
+        ("nr_foll_pin_acquired 3\nnr_foll_pin_released 4\n", 0),  # read while one was let go
+        ("nr_free_pages 7\n", None),
+        ("nr_foll_pin_acquired ?\nnr_foll_pin_released 1\n", None),
+        ("", None),
+    ],
+)
+def test_what_drivers_have_registered_is_what_the_kernel_counts(tmp_path: Path, counts: str, pages: int | None) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/vmstat").write_text(counts, "utf-8")
+    expected = None if pages is None else pages * resource.getpagesize()
+    assert read_host(tmp_path).memory.registered_bytes == expected
