@@ -125,6 +125,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str = ""  # between two devices: nvlink and their number, pcie, host or peer (unknown), and how near they are
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
     faults: list[Faults] = []
+    # CPUs that the process kept busy during its transfers, on average; waiting that spins counts.
+    busy_cpus: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
     carried: dict[str, Count] = {}  # bytes by the device whose link took them of divided copies, the target's first
     spans: list[Span] = []  # of one pass with events around every stage
     series: list[Series] = []
@@ -153,7 +155,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # What came of a case; every other field says which case it is. `moved_bytes` and
 # `path` follow from those and from the machine.
-_RESULTS = {"migrations", "faults", "carried", "spans", "series", "verified", "skipped", "note", "moved_bytes", "path"}
+_RESULTS = {
+    *("migrations", "faults", "carried", "spans", "series", "verified", "skipped", "note", "moved_bytes", "path"),
+    "busy_cpus",
+}
 PARAMETERS = tuple(name for name in Case.__struct_fields__ if name not in _RESULTS)
 _parameters = attrgetter(*PARAMETERS)
 

@@ -67,6 +67,7 @@ def test_what_was_found_out_does_not() -> None:
 
 def test_every_field_of_a_case_is_a_parameter_or_a_result() -> None:
     assert set(Case.__struct_fields__) - set(PARAMETERS) == {
+        "busy_cpus",
         "migrations", "faults", "carried", "spans", "series", "verified", "skipped", "note", "moved_bytes",
         "path",
     }  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import link_rate, memory_name
 from isthmus.analysis.statistics.curve import ONE_WAY
+from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes, worker_curves
 from isthmus.document.finding import Finding
 from isthmus.language import say
@@ -11,6 +12,8 @@ from isthmus.record import Run, format_bytes, format_rate
 
 # A share of both directions' own rates that is as good as all.
 _WHOLE = 0.95
+# A thread that waits and keeps more of a CPU busy than this does not sleep.
+_SPINS = 0.5
 
 
 def right_finding(run: Run) -> Finding | None:
@@ -23,6 +26,33 @@ def right_finding(run: Run) -> Finding | None:
         return None
     text = say("threads.right", threads=max(verified), count=len(verified))
     return Finding("note", "threads_right", text)
+
+
+def busy_finding(run: Run) -> Finding | None:
+    """How many CPUs copies of pinned memory keep busy, in which nothing but waiting needs one; None where not known."""
+    busy = {
+        case.threads or 1: case.busy_cpus
+        for case in run.cases
+        if case.experiment == "threads"
+        and (case.method, case.host_memory, case.direction) == ("workers", "pinned", "h2d")
+        and case.busy_cpus is not None
+        and case.streams == 1
+        and case.pieces is None
+    }
+    if not busy or run.fingerprint.device.shares_host_memory:
+        return None
+    fewest, most = min(busy), max(busy)
+    rates = [f"{busy[count]:.2f}" for count in (fewest, most)]
+    counts = [threads_of("h2d", count) for count in (fewest, most)]
+    text = say("threads.busy", threads=counts[0], busy=rates[0], most=counts[1], busy_most=rates[1])
+    spins = busy[fewest] > _SPINS
+    return Finding(
+        "note",
+        "threads_busy",
+        text,
+        cause=say("threads.spins" if spins else "threads.sleeps"),
+        do=(say("threads.spins_fix") if spins else "",),
+    )
 
 
 def both_directions_findings(run: Run, curves: Sequence[ThreadCurve]) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """What the threads experiment says: all its findings, and what to take away in two sentences."""
 
 from isthmus.analysis.phrases import memory_name, way_name
-from isthmus.analysis.threads.directions import both_directions_findings, right_finding
+from isthmus.analysis.threads.directions import both_directions_findings, busy_finding, right_finding
 from isthmus.analysis.threads.gain import thread_gains
 from isthmus.analysis.threads.gain_findings import gain_findings, gain_takeaways
 from isthmus.analysis.threads.labels import threads_of
@@ -22,7 +22,7 @@ def findings(run: Run) -> list[Finding]:
     return [
         *gain_findings(run, thread_gains(curves)),
         *both_directions_findings(run, curves),
-        *([right] if right else []),
+        *filter(None, [right, busy_finding(run)]),
         *spawned,
         *place_findings(run),
     ]

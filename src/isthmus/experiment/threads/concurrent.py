@@ -1,5 +1,6 @@
 """Transfers that are divided among many host threads."""
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -91,8 +92,17 @@ class Concurrent(TimedLanes):
         )
         self._warmups = 1 if size < _SHORT_BYTES else 0
         self._limit_seconds = _LIMIT_SECONDS + len(lanes) * size / _SLOWEST_BYTES_PER_SECOND
+        self._busy_cpus: float | None = None
         super().__init__(case, self._transfer, [name for name, *_ in lanes], parts)
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all threads have ended."""
-        return self.keep_lanes(self._transfer.run(self._warmups, *quota[1:], self._limit_seconds))
+        began, cpu = time.monotonic(), time.process_time()
+        samples = self._transfer.run(self._warmups, *quota[1:], self._limit_seconds)
+        elapsed = time.monotonic() - began
+        self._busy_cpus = (time.process_time() - cpu) / elapsed if elapsed > 0 else None
+        return self.keep_lanes(samples)
+
+    def described(self, case: Case) -> Case:
+        """With how many CPUs the last visit kept busy."""
+        return msgspec.structs.replace(case, busy_cpus=self._busy_cpus)

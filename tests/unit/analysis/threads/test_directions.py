@@ -32,3 +32,13 @@ def test_both_directions_are_held_against_the_sum_of_each(cases: list[Case]) -> 
     assert "% of the two directions' best added up" in pinned.text
     one_way = [case for case in cases if case.direction != "both"]
     assert not [topic for topic in texts(synthetic.run(one_way)) if topic.startswith("threads_both")]
+
+
+@pytest.mark.parametrize(("busy", "cause", "fixed"), [(0.98, "spins", True), (0.04, "sleeps", False)])
+def test_whether_waiting_spins(cases: list[Case], busy: float, cause: str, fixed: bool) -> None:
+    known = [msgspec.structs.replace(case, busy_cpus=busy * (case.threads or 1)) for case in cases]
+    (finding,) = (each for each in findings(synthetic.run(known)) if each.topic == "threads_busy")
+    assert finding.text.startswith(f"CPUs busy while pinned memory is copied H2D: {busy:.2f} with one thread, ")
+    assert cause in finding.cause
+    assert bool(finding.do) == fixed
+    assert "threads_busy" not in texts(synthetic.run(cases)), "older runs did not measure it"
