@@ -1,6 +1,7 @@
 """Medians with their bootstrap draws: an uncertainty in a form that any calculation carries through to its result."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,8 @@ def resampled_medians(series: Sequence[Sequence[float]], *, seed: int = 0, known
     if not series:
         return np.empty((0, 1 + DRAWS))
     counts = np.array([len(samples) for samples in series], dtype=np.int64)
-    ordered = np.concatenate([np.sort(samples) for samples in series])
+    # Python sorts a dozen numbers in less time than it takes to make an array of them.
+    ordered = np.fromiter(chain.from_iterable(map(sorted, series)), np.float64, counts.sum())
     first = (np.cumsum(counts) - counts)[:, np.newaxis]
     random = np.random.default_rng(seed)
     lower, upper = _middle_ranks(counts[:, np.newaxis], random)
