@@ -154,7 +154,9 @@ def basis_words(plan: Plan) -> str:
     text = say("plan.measured", device=device, seconds=format_seconds(plan.timed.seconds))
     if plan.timed.need == plan.need:
         return text
-    return sentences([text, say("plan.instead", need=need_words(plan.timed.need), factor=factor_words(plan.scale))])
+    # Within a sentence, without the end of its own.
+    need = need_words(plan.timed.need).rstrip(".。")
+    return sentences([text, say("plan.instead", need=need, factor=factor_words(plan.scale))])
 
 
 def beside_words(plan: Plan) -> str:

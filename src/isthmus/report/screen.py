@@ -42,7 +42,9 @@ def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
     if to_do := things_to_do(conclusions, _MOST_TO_DO):
         yield Prose("")
         yield Labelled(say("page.do"), tuple(_thing(each, several=len(shown) > 1) for each in to_do))
-    for text in ("" if shown else conclusions.nothing, _skipped(run)):
+    # Where nothing was measured, what is wrong with the run says so.
+    nothing = "" if shown or not any(case.series for case in run.cases) else conclusions.nothing
+    for text in (nothing, _skipped(run)):
         if text:
             yield from (Prose(""), Prose(text))
 

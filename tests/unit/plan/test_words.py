@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS
-from isthmus.language import LANGUAGES, speaking
-from isthmus.plan import Method, Plan, answer_words, need_words, way_words, worth_words
-from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need, PipelineNeed
+from isthmus.language import LANGUAGES, Language, speaking
+from isthmus.plan import Method, Plan, answer_words, basis_words, need_words, way_words, worth_words
+from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need, PipelineNeed, SectionNeed, Timed
 from isthmus.report import plan_document
 
 
@@ -58,6 +59,16 @@ def test_work_moves_where_it_is_faster_with_its_copies(cpu: float, words: str) -
     assert worth_words(plan).startswith(words)
     assert worth_words(Plan(PipelineNeed(64 * MIB, 5e-3), plan.methods)) == ""
     assert worth_words(Plan(need, ())) == ""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_was_measured_instead_is_part_of_a_sentence(language: Language) -> None:
+    need = SectionNeed(30720, 8, 4096)
+    plan = Plan(replace(need, pitch_bytes=1 << 18), (), timed=Timed(need, (), {}, 3.5))
+    with speaking(language):
+        text = basis_words(plan)
+    assert not re.search(r"[.。][;；,，、をに]", text)
+    assert text.endswith((".", "。"))
 
 
 def test_nothing_is_called_the_fastest_while_a_rival_has_no_time() -> None:

@@ -142,6 +142,15 @@ def test_what_two_faults_have_in_common_to_do_is_said_once() -> None:
     assert text.count("ACS or an IOMMU that reroutes") == 1
 
 
+def test_that_nothing_was_measured_is_said_once() -> None:
+    run = kept("h200-cuda")
+    nothing = [
+        msgspec.structs.replace(case, series=[], skipped=True, verified="n/a", note="no time") for case in run.cases
+    ]
+    text = " ".join(" ".join(lines(msgspec.structs.replace(run, cases=nothing))).split())
+    assert text.count("to conclude") == 1
+
+
 def test_a_brief_experiment_is_a_sentence() -> None:
     """From which size on pinning pays, in both cases, once and ten times; no table of a few sizes."""
     run = kept("h200-cuda")
