@@ -3,7 +3,7 @@
 The native core reports failures as a status; the bindings turn each status into one of these classes, in one place.
 """
 
-_FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
+_FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED, _TERMINATED = 1, 2, 3, 130, 143
 # As shells have it.
 _NOT_EXECUTABLE, _NO_PROGRAM = 126, 127
 
@@ -100,6 +100,10 @@ class ProgramNotExecutable(IsthmusError):
     """The program that was to be traced is there and cannot be run; the message says why."""
 
 
+class Terminated(KeyboardInterrupt):
+    """Someone else ended the process, as timeout(1) and schedulers do; what was measured is kept as by Ctrl-C."""
+
+
 class ReportFailed(IsthmusError):
     """A renderer failed; the message names the format, and nothing is left that would be taken for a report."""
 
@@ -107,7 +111,7 @@ class ReportFailed(IsthmusError):
 def exit_code(error: BaseException) -> int:
     """What a process that ends by this exception tells its caller."""
     if isinstance(error, KeyboardInterrupt):
-        return _INTERRUPTED
+        return _TERMINATED if isinstance(error, Terminated) else _INTERRUPTED
     if isinstance(error, UsageError | RunFileError | TraceFileError | ReportFailed):
         return _USAGE
     if isinstance(error, ProgramAbsent | ProgramNotExecutable):

@@ -22,7 +22,7 @@ from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar, working_on
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
-from isthmus.errors import IsthmusError, RunFileError, UsageError, as_text
+from isthmus.errors import IsthmusError, RunFileError, Terminated, UsageError, as_text
 from isthmus.files import new_file, write_whole
 from isthmus.messages import to_stderr
 from isthmus.registry import MEASURED
@@ -318,11 +318,11 @@ def _recorded(words: list[str]) -> list[str]:
     return recorded
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
     """Interrupt the run once: what it then writes must not be cut off by a second Ctrl-C, or by timeout(1)'s."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool) -> int:
