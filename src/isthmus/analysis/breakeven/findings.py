@@ -68,9 +68,9 @@ def _derived(analysis: BreakevenAnalysis) -> Finding | None:
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:
-    """The fastest memory kind for one use there and back, where that is not pageable memory."""
+    """The fastest of several memory kinds for one use there and back, where that is not pageable memory."""
     ranked = _ranked(analysis)
-    if not ranked or ranked[0][1] <= 1:
+    if len(ranked) < 2 or ranked[0][1] <= 1:
         return None
     kind, speed = ranked[0]
     size, factor = format_bytes(analysis.reference_bytes), times(speed, speed)
