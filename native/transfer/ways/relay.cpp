@@ -243,33 +243,42 @@ bool Relay::reserve() {
     return Waiting::get().add(*this);
 }
 
-Status Relay::enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source) {
+Status Relay::begin_queue(Event& reached) {
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    next_chunk_ = next_bytes_ = 0;
+    // What came before may still use the slots.
+    if (bytes_ != 0) ISTHMUS_TRY(neighbour_->wait(*in_, *ended_));
+    ISTHMUS_TRY(neighbour_->wait(*in_, reached));
+    ISTHMUS_TRY(neighbour_->wait(*out_, reached));
+    return neighbour_->record(*begun_, *in_);
+}
+
+Status Relay::queue(const Region& destination, const Region& source) {
+    Binding binding(*neighbour_);
+    ISTHMUS_TRY(binding.status());
+    const std::size_t in_ring = next_chunk_ % most_slots;
+    const Region here = slot(in_ring, source.bytes);
+    if (next_chunk_ >= most_slots) ISTHMUS_TRY(neighbour_->wait(*in_, *emptied_[in_ring]));
+    ISTHMUS_TRY(neighbour_->copy(*in_, here, source));
+    ISTHMUS_TRY(neighbour_->record(*filled_[in_ring], *in_));
+    ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[in_ring]));
+    ISTHMUS_TRY(neighbour_->copy(*out_, destination, here));
+    ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
+    if (next_chunk_++ == 0) ISTHMUS_TRY(neighbour_->record(*first_, *out_));
+    next_bytes_ += source.bytes;
+    return {};
+}
+
+Status Relay::end_queue(Stream& stream) {
     {
         Binding binding(*neighbour_);
         ISTHMUS_TRY(binding.status());
-        // What came before may still use the slots.
-        if (bytes_ != 0) ISTHMUS_TRY(neighbour_->wait(*in_, *ended_));
-        ISTHMUS_TRY(neighbour_->wait(*in_, reached));
-        ISTHMUS_TRY(neighbour_->wait(*out_, reached));
-        ISTHMUS_TRY(neighbour_->record(*begun_, *in_));
-        std::size_t index = 0;
-        for (std::size_t at = 0; at < source.bytes; at += slot_bytes_, ++index) {
-            const std::size_t bytes = std::min(slot_bytes_, source.bytes - at);
-            const std::size_t in_ring = index % most_slots;
-            const Region here = slot(in_ring, bytes);
-            if (index >= most_slots) ISTHMUS_TRY(neighbour_->wait(*in_, *emptied_[in_ring]));
-            ISTHMUS_TRY(neighbour_->copy(*in_, here, {source.allocation, source.offset + at, bytes}));
-            ISTHMUS_TRY(neighbour_->record(*filled_[in_ring], *in_));
-            ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[in_ring]));
-            ISTHMUS_TRY(neighbour_->copy(*out_, {destination.allocation, destination.offset + at, bytes}, here));
-            ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
-            if (index == 0) ISTHMUS_TRY(neighbour_->record(*first_, *out_));
-        }
         ISTHMUS_TRY(neighbour_->record(*ended_, *out_));
-        queued_chunks_ += index;
     }
+    queued_chunks_ += next_chunk_;
     release();
-    bytes_ = source.bytes;
+    bytes_ = next_bytes_;
     first_bytes_ = std::min(slot_bytes_, bytes_);
     carried_ += bytes_;
     stream_ = stream.identity();

@@ -69,22 +69,24 @@ class Relay {
     // Returns when no chunk that was sent is in flight, whatever has failed.
     Status drain();
 
-    // Whether what enqueue() was given last has ended; or what `stream` is given now begins after it, and the queues
+    // Whether what was queued last has ended; or what `stream` is given now begins after it, and the queues
     // have room for so many chunks more, so that nothing waits for it.
     bool is_free_for(Stream* stream, std::size_t chunks);
-    // Takes the time of what enqueue() was given last, if it has ended, and is then none the wiser until the next.
+    // Takes the time of what was queued last, if it has ended, and is then none the wiser until the next.
     // `most_times`: see Pace::arrived().
     void take_time(double most_times);
     // Whether it may be given what waits for a stream. That keeps two of the queues by which a device copies, of which
-    // it may have but four: over one neighbour, one relay of the process at a time. Until enqueue() or release().
+    // it may have but four: over one neighbour, one relay of the process at a time. Until end_queue() or release().
     bool reserve();
     void release() { is_reserved_ = false; }
-    // The same of many chunks, after `reached`, which was recorded on a stream of the own device; and makes what that
-    // stream is given from now on begin when they have arrived. Neither waits. Precondition: is_free_for() the stream,
-    // and reserve(). The stream may end right afterwards.
-    Status enqueue(Event& reached, Stream& stream, const Region& destination, const Region& source);
+    // The same of many chunks, after `reached`, which was recorded on a stream of the own device: begun, then chunk by
+    // chunk, then ended. join() makes what that stream is given from now on begin when they have arrived. None waits.
+    // Precondition: is_free_for() the stream, and reserve(). The stream may end right afterwards.
+    Status begin_queue(Event& reached);
+    Status queue(const Region& destination, const Region& source);
+    Status end_queue(Stream& stream);
     Status join(Device& own, Stream& stream);
-    // After enqueue() or join() failed: the same of whatever was enqueued; returns when that has ended if even that
+    // After one of these failed: the same as join() of whatever was queued; returns when that has ended if even that
     // fails.
     void leave(Device& own, Stream& stream);
 
@@ -117,15 +119,16 @@ class Relay {
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
     std::array<std::unique_ptr<Event>, most_slots> filled_, emptied_;
-    // The last copy of enqueue(): it has begun, its first chunk has arrived, and all of it has.
+    // The copy that was queued last: it has begun, its first chunk has arrived, and all of it has.
     std::unique_ptr<Event> begun_, first_, ended_;
-    std::optional<std::uint64_t> stream_;    // in whose order that is, where it can be told
-    std::size_t bytes_ = 0;                  // of that; 0 before
-    std::size_t first_bytes_ = 0;            // of its first chunk
-    std::size_t queued_chunks_ = 0;          // since nothing was in flight
-    bool is_timed_ = true;                   // its time was taken
-    std::atomic<bool> is_reserved_ = false;  // and begun_ not recorded since
-    bool is_listed_ = false;                 // among those that may wait, or was
+    std::optional<std::uint64_t> stream_;          // in whose order that is, where it can be told
+    std::size_t bytes_ = 0;                        // of that; 0 before
+    std::size_t first_bytes_ = 0;                  // of its first chunk
+    std::size_t queued_chunks_ = 0;                // since nothing was in flight
+    std::size_t next_chunk_ = 0, next_bytes_ = 0;  // of the copy that is being queued
+    bool is_timed_ = true;                         // its time was taken
+    std::atomic<bool> is_reserved_ = false;        // and begun_ not recorded since
+    bool is_listed_ = false;                       // among those that may wait, or was
     std::size_t slot_bytes_ = 0;
     std::array<Sent, most_slots> chunks_;
     std::size_t sent_ = 0, arrived_ = 0;
