@@ -22,7 +22,7 @@ from isthmus.commands._output import where_more_is
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar, working_on
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
-from isthmus.errors import IsthmusError, RunFileError, Terminated, UsageError, as_text
+from isthmus.errors import IsthmusError, ReportFailed, RunFileError, Terminated, UsageError, as_text
 from isthmus.files import new_file, write_whole
 from isthmus.messages import to_stderr
 from isthmus.registry import MEASURED
@@ -375,10 +375,12 @@ def _write_page(document: "Document", page: Path) -> str | None:
     from isthmus import report
 
     rendered = io.StringIO()
-    report.write(document, "html", rendered)
     try:
+        report.write(document, "html", rendered)
         with write_whole(page) as file:
             file.write(rendered.getvalue().encode())
+    except ReportFailed as error:
+        return str(error)
     except OSError as error:
         return error.strerror or str(error)
     return None

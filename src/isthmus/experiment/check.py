@@ -31,7 +31,7 @@ SECONDS = 2.5
 SIZES = (64 * MIB, 256 * MIB)
 _SHARED_SIZES = (4 * MIB, 16 * MIB)
 # Several devices share so many seconds, which none has less than a part of, and copy at once for some more.
-_SECONDS_OF_ALL, _LEAST_SECONDS, _AT_ONCE_SECONDS = 3.0, 0.5, 0.5
+_SECONDS_OF_ALL, _LEAST_SECONDS, _AT_ONCE_SECONDS = 2.0, 0.25, 0.5
 # Memory of the host for each that is prepared; where there is less, they are prepared one after the other.
 _DEVICE_BYTES = 2 * GIB
 # A device that has not been prepared by then is left to itself.

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,8 +30,12 @@ def packed_script() -> str:
 
 
 def prepare_page() -> None:
-    """Make what every HTML page needs and the user's cache keeps: a second of work the first time, none later."""
-    packed_script()
+    """Make what every HTML page needs and the user's cache keeps: a second of work the first time, none later.
+
+    What it lacks is for the page to say.
+    """
+    with suppress(ImportError):
+        packed_script()
 
 
 def _keep(folder: Path) -> None:

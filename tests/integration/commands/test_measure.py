@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.metadata
 import os
 import re
 import resource
@@ -297,6 +298,21 @@ def test_a_page_that_cannot_be_written_costs_neither_table_nor_run(isthmus: Isth
     assert "GB/s" in done.stdout
     assert "\npage  " not in done.stdout
     assert "a.html: the page cannot be written: Is a directory; the run is saved" in done.stderr
+    assert read_run(tmp_path / "a.json").end
+
+
+def test_a_page_whose_packages_are_missing_costs_neither_table_nor_run(
+    isthmus: Isthmus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("isthmus.report.vega.version", version)
+    done = isthmus("measure", "--device", "host", *QUICK, "-o", "a.json")
+    assert done.returncode == 2
+    assert "GB/s" in done.stdout
+    assert "cannot be made without the package" in done.stderr
+    assert "Traceback" not in done.stderr
     assert read_run(tmp_path / "a.json").end
 
 
