@@ -58,7 +58,7 @@ def test_wrong_data_fail_the_run(isthmus: Isthmus) -> None:
     done = isthmus("measure", "strided", *words)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr
-    assert done.stdout.splitlines()[2].startswith("FAULT")
+    assert done.stdout.splitlines()[3].startswith("FAULT")
 
 
 def test_a_direction_that_sections_have_not_is_refused(isthmus: Isthmus) -> None:
