@@ -81,7 +81,7 @@ Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& links, const Regi
     }
     ISTHMUS_TRY_ASSIGN(reached, device_->create_untimed_event());
     ISTHMUS_TRY(device_->record(*reached, stream));
-    // The own link begins while others are being told, and these chunk by chunk, so that all begin soon.
+    // The own link begins first, and the chunks of all neighbours are interleaved, so that all begin soon.
     links.begin_queue(stream);
     ISTHMUS_TRY(enqueue_parts(stream, part(destination, 0, own_bytes), part(source, 0, own_bytes), most_bytes));
     links.end_own_queue(stream);

@@ -165,11 +165,15 @@ std::optional<bool> Relay::is_free(double most_times) {
 
 Status Relay::send(std::size_t chunk, const Region& destination, const Region& source) {
     const std::size_t index = sent_ % most_slots;
-    const Region here = slot(index, source.bytes);
     chunks_[index] = {chunk, source.bytes, now(), under_way() == 0};
     ++sent_;
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
+    return pass_on(index, destination, source);
+}
+
+Status Relay::pass_on(std::size_t index, const Region& destination, const Region& source) {
+    const Region here = slot(index, source.bytes);
     ISTHMUS_TRY(neighbour_->copy(*in_, here, source));
     ISTHMUS_TRY(neighbour_->record(*filled_[index], *in_));
     ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[index]));
@@ -257,14 +261,9 @@ Status Relay::begin_queue(Event& reached) {
 Status Relay::queue(const Region& destination, const Region& source) {
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
-    const std::size_t in_ring = next_chunk_ % most_slots;
-    const Region here = slot(in_ring, source.bytes);
-    if (next_chunk_ >= most_slots) ISTHMUS_TRY(neighbour_->wait(*in_, *emptied_[in_ring]));
-    ISTHMUS_TRY(neighbour_->copy(*in_, here, source));
-    ISTHMUS_TRY(neighbour_->record(*filled_[in_ring], *in_));
-    ISTHMUS_TRY(neighbour_->wait(*out_, *filled_[in_ring]));
-    ISTHMUS_TRY(neighbour_->copy(*out_, destination, here));
-    ISTHMUS_TRY(neighbour_->record(*emptied_[in_ring], *out_));
+    const std::size_t index = next_chunk_ % most_slots;
+    if (next_chunk_ >= most_slots) ISTHMUS_TRY(neighbour_->wait(*in_, *emptied_[index]));
+    ISTHMUS_TRY(pass_on(index, destination, source));
     if (next_chunk_++ == 0) ISTHMUS_TRY(neighbour_->record(*first_, *out_));
     next_bytes_ += source.bytes;
     return {};

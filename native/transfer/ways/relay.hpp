@@ -26,7 +26,7 @@ class Relay {
     static constexpr std::size_t most_slots = 4;
     // A link that carries others' bytes in the other direction takes longer by more than this.
     static constexpr double most_times_alone = 1.12;
-    // Of a look, in so many copies.
+    // What a look copies, and in how many copies.
     static constexpr std::size_t look_bytes = std::size_t{8} << 20, look_copies = 8;
 
     // Takes nothing of the neighbour until it is first prepared.
@@ -102,6 +102,8 @@ class Relay {
     bool may_wait();
     Status synchronize();
     Status follow_both(Device& own, Stream& stream);
+    // Enqueues both hops of a chunk, through a slot that is free by then. Precondition: the neighbour is bound.
+    Status pass_on(std::size_t index, const Region& destination, const Region& source);
     struct Sent {
         std::size_t chunk = 0, bytes = 0;
         TimePoint at;
