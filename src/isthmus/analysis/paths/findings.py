@@ -83,8 +83,7 @@ def _ceiling(run: Run) -> Finding | None:
 
 
 def _ceiling_words(ceiling: Ceiling) -> str:
-    rate = ceiling.figure.rate
-    words = {"direction": way_word(ceiling.direction), "rate": format_rate(rate.median) if rate else "?"}
+    words = {"direction": way_word(ceiling.direction), "rate": format_rate(ceiling.rate.median)}
     if ceiling.share is None:
         return say("paths.ceiling_rate", **words)
     return say("paths.ceiling_share", percent=percent_words(ceiling.share), **words)

@@ -7,7 +7,7 @@ from isthmus.analysis.figures import Figure, figures, paired
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.analysis.statistics.curve import rate_of
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Interval, Run, median_interval
+from isthmus.record import Case, Interval, Run, median_interval
 
 MEMORIES, DIRECTIONS = ("pinned", "pageable"), ("h2d", "d2h")
 WORKS = ("copies_h2d", "copies_d2h", "compute")
@@ -99,6 +99,7 @@ class Ceiling(NamedTuple):
     direction: str
     devices: int
     figure: Figure
+    rate: Interval
     share: float | None
 
 
@@ -106,23 +107,20 @@ def ceilings(run: Run) -> list[Ceiling]:
     """One for each direction in which it was measured."""
     at_once = [each for each in figures(run, "paths") if each.case.method == _LINK and not each.case.target]
     return [
-        Ceiling(str(each.case.direction), each.case.devices or 0, each, _share(run, each))
+        Ceiling(direction, each.case.devices or 0, each, rate, _share(run, each.case, rate))
         for direction in DIRECTIONS
         for each in at_once
-        if each.case.direction == direction and each.rate
+        if each.case.direction == direction and (rate := each.rate)
     ]
 
 
-def _share(run: Run, at_once: Figure) -> float | None:
+def _share(run: Run, at_once: Case, rate: Interval) -> float | None:
     alone = {
         each.target: own.rate.median
         for each in comparisons(run)
-        if (each.memory, each.direction) == ("pinned", at_once.case.direction)
-        and (own := each.links.get(OWN))
-        and own.rate
+        if (each.memory, each.direction) == ("pinned", at_once.direction) and (own := each.links.get(OWN)) and own.rate
     }
-    known = at_once.rate and len(alone) == at_once.case.devices
-    return at_once.rate.median / sum(alone.values()) if at_once.rate and known else None
+    return rate.median / sum(alone.values()) if alone and len(alone) == at_once.devices else None
 
 
 def largest(run: Run, target: str, memory: str, direction: str) -> Compared | None:
