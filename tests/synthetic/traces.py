@@ -70,22 +70,29 @@ class Program:
         site: str = "",
         rows: int = 1,
         launch: float = LAUNCH,
+        waits: bool = False,
     ) -> None:
-        """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's."""
+        """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's.
+
+        With `waits` it waits whatever those are, and a `kind` of nothing is one that the recorder did not know.
+        """
         begin = self.now
         start = max(begin + launch, self._free.get(stream, 0.0), self._free.get(direction, 0.0))
         end = start + max(seconds - launch - WAIT, 1e-7)
         self._free[stream] = self._free[direction] = end
         inward = direction == "h2d"
-        number = self._call(call, begin, begin + launch if _returns_early(call, kind) else end + WAIT, site)
+        host_kind = memory_index(kind) if kind else UNKNOWN
+        number = self._call(
+            call, begin, begin + launch if _returns_early(call, kind) and not waits else end + WAIT, site
+        )
         self._records["copies"].append(
             {
                 "start": start,
                 "end": end,
                 "bytes": size,
                 "direction": direction_index(direction),
-                "source": memory_index(kind if inward else "device"),
-                "destination": memory_index("device" if inward else kind),
+                "source": host_kind if inward else memory_index("device"),
+                "destination": memory_index("device") if inward else host_kind,
                 "call": number,
                 "stream": stream,
                 "source_address": host if inward else device,
@@ -135,6 +142,11 @@ class Program:
     def synchronize(self, call: str = "cudaDeviceSynchronize") -> None:
         """Wait for everything."""
         self._call(call, self.now, max([self.now, *self._free.values()]) + WAIT)
+
+    @property
+    def until_idle(self) -> float:
+        """Seconds until the device has done all that it was given."""
+        return max(max(self._free.values(), default=0.0) - self.now, 0.0)
 
     def call(self, name: str, seconds: float) -> None:
         """A call that makes no record but its own."""

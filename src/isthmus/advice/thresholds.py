@@ -43,6 +43,10 @@ OVERLAP_SECONDS = 1e-3
 # So many waits of a program that run its devices dry are a habit of it. Of what launching ahead would gain by the
 # timeline, so much is sure: work that was launched ahead begins a little later than at once.
 LEAST_WAITS = 3
+# A call that is not known to wait did so if it took longer than this, mostly while kernels ran, and returned as soon
+# after the last of them as a wait does, or within this share of its own time.
+LEAST_LATE_SECONDS = 20e-6
+LATE_SHARE = 0.1
 WAIT_SURE_SHARE = 0.75
 # A phase repeats where something comes again more often than this, at distances of which such a share is within such a
 # spread of the median, with more than half of all kernels between them. What takes so many times the median is no step.

@@ -11,6 +11,10 @@ from isthmus.trace.recorded import OPENCL_WAITS
 _NEVER = re.compile(r"(?!)")
 # Waits for all work of a device or a context.
 _FOR_ALL = re.compile(r"\w*(Device|Ctx|Context|Thread)Synchronize")
+# Functions of memory that may wait for all work of a device, of any vendor: none of those that a stream orders.
+_FREES = re.compile(r"(?!.*Async)\w*(Free|Unregister|Unmap|MemRelease)")
+_ALLOCATES = re.compile(r"(?!.*Async)\w*([Aa]lloc|HostRegister|MemCreate|MemMap)")
+_LAUNCHES = re.compile(r"\w*Launch")
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,21 @@ def waits(name: str) -> bool:
 def waits_for_all(name: str) -> bool:
     """Whether a thread waits in a function of this name for everything that a device has to do."""
     return _FOR_ALL.match(name) is not None
+
+
+def launches(name: str) -> bool:
+    """Whether a function of this name gives a device work to do that is no copy."""
+    return _LAUNCHES.match(name) is not None
+
+
+def allocates(name: str) -> bool:
+    """Whether a function of this name gets memory of any kind, and a stream does not order that."""
+    return vendor_of(name) is not None and _ALLOCATES.match(name) is not None
+
+
+def frees(name: str) -> bool:
+    """Whether a function of this name gives memory of any kind back, and a stream does not order that."""
+    return vendor_of(name) is not None and _FREES.match(name) is not None
 
 
 def pins(name: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.record import MIB, Run
-from isthmus.trace import Trace
+from isthmus.trace import Trace, vendors
 from tests.synthetic.traces import EVERYTHING, Program
 
 STEPS, KERNELS, KERNEL, LAUNCHING = 20, 10, 1e-3, 5e-3
@@ -114,3 +114,63 @@ def test_without_calls_waits_are_not_judged(run: Run) -> None:
     program.kernel(1e-3)
     advice = advise([program.trace(EVERYTHING - {"calls"})], run)
     assert "waits" in {abstention.rule for abstention in advice.abstentions}
+
+
+# A call that no name tells to wait, what it moves if anything, and what the finding then says of it.
+LATE = {
+    "pageable H2D": ("cudaMemcpyAsync", "h2d", "pageable", "pinned memory"),
+    "pinned H2D on a confidential machine": ("cudaMemcpyAsync", "h2d", "pinned", "confidential"),
+    "HIP without memory kinds": ("hipMemcpyAsync", "d2h", "", "Keep the values"),
+    "free": ("cudaFree", "", "", "cudaFreeAsync"),
+    "free of HIP": ("hipFree", "", "", "Keep the buffer"),
+    "free of the driver": ("cuMemFree_v2", "", "", "cudaFreeAsync"),
+    "free of pinned memory": ("cudaFreeHost", "", "", "Keep the buffer"),
+    "allocation": ("cudaMalloc", "", "", "before the loop"),
+    "pinned allocation": ("cudaHostAlloc", "", "", "before the loop"),
+    "module": ("cuModuleLoadData", "", "", "event"),
+}
+
+
+def late_steps(call: str, direction: str, kind: str, late: float = 3e-6) -> Trace:
+    """Steps that each end in a call which returns when all kernels have ended, as only its times show."""
+    program = Program()
+    for _ in range(STEPS):
+        program.own(LAUNCHING)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        if direction:
+            program.copy(
+                12 << 10, 8e-6, direction=direction, kind=kind, call=call, host=HOST, device=DEVICE, waits=True
+            )
+        else:
+            program.call(call, program.until_idle + late)
+    program.synchronize()
+    return program.trace()
+
+
+@pytest.mark.parametrize(("call", "direction", "kind", "change"), LATE.values(), ids=LATE)
+def test_calls_that_return_late_are_waits_by_their_times(
+    run: Run, call: str, direction: str, kind: str, change: str
+) -> None:
+    finding = of(advise([late_steps(call, direction, kind)], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert finding.calls == STEPS - 1
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * LAUNCHING, rel=0.02)
+    assert change in finding.change
+    # The last wait is one, too.
+    assert f"{1e3 * STEPS * KERNELS * KERNEL:.0f} ms" in finding.cause
+
+
+def test_a_call_that_is_long_by_itself_waits_for_nothing(run: Run) -> None:
+    assert of(advise([late_steps("cudaMalloc", "", "", late=4e-3)], run), "waits") is None
+
+
+def test_a_launch_waits_for_room_in_the_queue_alone(run: Run) -> None:
+    assert of(advise([late_steps("cudaLaunchKernel", "", "")], run), "waits") is None
+
+
+@pytest.mark.parametrize("name", ["cudaMallocAsync", "cudaFreeAsync", "cuMemFreeAsync", "hipFreeAsync"])
+def test_memory_in_the_order_of_a_stream_is_waited_for_by_nothing(name: str) -> None:
+    assert not vendors.allocates(name)
+    assert not vendors.frees(name)

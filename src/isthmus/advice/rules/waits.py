@@ -1,10 +1,12 @@
 """Waits for queued work, after which the device has run dry: it idles until the host has launched again."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from isthmus.advice.code import own_code
+from isthmus.advice.late_calls import late_calls
 from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -19,7 +21,10 @@ from isthmus.advice.thresholds import (
 )
 from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.trace import UNKNOWN, Integers, direction_index, union
+from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, direction_index, union, vendors
+
+# What waited, by what the program can do about it; calls that do nothing but wait are the last.
+_KINDS = ("copies", "sent", "frees", "allocations", "calls")
 
 
 class Waits(NamedTuple):
@@ -52,11 +57,15 @@ def waits(scene: Scene) -> Waits:
     rows = scene.copies
     made = np.full(len(trace.calls), UNKNOWN)
     calls = scene.call(rows)
-    # To the device, a copy waits for its memory to be pinned, of which other rules speak.
     out = trace.copies.direction[rows] == direction_index("d2h")
     blocking = out & scene.blocking(rows) & (calls != UNKNOWN)
     made[calls[blocking]] = rows[blocking]
-    waiting = np.flatnonzero(mine & (scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)))
+    known = scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)
+    late = late_calls(scene, np.flatnonzero(mine & ~known))
+    known[late] = True
+    copying = np.isin(calls, late) & (calls != UNKNOWN)
+    made[calls[copying]] = rows[copying]
+    waiting = np.flatnonzero(mine & known)
     begin = scene.moments(trace.calls.start_ns[waiting])
     end = begin + scene.lasted(trace.calls, waiting)
     fetched = _fetched(scene, begin, end)
@@ -141,28 +150,58 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
         return None
     sure = np.where(waiting.is_doubtful, 0.0, WAIT_SURE_SHARE)
     gains = waiting.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
-    copies = waiting.copies[useful]
-    copied = copies[copies != UNKNOWN]
+    every = _kinds(scene, waiting)
+    kinds = every[useful]
+    leading = int(np.bincount(kinds, waiting.gains[useful], len(_KINDS)).argmax())
+    copied = waiting.copies[useful][kinds == leading]
+    copied = copied[copied != UNKNOWN]
     facts = {
-        "waited": float(waiting.waited[useful].sum()),
+        "kind": _KINDS[leading],
+        # With those after which the device had nothing left to do.
+        "waited": float(waiting.waited[np.isin(every, kinds)].sum()),
         "idle": float(waiting.idle[useful].sum()),
-        "copies": copied.size,
         "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
+        "memory": _host_memory(scene, copied),
     }
     return Draft("calls", waiting.calls[useful], gains, bound=total, facts=facts, took=waiting.waited[useful])
 
 
+def _kinds(scene: Scene, waiting: Waits) -> Integers:
+    """Places in `_KINDS` of what waited."""
+    names = scene.trace.calls.name[waiting.calls]
+
+    def named(test: Callable[[str], bool]) -> Mask:
+        mask: Mask = np.isin(names, [place for place, name in enumerate(scene.trace.names) if test(name)])
+        return mask
+
+    made = waiting.copies != UNKNOWN
+    out = scene.trace.copies.direction[np.maximum(waiting.copies, 0)] == direction_index("d2h") if made.any() else made
+    # Functions that get or free memory are named before calls that only wait.
+    cases = {"copies": made & out, "sent": made, "frees": named(vendors.frees), "allocations": named(vendors.allocates)}
+    return np.select(list(cases.values()), [_KINDS.index(kind) for kind in cases], _KINDS.index("calls"))
+
+
+def _host_memory(scene: Scene, copies: Integers) -> str:
+    """The kind of the host's memory that most of these copies name; empty where they name none."""
+    kinds = scene.host_kind(copies)
+    kinds = kinds[kinds != UNKNOWN]
+    return MEMORY_KINDS[int(np.bincount(kinds).argmax())] if kinds.size else ""
+
+
 def _words(summary: Summary) -> Words:
-    facts = summary.facts
+    facts, kind = summary.facts, summary.facts["kind"]
     words = {name: format_seconds(facts[name]) for name in ("waited", "idle", "copied")}
-    kind = "copies" if 2 * facts["copies"] > summary.calls else "calls"
+    change = say(f"advice.waits_{kind}_change")
+    if kind == "sent" and facts["memory"] == "pinned":
+        change = say("advice.waits_sent_pinned_change")
+    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent"}.get(kind, "waits-memory")
     return Words(
         say("advice.waits_title", count=summary.calls),
         say(f"advice.waits_{kind}", **words),
-        say(f"advice.waits_{kind}_change"),
+        change,
         say("advice.waits_pricing"),
-        own_code("waits", summary.interface),
-        "waits",
+        own_code("waits", summary.interface) if shown == "waits" else {},
+        shown,
     )
 
 
