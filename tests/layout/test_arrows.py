@@ -49,10 +49,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "launch": {"cupti", "errors", "files"},
     "ledger": {"errors", "files"},
     "messages": {"errors"},
+    "own_files": set(),
     "python": set(),
     "errors": set(),
     "language": set(),
-    "record": {"cache", "errors", "files"},
+    "record": {"cache", "errors", "files", "own_files"},
     "registry": {"errors"},
     "machine": {"isthmus", "errors", "record", "_native"},
     "experiment": {
@@ -68,14 +69,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "weights": {"errors", "files"},
     # Imported by who has torch alone.
     "torch": {"isthmus", "errors", "files", "weights", "transfer"},
-    "trace": {"errors", "files", "messages", "record"},
+    "trace": {"errors", "files", "own_files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "document", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
-    "fleet": {"errors", "files", "language", "python", "record", "analysis", "compare"},
+    "fleet": {"errors", "files", "own_files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING | {"cache", "files", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
-        *{"isthmus", "cache", "c_interface", "files", "messages"},
+        *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},
         *{"registry", "launch", "ledger", "machine", "experiment", "transfer"},
         *{"plan", "compare", "trace", "advice", "fleet", "report"},
     },

@@ -12,17 +12,11 @@ from isthmus import __version__
 from isthmus.errors import RunFileError, UsageError
 from isthmus.files import is_stream, numbered, read_ends
 from isthmus.messages import printable
+from isthmus.own_files import BEGIN_BYTES, own_file
 
 _BY = f"Report of Isthmus {__version__}"
-# Runs, fleets, references and reports in JSON, plans and devices; tables of ways to copy; traces; pages; pictures;
-# Prometheus; and the tables of runs, fleets and traces.
-_BEGINS = re.compile(
-    rb'\s*(?:\{\s*"format":\s*"isthmus\.|\{\s*"runs?": [^{]*"device": .*?"need": \{|\{\s*"backends": \[|'
-    rb"isthmus transfer table |ISTHTRC1|<!doctype html>.{,4096}?<title>Isthmus: |"
-    rb"\x89PNG.{,64}Report of Isthmus \d|# HELP isthmus_|"
-    rb"run,backend,device,experiment,method,|host,device,device_name,pci_address,|start_ns,duration_ns,direction,source,)",
-    re.DOTALL,
-)
+# Pictures and Prometheus; `own_file` knows all that a command could take for another file.
+_BEGINS = re.compile(rb"\x89PNG.{,64}Report of Isthmus \d|# HELP isthmus_", re.DOTALL)
 _ENDS = re.compile(rb"\n(?:<!-- )?Report of Isthmus \d[^\n]*\n\Z|isthmus\.fleet.*PAR1\Z", re.DOTALL)
 _PNG_HEAD_BYTES = 33
 
@@ -77,7 +71,8 @@ def free_path(path: Path, same: str = "") -> Path:
 
 def _is_ours(path: Path, same: str = "") -> bool:
     try:
-        begin, end = read_ends(path, 1 << 16)
+        begin, end = read_ends(path, BEGIN_BYTES)
     except RunFileError:
         return False
-    return bool(_BEGINS.match(begin) or _ENDS.search(end)) and (not same or same.encode() in begin + end)
+    is_ours = own_file(begin) or _BEGINS.match(begin) or _ENDS.search(end)
+    return bool(is_ours) and (not same or same.encode() in begin + end)

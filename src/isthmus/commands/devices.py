@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     """What ``--json`` prints; `default_device` is a name that ``--device`` takes, empty if there is no device."""
 
+    format: str = "isthmus.devices"
     backends: list[Backend]
     host: Host
     default_device: str

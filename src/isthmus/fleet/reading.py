@@ -11,6 +11,7 @@ import numpy.typing as npt
 from isthmus.compare import facts
 from isthmus.errors import RunFileError, as_text
 from isthmus.files import read_bounded
+from isthmus.own_files import mixed_up
 from isthmus.record import (
     FLEET_FORMAT,
     FLEET_SCHEMA_VERSION,
@@ -157,6 +158,8 @@ class Reader:
 
     def _other(self, path: Path, data: bytes, why: msgspec.DecodeError | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
+        if mixed := mixed_up(path, data, "fleet or run file", "fleet", "run"):
+            raise RunFileError(mixed)
         try:
             header = msgspec.json.decode(data, type=Header)
         except msgspec.DecodeError as error:

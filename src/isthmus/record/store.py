@@ -10,12 +10,8 @@ import msgspec
 
 from isthmus.errors import RunFileError, as_text
 from isthmus.files import begin_whole, read_bounded, write_whole
-from isthmus.record.fleet import FLEET_FORMAT
+from isthmus.own_files import mixed_up
 from isthmus.record.run import FORMAT, LEAST_SECONDS, RATED, SCHEMA_VERSION, Case, End, Run, case_key
-
-# isthmus trace and nsys write these; the torch profiler's JSON has its list among the first keys.
-_BEGINNINGS_OF_TRACES = (b"ISTHTRC1", b"SQLite format 3\0")
-_NEAR_THE_BEGIN = 1 << 16
 
 
 class Header(msgspec.Struct):
@@ -52,18 +48,14 @@ def read_run(path: Path) -> Run:
     whose values are not what the schema says; the message names the file, the place and what was expected.
     """
     data = read_bounded(path)
-    if _is_trace(data):
-        raise RunFileError(f"{path}: a trace, and no run of measurements; see it with: isthmus advise {path}")
+    if mixed := mixed_up(path, data, "run of measurements", "run"):
+        raise RunFileError(mixed)
     try:
         header = msgspec.json.decode(data, type=Header)
     except msgspec.ValidationError as error:
         raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: {_what_it_is(data, error)}") from error
-    if header.format == FLEET_FORMAT:
-        raise RunFileError(
-            f"{path}: a fleet file, with summaries of many devices, and no run; see them with: isthmus fleet {path}"
-        )
     if header.format != FORMAT:
         raise RunFileError(f"{path}: not an Isthmus run: found {header.words}, expected format {FORMAT!r}")
     header.check_version(path, SCHEMA_VERSION)
@@ -80,10 +72,6 @@ def read_run(path: Path) -> Run:
                 "file was edited or put together by hand: leave one of them out"
             )
     return msgspec.structs.replace(run, cases=cases)
-
-
-def _is_trace(data: bytes) -> bool:
-    return data.startswith(_BEGINNINGS_OF_TRACES) or b'"traceEvents"' in data[:_NEAR_THE_BEGIN]
 
 
 def _what_it_is(data: bytes, error: Exception) -> str:

@@ -111,6 +111,7 @@ def _cells(counts: Counts, row: Moved) -> list[str]:
 def _data(counts: Counts, program: str) -> Mapping[str, Any]:
     """Bytes, seconds; `driver_seconds` is what the driver would have taken, null where no copy was sampled."""
     return {
+        "format": "isthmus.acceleration",
         "program": program,
         "processes": counts.processes,
         "plain": counts.plain,

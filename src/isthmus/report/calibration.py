@@ -16,7 +16,9 @@ Rows = Iterable[tuple[str, Iterable[str | Cell]]]
 def calibration_document(device: Device, table: Mapping[str, Any]) -> Document:
     """What `table` has: its rules and, where it was measured now, `gains` and `way_gains`; JSON has it as it is."""
     title = say("calibration.title", spec=device.spec, name=device.name)
-    return Document("calibration", title, tuple(_blocks(table)), data=Data(lambda: table))
+    return Document(
+        "calibration", title, tuple(_blocks(table)), data=Data(lambda: {"format": "isthmus.calibration", **table})
+    )
 
 
 def _blocks(table: Mapping[str, Any]) -> Iterator[Block]:

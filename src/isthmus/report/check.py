@@ -83,6 +83,7 @@ def check_line(run: Run, health: Health) -> str:
 class CheckedDevice(msgspec.Struct, frozen=True, kw_only=True):
     """One device as ``--json`` has it; rates in bytes per second, H2D and D2H of large copies by the driver."""
 
+    format: str = "isthmus.check"
     device: str
     name: str
     uuid: str

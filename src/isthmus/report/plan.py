@@ -144,6 +144,7 @@ def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:
     method = _with_calls(plan, snippet) if snippet else None
     timed = plan.timed
     return {
+        "format": "isthmus.plan",
         "run": plan.run,
         "device": plan.device.spec,
         "device_name": plan.device.name,

@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus.errors import RunFileError, TraceFileError
 from isthmus.files import read_begin
+from isthmus.own_files import mixed_up, own_file
 from isthmus.trace.columns import UNKNOWN
 from isthmus.trace.isthmus.blocks import MAGIC
 from isthmus.trace.isthmus.file import read_isthmus
@@ -42,7 +43,11 @@ def _read(path: Path) -> Trace:
         return read_isthmus(path)
     if begin.startswith(_SQLITE):
         return read_nsys(path)
-    if known := what_it_is(path, _unpacked(begin)):
+    unpacked = _unpacked(begin)
+    if mixed := mixed_up(path, unpacked, "trace", "trace"):
+        is_run = (own := own_file(unpacked)) and own.kind == "run"
+        raise TraceFileError(f"{mixed}, or price advice with it: --run {path}" if is_run else mixed)
+    if known := what_it_is(path, unpacked):
         raise TraceFileError(f"{path}: no trace: {known}")
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
         return read_kineto(path)

@@ -1,4 +1,4 @@
-"""Files that people take for traces: what each is, and the command that makes a trace of it, or gets it."""
+"""Files of others that people take for traces: what each is, and the command that makes a trace of it, or gets it."""
 
 import re
 from collections.abc import Iterable
@@ -18,15 +18,6 @@ _BEGINNINGS = {
         rb"==\d+== "
     ): "text that nvprof printed; record with nsys profile --trace=cuda, then nsys export --type sqlite",
 }
-# What our own commands make says what it is in its first value.
-_OWN = re.compile(rb'\{"format":\s*"isthmus\.(\w+)"')
-_OWN_FILES = {
-    "events": "the picture of a trace for Perfetto or chrome://tracing; give the trace that it was made from",
-    "transfers": "the table of a trace, without its calls; give the trace that it was made from",
-    "advice": "advice; give the trace that it is on",
-    "run": "a run of measurements; see it with: isthmus report {path}, or give it to advise as --run {path}",
-    "fleet": "a fleet file; see it with: isthmus fleet {path}",
-}
 _REPORTS = {
     (
         ".nsys-rep",
@@ -44,11 +35,9 @@ _REPORTS = {
 
 def what_it_is(path: Path, begin: bytes) -> str:
     """What a file is that begins so and is no trace, and what to do; empty for what is not known."""
-    own = _OWN.match(begin)
-    ours = own and _OWN_FILES.get(own[1].decode(), "a file of isthmus, and no trace")
     beginnings = (words for beginning, words in _BEGINNINGS.items() if beginning.match(begin))
     suffixes = (words for names, words in _REPORTS.items() if path.suffix in names)
-    known = ours or next(chain(beginnings, suffixes), "")
+    known = next(chain(beginnings, suffixes), "")
     return known.format(path=path, name=path.name, stem=path.name.partition(".")[0])
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from isthmus.commands.main import main
+from isthmus.own_files import own_file
 from isthmus.trace.isthmus.blocks import MAGIC
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
@@ -25,13 +27,14 @@ def traces(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["recorded.itrace", "export.sqlite", "torch.json"])
-@pytest.mark.parametrize("command", ["report", "compare", "check"])
+@pytest.mark.parametrize("command", ["report", "compare", "check", "fleet"])
 def test_a_trace_is_no_run(
     traces: dict[str, Path], name: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = {"report": [], "compare": [str(RESULTS / "pocl.json.gz")], "check": ["--run"]}[command]
+    words = {"report": [], "compare": [str(RESULTS / "pocl.json.gz")], "check": ["--run"], "fleet": []}[command]
+    wanted = "fleet or run file" if command == "fleet" else "run of measurements"
     assert main([command, *words, str(traces[name])]) == 2
-    assert f"a trace, and no run of measurements; see it with: isthmus advise {traces[name]}" in capsys.readouterr().err
+    assert f"a trace, and no {wanted}; see it with: isthmus advise {traces[name]}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,52 @@ def test_a_trace_is_no_run(
 def test_measurements_are_no_trace(name: str, cure: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", str(RESULTS / name)]) == 2
     assert cure.format(RESULTS / name) in capsys.readouterr().err
+
+
+_RUN, _OTHER = (str(RESULTS / name) for name in ("h200-batching.json.gz", "h200-batching-2.json.gz"))
+_TRACE = """{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": [
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7, "ts": 1, "dur": 9,
+     "args": {"device": 0, "stream": 7, "bytes": 1048576}}]}"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What each command prints for scripts, by its kind, and the page and the table of a run."""
+    folder = tmp_path_factory.mktemp("answers")
+    trace = folder / "torch.json"
+    trace.write_text(_TRACE)
+    commands = {
+        "report": ["report", _RUN],
+        "comparison": ["compare", _RUN, _OTHER],
+        "checkup": ["compare", "reference:h200-pcie5", _RUN],
+        "plan": ["plan", "--bytes", "1MiB", "--run", str(RESULTS / "pocl.json.gz")],
+        "survey": ["fleet", str(RESULTS / "h100x2-fleet.json.gz")],
+        "devices": ["devices", "--idle"],
+        "check": ["check", "--run", str(RESULTS / "pocl.json.gz")],
+        "advice": ["advise", str(trace), "--run", "reference:h200-pcie5"],
+    }
+    paths = {}
+    for kind, words in commands.items():
+        paths[kind] = folder / f"{kind}.json"
+        with paths[kind].open("w") as out, redirect_stdout(out):
+            assert main([*words, "--json"]) in (0, 1)
+    for kind, name in (("rows", "rows.csv"), ("page", "page.html")):
+        paths[kind] = folder / name
+        assert main(["report", str(RESULTS / "h100-latency.json.gz"), "-o", str(paths[kind])]) == 0
+    return paths
+
+
+@pytest.mark.parametrize("command", ["report", "advise", "fleet"])
+def test_what_a_command_printed_for_scripts_says_what_it_is(
+    answers: dict[str, Path], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind, path in answers.items():
+        assert (known := own_file(path.read_bytes()))
+        assert known.kind == kind
+        assert main([command, str(path)]) == 2
+        error = capsys.readouterr().err
+        assert f"{path}: {known.what}, and no " in error
+        assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["report", "advise", "fleet"])

@@ -282,7 +282,7 @@ def test_other_files_are_passed_over_and_counted(tmp_path: Path) -> None:
         (b"[]", "neither a fleet file nor a run file"),
         (b'{"format": "isthmus.fleet", "schema_version": 99}', "newer Isthmus"),
         (b'{"format": "isthmus.fleet", "schema_version": 1}', "missing required field"),
-        (b'{"format": "isthmus.advice"}', "expected 'isthmus.fleet' or 'isthmus.run'"),
+        (b'{"format": "other.advice"}', "expected 'isthmus.fleet' or 'isthmus.run'"),
         (b'{"format": "isthmus.run", "schema_version": 1}', "not as a file of schema version 1 is"),
         (
             b'{"format": "isthmus.fleet", "schema_version": 1, "fleet": "", "created": "", "points": 3, "members": []}',

@@ -37,7 +37,7 @@ def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:
         (
             "events.json",
             b'{"format":"isthmus.events","displayTimeUnit":"ns","traceEvents":[]}',
-            "give the trace that it was",
+            "give the trace it was",
         ),
         ("table.json", b'{"format": "isthmus.transfers", "copies": []}', "table of a trace"),
         ("run.json", b'{"format":"isthmus.run","schema_version":5}', "--run"),
