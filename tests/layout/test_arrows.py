@@ -52,6 +52,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "own_files": set(),
     "python": set(),
     "errors": set(),
+    "grouping": set(),
     "language": set(),
     "record": {"cache", "errors", "files", "own_files"},
     "registry": {"errors"},
@@ -61,7 +62,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         *{"record", "registry", "machine", "_native"},
     },
     "document": {"language", "record"},
-    "analysis": {"errors", "files", "language", "messages", "record", "registry", "document"},
+    "analysis": {"errors", "files", "grouping", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
     "compare": {"errors", "files", "language", "record", "analysis", "document"},
     # What a way costs its neighbours is a question of a plan.

@@ -1,10 +1,11 @@
 """Measured cases as figures: times and rates with their intervals, and why a case has none; worked out here alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from isthmus.analysis.statistics.curve import case_metric, rate_of
+from isthmus.analysis.labels import details, in_one_text
+from isthmus.analysis.statistics.curve import Point, case_metric, case_point, rate_of
 from isthmus.analysis.statistics.once import once
 from isthmus.document.grid import Cell, brief, failed, interval_cell, missing, skipped
 from isthmus.language import say
@@ -12,16 +13,30 @@ from isthmus.record import Case, Interval, Metric, Run, median_interval
 
 
 class Figure(NamedTuple):
-    """One case; `seconds` is None where it was skipped, too short for the clock, or its data was wrong."""
+    """One case; `measured` is None where it was skipped or is too short for the clock."""
 
     case: Case
-    seconds: Interval | None
-    wide: bool = False
+    measured: Point | None
 
     @property
     def is_wrong(self) -> bool:
         """Whether it was measured, and its data was wrong."""
         return self.case.verified == "no" and not self.case.skipped
+
+    @property
+    def point(self) -> Point | None:
+        """What was measured, unless its data was wrong: no conclusion may rest on that."""
+        return None if self.case.verified == "no" else self.measured
+
+    @property
+    def seconds(self) -> Interval | None:
+        """What it took."""
+        return self.point.seconds if self.point else None
+
+    @property
+    def wide(self) -> bool:
+        """Whether that is known less precisely than the run set out to."""
+        return self.point is not None and not self.point.converged
 
     @property
     def rate(self) -> Interval | None:
@@ -38,11 +53,11 @@ def figures(run: Run, experiment: str) -> Sequence[Figure]:
 
 def figure_of(run: Run, case: Case) -> Figure:
     """A case as a figure: on the host's clock, or on the device's where the case has no other."""
-    samples = case.samples(case_metric(case)) or case.samples("device_seconds")
-    if case.skipped or case.verified == "no" or min(samples, default=0) <= 0:
+    usual = case_metric(case)
+    metric: Metric = usual if case.samples(usual) else "device_seconds"
+    if case.skipped or min(case.samples(metric), default=0) <= 0:
         return Figure(case, None)
-    seconds = median_interval(samples)
-    return Figure(case, seconds, seconds.relative_half_width > run.settings.target_relative_half_width)
+    return Figure(case, case_point(case, run.settings.target_relative_half_width, metric))
 
 
 def paired(case: Case, over: Metric, under: Metric) -> Interval | None:
@@ -56,14 +71,36 @@ def paired(case: Case, over: Metric, under: Metric) -> Interval | None:
     return median_interval([one / other for one, other in zip(times, others, strict=True)])
 
 
-def figure_cell(figure: Figure | None, unit: Literal["GB/s", "ns"] = "GB/s") -> Cell:
-    """The rate in GB/s or the time in ns; the reason where that is missing, wrong or skipped."""
+def cell_of(figure: Figure | None, shown: Callable[[Point], Cell]) -> Cell:
+    """What was measured, as `shown` shows it; the reason where that is missing, wrong or skipped."""
     if figure is None:
         return missing()
     if figure.is_wrong:
         return failed(figure.case.note)
-    value = figure.seconds if unit == "ns" else figure.rate
-    return narrow_cell(value, unit, wide=figure.wide) if value else skipped(figure.case.note)
+    return shown(figure.point) if figure.point else skipped(figure.case.note)
+
+
+def figure_cell(figure: Figure | None, unit: Literal["GB/s", "ns"] = "GB/s") -> Cell:
+    """The rate in GB/s or the time in ns, in a table of many columns."""
+    value = figure and (figure.seconds if unit == "ns" else figure.rate)
+    return cell_of(figure, lambda point: narrow_cell(value or point.rate, unit, wide=not point.converged))
+
+
+def rate_cell(point: Point | None) -> Cell:
+    """The rate in GB/s with its interval; what it took on hovering."""
+    if point is None:
+        return missing()
+    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=in_one_text(details(point)))
+
+
+def brief_rate(point: Point | None) -> Cell:
+    """The rate in GB/s alone, for first screens."""
+    return brief(interval_cell(point.rate, scale=1e-9, wide=not point.converged)) if point else missing()
+
+
+def quotient_cell(value: Interval | None, target: float, *, scale: float = 1.0, detail: str = "") -> Cell:
+    """A quotient of two figures, each known as well as the run aimed at: within `target`, relatively."""
+    return interval_cell(value, scale=scale, wide=bool(value and value.relative_half_width > 2 * target), detail=detail)
 
 
 def narrow_cell(value: Interval, unit: Literal["GB/s", "ns"] = "GB/s", *, wide: bool = False) -> Cell:

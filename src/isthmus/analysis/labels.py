@@ -1,7 +1,9 @@
 """Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.analysis.statistics.curve import Curve, Point
@@ -95,6 +97,46 @@ def run_title(runs: Sequence[Run], index: int) -> str:
 def of_run(title: str, runs: Sequence[Run], index: int) -> str:
     """The title, with the run where there are several."""
     return title if len(runs) == 1 else say("labels.of_run", title=title, run=run_title(runs, index))
+
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Source(Generic[_Value]):
+    """What one of the runs of a report holds: all of them, its place, and a value."""
+
+    runs: Sequence[Run]
+    index: int
+    value: _Value
+
+    @property
+    def run(self) -> Run:
+        """The one that holds it."""
+        return self.runs[self.index]
+
+    @property
+    def target(self) -> float:
+        """The relative half width that this run aimed at."""
+        return self.run.settings.target_relative_half_width
+
+    @property
+    def label(self) -> str:
+        """The letter of its run."""
+        return run_label(self.runs, self.index)
+
+    def titled(self, title: str) -> str:
+        """The title, with the run where there are several."""
+        return of_run(title, self.runs, self.index)
+
+    def lettered(self, title: str) -> str:
+        """The title after the letter of the run, where there are several."""
+        return f"{self.label}: {title}" if self.label else title
+
+
+def sources(runs: Sequence[Run], analysis: Callable[[Run], Iterable[_Value]]) -> list[Source[_Value]]:
+    """All that an analysis gives of each run, run after run."""
+    return [Source(runs, index, value) for index, run in enumerate(runs) for value in analysis(run)]
 
 
 def _said(key: str) -> str:

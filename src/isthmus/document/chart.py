@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from isthmus.document.palette import Look
+from isthmus.record import Interval
 
 Row = dict[str, Any]
 
@@ -29,9 +30,9 @@ class Drawn:
     failed: tuple[Row, ...] = ()
 
 
-def row(name: str, x: float, y: float, low: float, high: float, **shown: str) -> Row:
-    """One point of the curve `name` with the ends of its interval; `shown` is what pointing at it shows, in order."""
-    return {"kind": name, "x": x, "y": _rounded(y), "low": _rounded(low), "high": _rounded(high), **shown}
+def row(name: str, x: float, y: Interval, **shown: str) -> Row:
+    """One point of the curve `name` with its interval; `shown` is what pointing at it shows, in order."""
+    return {"kind": name, "x": x, "y": _rounded(y.median), "low": _rounded(y.low), "high": _rounded(y.high), **shown}
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,10 @@ class Grid:
     groups: tuple[Group, ...]
     corner: str = ""
 
+    def titled(self, title: str) -> "Grid":
+        """The same table under another title."""
+        return replace(self, title=title)
+
 
 def text_grid(
     title: str,
@@ -97,8 +101,13 @@ def text_grid(
     return Grid(title, columns, (Group("", shown),), corner)
 
 
-def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False, detail: str = "") -> Cell:
-    """A median times `scale` with half of its interval; `wide` marks one that the run knows less well than it meant."""
+def interval_cell(interval: Interval | None, *, scale: float = 1.0, wide: bool = False, detail: str = "") -> Cell:
+    """A median times `scale` with half of its interval; `wide` marks one that the run knows less well than it meant.
+
+    A dash where there is none.
+    """
+    if interval is None:
+        return missing()
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
     digits = decimals(median)
     if not interval.is_known:
@@ -107,8 +116,10 @@ def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False,
     return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", state="wide" if wide else "ok", detail=detail)
 
 
-def time_cell(seconds: Interval, *, wide: bool = False, detail: str = "") -> Cell:
-    """A time in the unit that suits it, from ns to s."""
+def time_cell(seconds: Interval | None, *, wide: bool = False, detail: str = "") -> Cell:
+    """A time in the unit that suits it, from ns to s; a dash where there is none."""
+    if seconds is None:
+        return missing()
     scale, unit = next((scale, unit) for least, scale, unit in _UNITS if seconds.median >= least)
     return replace(interval_cell(seconds, scale=scale, wide=wide, detail=detail), unit=unit)
 

@@ -32,6 +32,10 @@ class Interval(NamedTuple):
         """Half the interval's width over the median: 0.02 means "known within 2 %"."""
         return (self.high - self.low) / 2 / self.median if self.median > 0 else float("inf")
 
+    def scaled(self, factor: float) -> "Interval":
+        """The same in another unit, or of so many times as much; the factor is positive."""
+        return Interval(self.median * factor, self.low * factor, self.high * factor)
+
 
 def median_interval(samples: Sequence[float]) -> Interval:
     """The interval between the order statistics that hold the median with at least 95 % confidence.

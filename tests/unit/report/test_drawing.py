@@ -7,14 +7,14 @@ import pytest
 
 from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
 from isthmus.document.palette import look, numbered_look
-from isthmus.record import KIB
+from isthmus.record import KIB, Interval
 from isthmus.report.drawing import draw
 
 SIZES = Axis("size", labels="bytes")
 
 
 def curve(name: str, values: dict[float, float], **options: Any) -> Drawn:
-    rows = tuple(row(name, x, y, y * 0.9, y * 1.1, note=f"{y:g}") for x, y in values.items())
+    rows = tuple(row(name, x, Interval(y, y * 0.9, y * 1.1), note=f"{y:g}") for x, y in values.items())
     return Drawn(name, look(name), rows, **options)
 
 
@@ -74,7 +74,7 @@ def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
 
 
 KIND = numbered_look(0)
-CURVE = curve("pinned", {1: 1.0, KIB: 2.0}, failed=(row("pinned", 2.0, 3.0, 2.0, 4.0),))
+CURVE = curve("pinned", {1: 1.0, KIB: 2.0}, failed=(row("pinned", 2.0, Interval(3.0, 2.0, 4.0)),))
 CHARTS: dict[str, Spec | Timeline | Tiles] = {
     "curves": curves_chart([CURVE], SIZES, Axis("time", labels="seconds"), rules=[(5.0, "r")]),
     "linear": curves_chart([CURVE], Axis("x", scale="linear"), Axis("GB/s", scale="linear")),

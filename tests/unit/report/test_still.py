@@ -5,14 +5,15 @@ from xml.etree import ElementTree
 
 from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
 from isthmus.document.palette import look, numbered_look
+from isthmus.record import Interval
 from isthmus.report.still import still
 
 BYTES, RATE = Axis("Size", labels="bytes"), Axis("GB/s", scale="linear")
 PINNED = Drawn(
     "pinned",
     look("pinned"),
-    tuple(row("pinned", 1 << power, power, power - 1, power + 1) for power in (12, 20, 30)),
-    failed=(row("pinned", 1 << 16, 9, 9, 9),),
+    tuple(row("pinned", 1 << power, Interval(power, power - 1, power + 1)) for power in (12, 20, 30)),
+    failed=(row("pinned", 1 << 16, Interval(9, 9, 9)),),
 )
 
 
@@ -46,7 +47,7 @@ def test_curves_have_their_points_failures_ticks_and_link() -> None:
 
 def test_times_have_ticks_with_units() -> None:
     times = Drawn(
-        "pinned", look("pinned"), tuple(row("pinned", size, size / 1e9, 1e-6, 2e-3) for size in (8192, 2**20))
+        "pinned", look("pinned"), tuple(row("pinned", size, Interval(size / 1e9, 1e-6, 2e-3)) for size in (8192, 2**20))
     )
     assert {"10 us", "100 us", "1 ms"} <= set(texts(still(chart(times, y=Axis("time", labels="seconds")))))
 
@@ -56,7 +57,7 @@ def test_what_a_file_says_is_text() -> None:
 
 
 def test_one_point_and_a_map_of_one_tile_have_a_place() -> None:
-    alone = Drawn("pinned", look("pinned"), (row("pinned", 4096, 5, 5, 5),))
+    alone = Drawn("pinned", look("pinned"), (row("pinned", 4096, Interval(5, 5, 5)),))
     assert len(places(still(chart(alone)), look("pinned").shape)) == 1
     tiles = Drawn("loop", numbered_look(0), (tile("loop", "16", "4 KiB", "12.3"),))
     assert texts(still(Tiles((tiles,), ("16",), ("4 KiB",), "pieces", "Piece"))) == [

@@ -33,7 +33,7 @@ class CostPoint:
     @property
     def ns_per_byte(self) -> Interval:
         """The time over the size, in nanoseconds."""
-        return Interval(*(1e9 * end / self.bytes for end in self.seconds))
+        return self.seconds.scaled(1e9 / self.bytes)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _row(name: str, point: CostPoint, per_byte: bool) -> Row:
     return row(
         name,
         point.bytes,
-        *_shown(point, per_byte),
+        _shown(point, per_byte),
         size=format_bytes(point.bytes),
         time=format_seconds(seconds.median),
         interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),

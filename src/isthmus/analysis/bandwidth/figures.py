@@ -11,7 +11,7 @@ from isthmus.analysis.statistics.shape import LARGE_BYTES
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row
 from isthmus.document.palette import look
 from isthmus.language import say
-from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds, kind_rank
+from isthmus.record import KIB, Interval, Run, format_bytes, format_rate, format_seconds, kind_rank
 
 # Below, all kinds of memory are within a hair of zero; their times are in a chart of their own.
 _RATES_FROM = 4 * KIB
@@ -88,19 +88,15 @@ def _drawn(curve: Curve, row_of: Callable[[Curve, Point], Row]) -> Drawn:
 
 
 def _rate_row(curve: Curve, point: Point) -> Row:
-    low, high = point.rate.low, point.rate.high
-    return _point_row(curve, point, point.rate.median / 1e9, low / 1e9, high / 1e9)
+    return _point_row(curve, point, point.rate.scaled(1e-9))
 
 
 def _time_row(curve: Curve, point: Point) -> Row:
-    seconds = point.seconds
-    return _point_row(curve, point, seconds.median * 1e6, seconds.low * 1e6, seconds.high * 1e6)
+    return _point_row(curve, point, point.seconds.scaled(1e6))
 
 
-def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) -> Row:
-    return row(
-        curve_name(curve), point.bytes, y, low, high, **{say("page.size"): format_bytes(point.bytes)}, **details(point)
-    )
+def _point_row(curve: Curve, point: Point, y: Interval) -> Row:
+    return row(curve_name(curve), point.bytes, y, **{say("page.size"): format_bytes(point.bytes)}, **details(point))
 
 
 def _part(curve: Curve, keep: Callable[[Point], bool]) -> Curve:

@@ -159,10 +159,10 @@ def _drawn(name: str, drawn: Look, intervals: dict[int, Interval], point: Callab
 
 def _time_row(name: str, size: int, seconds: Interval) -> Row:
     interval = say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high))
-    return row(name, size, *seconds, size=format_bytes(size), time=format_seconds(seconds.median), interval=interval)
+    return row(name, size, seconds, size=format_bytes(size), time=format_seconds(seconds.median), interval=interval)
 
 
 def _speed_row(name: str, size: int, ratio: Interval) -> Row:
     interval = say("common.range", low=three_figures(ratio.low), high=three_figures(ratio.high))
     speed = say("common.times", factor=three_figures(ratio.median))
-    return row(name, size, *ratio, size=format_bytes(size), speed=speed, interval=interval)
+    return row(name, size, ratio, size=format_bytes(size), speed=speed, interval=interval)

@@ -42,7 +42,7 @@ def _curves(shown: Sequence[Cost]) -> Iterator[Drawn]:
             chart.row(
                 name,
                 cost.rate.median / 1e9,
-                *(100 * value for value in cost.slowdown),
+                cost.slowdown.scaled(100),
                 way=way_words(cost),
                 rate=format_rate(cost.rate.median),
                 slowdown=f"{percent_words(cost.slowdown.median)} %",

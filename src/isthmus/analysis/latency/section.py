@@ -12,7 +12,7 @@ from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.language import say
-from isthmus.record import Case, Interval, Run, format_bytes, kind_rank, median_interval
+from isthmus.record import Case, Run, format_bytes, kind_rank, median_interval
 
 _METHODS = ("access", "launch", "event", "query", "wait", "copy")
 _COLUMNS = ("done", "queued", "rate")
@@ -40,7 +40,7 @@ def _device_memory(run: Run, series: Series) -> Mapping[int, Measured]:
     link = link_rate(run)
     if rate is None or (series.quantity == "times" and link is None):
         return {}
-    return {0: Measured(Interval(*(end / link for end in rate)) if series.quantity == "times" and link else rate)}
+    return {0: Measured(rate.scaled(1 / link) if series.quantity == "times" and link else rate)}
 
 
 def steps(run: Run) -> list[Figure]:

@@ -155,4 +155,4 @@ def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]
                 say("granularity_report.span_axis"): format_bytes(span),
                 say("labels.told_time"): format_seconds(seconds.median),
             }
-            yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **hover)
+            yield chart.row(name, span, seconds, **hover)

@@ -67,9 +67,8 @@ def _curves(movement: Movement) -> Iterator[tuple[ManagedWay, Drawn]]:
         if len(points) > 1:
             name = way_label(method)
             rows = tuple(
-                chart.row(name, place, median, low, high, **_told(movement, place, name, point))
+                chart.row(name, place, point.seconds, **_told(movement, place, name, point))
                 for place, point in points.items()
-                for median, low, high in [point.seconds]
             )
             yield method, Drawn(name, way_look(method), rows)
 

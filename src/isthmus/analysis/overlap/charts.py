@@ -10,7 +10,7 @@ from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import capitalised, say
-from isthmus.record import Case, Run, Span, format_bytes, format_seconds, kind_rank
+from isthmus.record import Case, Interval, Run, Span, format_bytes, format_seconds, kind_rank
 
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)
@@ -39,7 +39,7 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
         name = say("overlap.streams", count=streams)
         rows = tuple(
             chart.row(
-                name, point.chunks, *point.speedup, chunks=str(point.chunks), time=format_seconds(point.seconds.median)
+                name, point.chunks, point.speedup, chunks=str(point.chunks), time=format_seconds(point.seconds.median)
             )
             for point in points
             if point.streams == streams and point.speedup
@@ -50,7 +50,7 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
     bounds = {point.chunks: point.bound.median for point in points if point.bound}
     if serial and bounds:
         rows = tuple(
-            chart.row(name, chunks, value, value, value, chunks=str(chunks), time=format_seconds(bound))
+            chart.row(name, chunks, Interval(value, value, value), chunks=str(chunks), time=format_seconds(bound))
             for chunks, bound in bounds.items()
             for value in [serial.seconds.median / bound]
         )

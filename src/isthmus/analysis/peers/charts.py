@@ -62,7 +62,7 @@ def _drawn(method: str, of_pair: Sequence[Copies], pair: Pair) -> Drawn | None:
             rate = each.rates.get(pair)
             if each.method == method and rate:
                 values = {say("labels.told_rate"): format_rate(rate.median)}
-                yield chart.row(name, each.bytes, rate.median / 1e9, rate.low / 1e9, rate.high / 1e9, **values)
+                yield chart.row(name, each.bytes, rate.scaled(1e-9), **values)
 
     drawn = tuple(rows())
     return Drawn(name, numbered_look(METHODS.index(method)), drawn) if drawn else None

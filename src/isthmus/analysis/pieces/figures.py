@@ -89,9 +89,8 @@ def _chart(run: Run, surface: Surface, count: int) -> chart.Spec:
 def _drawn(kind: Kind, method: str, points: Mapping[int, Point]) -> Drawn:
     name, rows = method_name(method), []
     for size, point in points.items():
-        median, low, high = (each / 1e9 for each in point.rate)
         named = {say("labels.told_method"): name, corner(kind): format_bytes(size)}
-        rows.append(chart.row(name, size, median, low, high, **named, **details(point)))
+        rows.append(chart.row(name, size, point.rate.scaled(1e-9), **named, **details(point)))
     return Drawn(name, method_look(kind, method), tuple(rows))
 
 

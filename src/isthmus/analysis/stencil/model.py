@@ -44,7 +44,7 @@ class StencilPoint:
     @property
     def iteration(self) -> Interval | None:
         """One of them, MPI included."""
-        return Interval(*(seconds / STENCIL_ITERATIONS for seconds in self.elapsed)) if self.elapsed else None
+        return self.elapsed.scaled(1 / STENCIL_ITERATIONS) if self.elapsed else None
 
     @property
     def exchange_share(self) -> float | None:

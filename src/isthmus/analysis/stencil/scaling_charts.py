@@ -134,5 +134,4 @@ def _rows(curve: StencilCurve, method: StencilWay) -> Iterator[chart.Row]:
             values[say("stencil_report.quantity_iteration")] = format_seconds(point.iteration.median)
         if point.exchange_share is not None:
             values[say("stencil_report.quantity_exchange")] = f"{100 * point.exchange_share:.0f}"
-        median, low, high = (100 * value for value in efficiency)
-        yield chart.row(way_title(method), each.ranks, median, low, high, **values)
+        yield chart.row(way_title(method), each.ranks, efficiency.scaled(100), **values)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import cached_property
 from typing import Literal, get_args
 
-from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
+from isthmus.analysis.figures import Figure, figures
+from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.once import once
+from isthmus.grouping import grouped
 from isthmus.record import MIB, Case, Direction, Run, kind_rank
 
 StreamUse = Literal["shared", "own"]
@@ -18,12 +20,11 @@ REFERENCE_BYTES = 64 * MIB
 
 @dataclass(frozen=True)
 class ThreadCurve:
-    """One method to divide a transfer among threads: number of threads, of one direction, to point, ascending.
+    """One method to divide a transfer among threads: number of threads, of one direction, to figure, ascending.
 
     `streams` says whether the threads of a direction share a stream or have one each, `slicing` whether each copies
-    one slice or they take chunks, of `chunk_bytes`, from a common counter. With one thread there is no difference
-    between the streams: that point belongs to both. `failed` are points whose data did not arrive; no conclusion may
-    rest on them. `skipped` has the reasons of those that could not be measured.
+    one slice or they take chunks from a common counter. With one thread there is no difference between the streams:
+    that figure belongs to both.
     """
 
     method: str
@@ -32,10 +33,12 @@ class ThreadCurve:
     bytes: int
     streams: StreamUse
     slicing: Slicing
-    chunk_bytes: int | None
-    points: Mapping[int, Point]
-    failed: Mapping[int, Point]
-    skipped: Mapping[int, str]
+    figures: Mapping[int, Figure]
+
+    @cached_property
+    def points(self) -> Mapping[int, Point]:
+        """What may be concluded from."""
+        return {count: each.point for count, each in self.figures.items() if each.point}
 
     @property
     def subject(self) -> tuple[str, Direction, int]:
@@ -50,33 +53,32 @@ def thread_curves(run: Run) -> Sequence[ThreadCurve]:
     Cases that concern one of several devices or NUMA nodes are no part of any. A curve without any point does not
     appear.
     """
-    target = run.settings.target_relative_half_width
-    groups: dict[tuple[str, Direction, str, int, Slicing], list[Case]] = {}
-    for case in run.cases:
-        if _is_plain(case) and (case.skipped or is_resolved(case)) and case.direction:
-            slicing: Slicing = "slices" if case.pieces is None else "chunks"
-            groups.setdefault((case.method, case.direction, case.host_memory, case.bytes, slicing), []).append(case)
-    curves = []
-    for (method, direction, memory, size, slicing), cases in groups.items():
-        for streams, chosen in _by_streams(cases).items():
-            points = {case.threads or 1: case_point(case, target) for case in chosen if not case.skipped}
-            if not points:
-                continue
-            curves.append(
-                ThreadCurve(
-                    method=method,
-                    direction=direction,
-                    host_memory=memory,
-                    bytes=size,
-                    streams=streams,
-                    slicing=slicing,
-                    chunk_bytes=_chunk_bytes(chosen[0]),
-                    points={count: point for count, point in sorted(points.items()) if point.verified != "no"},
-                    failed={count: point for count, point in sorted(points.items()) if point.verified == "no"},
-                    skipped={case.threads or 1: case.note for case in chosen if case.skipped},
-                )
-            )
+    plain = [each for each in figures(run, "threads") if _is_plain(each.case) and (each.case.skipped or each.measured)]
+    curves = [
+        ThreadCurve(method, direction, memory, size, streams, slicing, _by_threads(chosen))
+        for (method, direction, memory, size, slicing), alike in grouped(plain, _division).items()
+        for streams, chosen in _by_streams(alike).items()
+        if any(each.measured for each in chosen)
+    ]
     return sorted(curves, key=_place)
+
+
+def _threads(figure: Figure) -> int:
+    return figure.case.threads or 1
+
+
+def _by_threads(chosen: Iterable[Figure]) -> dict[int, Figure]:
+    """Ascending; what was measured replaces what was skipped."""
+    return {
+        _threads(each): each for each in sorted(chosen, key=lambda each: (_threads(each), each.measured is not None))
+    }
+
+
+def _division(figure: Figure) -> tuple[str, Direction, str, int, Slicing]:
+    case = figure.case
+    assert case.direction, "plain transfers have one"
+    slicing: Slicing = "slices" if case.pieces is None else "chunks"
+    return case.method, case.direction, case.host_memory, case.bytes, slicing
 
 
 def worker_curves(curves: Iterable[ThreadCurve]) -> list[ThreadCurve]:
@@ -108,21 +110,15 @@ def _place(curve: ThreadCurve) -> tuple[object, ...]:
 
 def _is_plain(case: Case) -> bool:
     plain = case.devices is None and not case.target and case.node is None
-    return case.experiment == "threads" and case.method in ("workers", "spawn") and plain
+    return case.method in ("workers", "spawn") and case.direction is not None and plain
 
 
-def _chunk_bytes(case: Case) -> int | None:
-    return ceil(case.bytes / case.pieces) if case.pieces else None
+def _by_streams(alike: Sequence[Figure]) -> dict[StreamUse, list[Figure]]:
+    """Those of several threads by their use of streams, each group with those of one thread."""
+    single = [each for each in alike if _threads(each) == 1]
+    several = grouped((each for each in alike if _threads(each) > 1), _streams)
+    return {streams: [*single, *chosen] for streams, chosen in several.items()} or {"shared": single}
 
 
-def _by_streams(cases: Iterable[Case]) -> dict[StreamUse, list[Case]]:
-    """The cases of several threads by their use of streams, each group with those of one thread."""
-    single, several = [], dict[StreamUse, list[Case]]()
-    for case in cases:
-        if (case.threads or 1) == 1:
-            single.append(case)
-        else:
-            several.setdefault("own" if case.streams == case.threads else "shared", []).append(case)
-    if not several:
-        return {"shared": single} if single else {}
-    return {streams: [*single, *chosen] for streams, chosen in several.items()}
+def _streams(figure: Figure) -> StreamUse:
+    return "own" if figure.case.streams == figure.case.threads else "shared"

@@ -1,18 +1,19 @@
 """Several devices alone and together, copies between devices, and NUMA nodes against devices, as comparisons."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.statistics.contrast import MATTERS, above, ratio
-from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
-from isthmus.record import Case, Direction, Interval, Run
+from isthmus.analysis.statistics.curve import Point
+from isthmus.grouping import grouped
+from isthmus.record import Direction, Interval, Run
 
 
-@dataclass(frozen=True)
-class TransferSetting:
+class TransferSetting(NamedTuple):
     """How the transfers that are compared were made; `bytes` are those of one device, in each direction."""
 
-    direction: Direction
     host_memory: str
     bytes: int
     threads: int | None
@@ -24,6 +25,7 @@ class TransferSetting:
 class Together:
     """`devices` devices working at once, against each alone: rates by device, and those of all of them in sum."""
 
+    direction: Direction
     setting: TransferSetting
     devices: int
     alone: Mapping[str, Point]
@@ -45,8 +47,7 @@ class Together:
         return ratio(self.all.rate, Interval(*(sum(values) for values in ends)))
 
 
-@dataclass(frozen=True)
-class PeerRate:
+class PeerRate(NamedTuple):
     """Copies from one device to another."""
 
     source: str
@@ -59,6 +60,7 @@ class PeerRate:
 class NodeRates:
     """One device fed from each NUMA node of the host: rates by node."""
 
+    direction: Direction
     setting: TransferSetting
     device: str
     nodes: Mapping[int, Point]
@@ -82,57 +84,54 @@ class NodeRates:
 
 def device_groups(run: Run) -> list[Together]:
     """A comparison for each setting and number of devices that worked at once."""
-    groups: dict[TransferSetting, list[Case]] = {}
-    for case in _measured(run):
-        if case.devices is not None and case.node is None and case.method == "workers" and case.direction:
-            groups.setdefault(_setting(case, case.direction), []).append(case)
+    chosen = (each for each in figures(run, "threads") if each.case.devices is not None and each.case.node is None)
     all_together = []
-    for setting, cases in groups.items():
-        alone = {_device(run, case): point for case, point in _points(run, cases) if case.devices == 1}
-        for devices in sorted({case.devices for case in cases if case.devices and case.devices > 1}):
-            points = _points(run, (case for case in cases if case.devices == devices))
-            together = {case.target: point for case, point in points if case.target}
-            everything = [
-                replace(point, bytes_moved=devices * point.bytes_moved) for case, point in points if not case.target
-            ]
-            if together or everything:
-                all_together.append(Together(setting, devices, alone, together, everything[0] if everything else None))
+    for (direction, setting), alike in grouped(_workers(chosen), _setting).items():
+        by_count = grouped(alike, lambda each: each.case.devices or 0)
+        alone = _points(run, by_count.get(1, []))
+        for devices in sorted(count for count in by_count if count > 1):
+            together = {each.case.target: each.point for each in by_count[devices] if each.case.target and each.point}
+            sums = [each.point for each in by_count[devices] if not each.case.target and each.point]
+            total = replace(sums[0], bytes_moved=devices * sums[0].bytes_moved) if sums else None
+            all_together.append(Together(direction, setting, devices, alone, together, total))
     return all_together
 
 
 def peer_rates(run: Run) -> list[PeerRate]:
     """The rate of every ordered pair of devices."""
-    cases = [case for case in _measured(run) if case.method == "peer_copy"]
-    return [PeerRate(_device(run, case), case.peer, case.bytes, point) for case, point in _points(run, cases)]
+    return [
+        PeerRate(_device(run, each), each.case.peer, each.case.bytes, each.point)
+        for each in figures(run, "threads")
+        if each.case.method == "peer_copy" and each.point
+    ]
 
 
 def node_rates(run: Run) -> list[NodeRates]:
     """Rates by node for each device and setting that was fed from more than one node."""
-    groups: dict[tuple[str, TransferSetting], list[Case]] = {}
-    for case in _measured(run):
-        if case.node is not None and case.method == "workers" and case.direction:
-            groups.setdefault((_device(run, case), _setting(case, case.direction)), []).append(case)
+    chosen = _workers(each for each in figures(run, "threads") if each.case.node is not None)
     rates = []
-    for (device, setting), cases in groups.items():
-        nodes = {case.node: point for case, point in _points(run, cases) if case.node is not None}
+    for (device, (direction, setting)), alike in grouped(chosen, lambda of: (_device(run, of), _setting(of))).items():
+        nodes = {each.case.node: each.point for each in alike if each.case.node is not None and each.point}
         if len(nodes) > 1:
-            rates.append(NodeRates(setting, device, dict(sorted(nodes.items()))))
+            rates.append(NodeRates(direction, setting, device, dict(sorted(nodes.items()))))
     return rates
 
 
-def _measured(run: Run) -> list[Case]:
-    """Cases with times whose data arrived."""
-    return [case for case in run.cases if case.experiment == "threads" and is_resolved(case) and case.verified != "no"]
+def _workers(chosen: Iterable[Figure]) -> list[Figure]:
+    """Transfers of one direction or both by persistent threads, whose data was right."""
+    return [each for each in chosen if each.case.method == "workers" and each.case.direction and each.point]
 
 
-def _points(run: Run, cases: Iterable[Case]) -> list[tuple[Case, Point]]:
-    return [(case, case_point(case, run.settings.target_relative_half_width)) for case in cases]
+def _points(run: Run, alike: Sequence[Figure]) -> dict[str, Point]:
+    return {_device(run, each): each.point for each in alike if each.point}
 
 
-def _device(run: Run, case: Case) -> str:
+def _device(run: Run, figure: Figure) -> str:
     """The device that a case concerns; where it names none, that of the run."""
-    return case.target or run.fingerprint.device.spec
+    return figure.case.target or run.fingerprint.device.spec
 
 
-def _setting(case: Case, direction: Direction) -> TransferSetting:
-    return TransferSetting(direction, case.host_memory, case.bytes, case.threads, case.streams, case.pieces)
+def _setting(figure: Figure) -> tuple[Direction, TransferSetting]:
+    case = figure.case
+    assert case.direction, "workers have one"
+    return case.direction, TransferSetting(case.host_memory, case.bytes, case.threads, case.streams, case.pieces)

@@ -29,7 +29,7 @@ def place_findings(run: Run) -> list[Finding]:
     chosen: dict[str, dict[Direction, Together]] = {}
     for group in groups:
         if (group.devices, group.setting.bytes) == (most, size) and group.alone and group.together:
-            chosen.setdefault(group.setting.host_memory, {}).setdefault(group.setting.direction, group)
+            chosen.setdefault(group.setting.host_memory, {}).setdefault(group.direction, group)
     candidates = [_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values()]
     others = [_peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
     return [*candidates, *(finding for finding in others if finding)]

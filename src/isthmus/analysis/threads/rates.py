@@ -1,191 +1,118 @@
 """Rate against the number of threads: charts by direction and memory kind, and the tables of their figures."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from isthmus.analysis.labels import (
-    DIRECTIONS,
-    details,
-    direction_title,
-    in_lines,
-    in_one_text,
-    kind_label,
-    run_label,
-    run_title,
-)
+from isthmus.analysis.charts import legend_of, link_rules, rate_rows
+from isthmus.analysis.figures import cell_of, rate_cell
+from isthmus.analysis.labels import DIRECTIONS, Source, direction_title, in_lines, kind_label, run_label, sources
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.gain import enough_threads
 from isthmus.analysis.threads.labels import BLANK, mode_look, mode_name, threads_label
 from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, thread_curves
-from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped
-from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
+from isthmus.document.section import Chart, Part
+from isthmus.grouping import grouped
 from isthmus.language import say
-from isthmus.record import Run, format_bytes, format_rate, kind_rank
+from isthmus.record import Run, format_bytes, kind_rank
 
-
-@dataclass(frozen=True)
-class _Source:
-    """A curve with the run that it is of."""
-
-    index: int
-    run: Run
-    curve: ThreadCurve
+# Curves of one direction and size.
+_Curves = Sequence[Source[ThreadCurve]]
 
 
 def rate_parts(runs: Sequence[Run]) -> list[Part]:
     """A part for each size: the one to conclude about first, then the others."""
-    sources = [_Source(index, run, curve) for index, run in enumerate(runs) for curve in thread_curves(run)]
-    sizes = sorted({source.curve.bytes for source in sources}, key=lambda size: (size != REFERENCE_BYTES, size))
-    parts = [_part(runs, size, [source for source in sources if source.curve.bytes == size]) for size in sizes]
+    by_size = grouped(sources(runs, thread_curves), lambda each: each.value.bytes)
+    parts = [_part(size, by_size[size]) for size in sorted(by_size, key=lambda size: (size != REFERENCE_BYTES, size))]
     return [replace(part, note=say("threads_report.rates_note")) for part in parts[:1]] + parts[1:]
 
 
-def _part(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Part:
-    along = {
-        direction: [source for source in sources if source.curve.direction == direction] for direction in DIRECTIONS
-    }
-    looks = {mode_name(source.curve): mode_look(source.curve) for source in sorted(sources, key=_way)}
+def _part(size: int, curves: _Curves) -> Part:
+    by_direction = grouped(curves, lambda each: each.value.direction)
+    along = [by_direction[direction] for direction in DIRECTIONS if direction in by_direction]
     return Part(
         title=say("threads_report.rates", size=format_bytes(size)),
-        charts=tuple(drawn for chosen in along.values() for drawn in _charts(runs, chosen)),
-        legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
-        grids=tuple(_grid(runs, size, chosen) for chosen in along.values() if chosen),
+        charts=tuple(drawn for of_direction in along for drawn in _charts(of_direction)),
+        legend=legend_of({mode_name(each.value): mode_look(each.value) for each in sorted(curves, key=_place)}),
+        grids=tuple(_grid(size, of_direction) for of_direction in along),
     )
 
 
-def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
-    """One for each kind of memory and run of one direction and size, all on one scale."""
-    if not sources:
-        return
-    counts = [count for source in sources for count in (*source.curve.points, *source.curve.failed)]
-    across, rates = (min(counts), max(counts)), _domain(sources)
-    for kind in sorted({source.curve.host_memory for source in sources}, key=kind_rank):
-        for index in sorted({source.index for source in sources}):
-            chosen = [source for source in sources if (source.index, source.curve.host_memory) == (index, kind)]
-            if not chosen:
-                continue
-            direction = chosen[0].curve.direction
-            title = say("common.comma").join([direction_title(direction), kind_label(kind)])
-            if len(runs) > 1:
-                title += f": {run_title(runs, index)}"
-            yield Chart(title, say("threads_report.rates_label", title=title), _rate_chart(chosen, across, rates))
+def _charts(curves: _Curves) -> Iterator[Chart]:
+    """One for each kind of memory and run, all on one scale."""
+    measured = [(count, each.measured) for of in curves for count, each in of.value.figures.items() if each.measured]
+    rates = [point.rate.median for _, point in measured]
+    limits = [limit for each in curves if (limit := _limit(each))]
+    counts = [count for count, _ in measured]
+    threads = Axis(say("threads_report.threads_axis"), (min(counts), max(counts)))
+    rate = Axis("GB/s", (min(rates) / 1.5e9, max([*rates, *limits]) * 1.6e-9))
+    in_order = sorted(curves, key=lambda each: (kind_rank(each.value.host_memory), each.index))
+    for (kind, _), chosen in grouped(in_order, lambda each: (each.value.host_memory, each.index)).items():
+        first = chosen[0]
+        title = say("common.comma").join([direction_title(first.value.direction), kind_label(kind)])
+        rules = link_rules(first.run, both=first.value.direction == "both")
+        spec = curves_chart([_drawn(each.value) for each in chosen], threads, rate, rules=rules)
+        title = first.titled(title)
+        yield Chart(title, say("threads_report.rates_label", title=title), spec)
 
 
-def _rate_chart(sources: Sequence[_Source], across: tuple[int, int], rates: tuple[float, float]) -> chart.Spec:
-    limit = _limit(sources[0])
-    return curves_chart(
-        [_drawn(source) for source in sources],
-        Axis(say("threads_report.threads_axis"), across),
-        Axis("GB/s", rates),
-        rules=[(limit / 1e9, say("threads_report.link", rate=format_rate(limit)))] if limit else [],
-    )
+def _limit(source: Source[ThreadCurve]) -> float | None:
+    return link_rate(source.run, both=source.value.direction == "both")
 
 
-def _limit(source: _Source) -> float | None:
-    return link_rate(source.run, both=source.curve.direction == "both")
-
-
-def _domain(sources: Sequence[_Source]) -> tuple[float, float]:
-    """Range of rates in GB/s, the link's rate included, with some room."""
-    points = [point for each in sources for point in (*each.curve.points.values(), *each.curve.failed.values())]
-    rates = [point.rate.median for point in points]
-    limits = [limit for each in sources if (limit := _limit(each))]
-    return min(rates) / 1.5e9, max([*rates, *limits]) * 1.6e-9
-
-
-def _drawn(source: _Source) -> Drawn:
-    curve = source.curve
+def _drawn(curve: ThreadCurve) -> Drawn:
+    wrong = {count: each.measured for count, each in curve.figures.items() if each.measured and not each.point}
     rows, failed = (
-        tuple(
-            chart.row(
-                mode_name(curve),
-                count,
-                point.rate.median / 1e9,
-                point.rate.low / 1e9,
-                point.rate.high / 1e9,
-                threads=threads_label(curve.direction, count),
-                **details(point),
-            )
-            for count, point in points.items()
-        )
-        for points in (curve.points, curve.failed)
+        rate_rows(mode_name(curve), points, lambda count: {"threads": threads_label(curve.direction, count)})
+        for points in (curve.points, wrong)
     )
     return Drawn(mode_name(curve), mode_look(curve), rows, failed)
 
 
-def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
+def _grid(size: int, curves: _Curves) -> Grid:
     """Threads down, methods to divide the transfer across, a group for each kind of memory."""
-    direction = sources[0].curve.direction
-    settings = sorted({_way(source) for source in sources})
-    kinds = sorted({source.curve.host_memory for source in sources}, key=kind_rank)
-    shown = sorted({source.index for source in sources if link_rate(source.run)})
-    first = {setting: next(source.curve for source in sources if _way(source) == setting) for setting in settings}
-    named = [(mode_name(first[setting]), setting[-1]) for setting in settings]
+    direction = curves[0].value.direction
+    places = {_place(each): each for each in sorted(curves, key=_place)}
+    shown = sorted({each.index for each in curves if link_rate(each.run)})
+    named = [(mode_name(each.value), each.index) for each in places.values()]
     named += [(say("threads_report.best"), index) for index in shown]
-    columns = [Column(in_lines(name), name, run_label(runs, index)) for name, index in named]
+    columns = [Column(in_lines(name), name, run_label(curves[0].runs, index)) for name, index in named]
     groups = []
-    for kind in kinds:
-        chosen = {_way(source): source for source in sources if source.curve.host_memory == kind}
-        ordered = [chosen.get(setting) for setting in settings]
-        counts = sorted({count for source in chosen.values() for count in _counts(source.curve)})
+    by_kind = grouped(curves, lambda each: each.value.host_memory)
+    for kind in sorted(by_kind, key=kind_rank):
+        chosen = {_place(each): each for each in by_kind[kind]}
+        ordered = [chosen.get(place) for place in places]
         rows = [
             Row(
                 threads_label(direction, count),
                 (
-                    *(_cell(source, count) for source in ordered),
+                    *(cell_of(each.value.figures.get(count) if each else None, rate_cell) for each in ordered),
                     *(_best_share([each for each in chosen.values() if each.index == index], count) for index in shown),
                 ),
             )
-            for count in counts
+            for count in sorted({count for each in chosen.values() for count in each.value.figures})
         ]
-        enough = (_enough(source) for source in ordered)
+        enough = (_enough(each.value if each else None) for each in ordered)
         rows.append(Row(say("threads_report.enough"), (*enough, *(BLANK for _ in shown))))
         groups.append(Group(say("common.comma").join([kind_label(kind), "GB/s"]), tuple(rows)))
     title = say("common.comma").join([format_bytes(size), direction_title(direction)])
     return Grid(title, tuple(columns), tuple(groups), corner=say("threads_report.corner_threads"))
 
 
-def _way(source: _Source) -> tuple[bool, bool, bool, int]:
-    """Place of a column: the plainest way first, created threads last, runs side by side."""
-    curve = source.curve
+def _place(source: Source[ThreadCurve]) -> tuple[bool, bool, bool, int]:
+    """Place of a column: the plainest method first, created threads last, runs side by side."""
+    curve = source.value
     return curve.method == "spawn", curve.slicing == "chunks", curve.streams == "own", source.index
 
 
-def _counts(curve: ThreadCurve) -> Iterable[int]:
-    return (*curve.points, *curve.failed, *curve.skipped)
-
-
-def _cell(source: _Source | None, count: int) -> Cell:
-    if source is None:
-        return missing()
-    curve = source.curve
-    if count in curve.failed:
-        return failed()
-    if count in curve.points:
-        return point_cell(curve.points[count])
-    if count in curve.skipped:
-        return skipped(curve.skipped[count])
-    return missing()
-
-
-def point_cell(point: Point | None) -> Cell:
-    """The rate in GB/s with its interval; what it took on hovering."""
-    if point is None:
-        return missing()
-    detail = in_one_text(details(point))
-    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
-
-
-def _best_share(sources: Sequence[_Source], count: int) -> Cell:
-    rates = [source.curve.points[count].rate.median for source in sources if count in source.curve.points]
-    limit = _limit(sources[0]) if sources else None
+def _best_share(curves: _Curves, count: int) -> Cell:
+    rates = [each.value.points[count].rate.median for each in curves if count in each.value.points]
+    limit = _limit(curves[0]) if curves else None
     return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else missing()
 
 
-def _enough(source: _Source | None) -> Cell:
-    if source is None or 1 not in source.curve.points or len(source.curve.points) < 2:
+def _enough(curve: ThreadCurve | None) -> Cell:
+    if curve is None or 1 not in curve.points or len(curve.points) < 2:
         return BLANK
-    return Cell(threads_label(source.curve.direction, enough_threads(source.curve.points)))
+    return Cell(threads_label(curve.direction, enough_threads(curve.points)))

@@ -5,7 +5,7 @@ from isthmus.document.chart import Axis, Drawn, points_chart, row
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import say
-from isthmus.record import format_seconds
+from isthmus.record import Interval, format_seconds
 from isthmus.report.comparison.words import case_name, ratio_cell, verdict_name
 
 # The numbered looks whose colours and shapes are farthest apart; grey for what is the same.
@@ -52,9 +52,7 @@ def _dot(case: CaseResult) -> dict[str, object]:
     return row(
         verdict_name(case.verdict),
         case.pair.base.bytes,
-        ratio,
-        case.ratio.low,
-        case.ratio.high,
+        Interval(ratio, case.ratio.low, case.ratio.high),
         **{
             say("compare.column_case"): case_name(case.pair.base),
             say("compare.column_base"): format_seconds(case.base_seconds.median),
