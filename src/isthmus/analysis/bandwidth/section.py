@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
+from isthmus.analysis.bandwidth.glance import glance
 from isthmus.analysis.bandwidth.grid import grids
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.phrases import about_bytes
@@ -15,6 +16,8 @@ from isthmus.document.section import Part, Section
 from isthmus.language import say
 from isthmus.record import Interval, Run
 
+__all__ = ["glance", "section"]
+
 
 def section(runs: Sequence[Run]) -> Section | None:
     """Charts and tables of all runs that measured bandwidth; None where none did."""
@@ -26,12 +29,12 @@ def section(runs: Sequence[Run]) -> Section | None:
         Part(
             say("bandwidth_report.rates"),
             say("bandwidth_report.rates_note"),
-            charts=tuple(rate_charts(runs)),
+            charts=rate_charts(runs),
             legend=entries,
             grids=tables,
         ),
-        Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
-        Part(say("bandwidth_report.steady"), charts=tuple(samples_charts(runs))),
+        Part(say("bandwidth_report.small"), charts=time_charts(runs), legend=entries),
+        Part(say("bandwidth_report.steady"), charts=samples_charts(runs)),
         *published_parts(runs, "bandwidth", _measured),
     )
     return section_of("bandwidth", parts, ("alone", "cached"))
