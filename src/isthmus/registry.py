@@ -2,8 +2,8 @@
 
 This is plain data: measuring and meaning do not import each other, so each side loads its own modules by their names.
 Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`: `findings` and
-`section` say what the figures mean. The first screen shows rows of the section's first table, or what `glance` picks.
-Title and question are texts of the subject ``X_report``.
+`section` say what the figures mean. The first screen shows rows of the section's first table, or what `glance` there
+picks. Title and question are texts of the subject ``X_report``.
 """
 
 import importlib
@@ -36,13 +36,8 @@ class Experiment(NamedTuple):
 
     @property
     def section(self) -> str:
-        """The module that shows it in a report."""
+        """The module that shows it in a report and, where `glance_rows` is 0, on the first screen."""
         return f"isthmus.analysis.{self.name}.section"
-
-    @property
-    def glance(self) -> str:
-        """The module that picks its figures for the first screen, where `glance_rows` is 0."""
-        return f"isthmus.analysis.{self.name}.glance"
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -26,9 +26,7 @@ def glances(run: Run, only: str = "") -> list[tuple[str, Glance]]:
 
 def _glance(experiment: Experiment, run: Run) -> Glance | None:
     if not experiment.glance_rows:
-        section_module = load(experiment.section, ("section",))
-        module = section_module if hasattr(section_module, "glance") else load(experiment.glance, ("glance",))
-        picked: Glance | None = module.glance(run)
+        picked: Glance | None = load(experiment.section, ("glance",)).glance(run)
         return picked
     section: Section | None = load(experiment.section, ("section",)).section([run])
     return Glance((excerpt(section.parts[0].grids[0], experiment.glance_rows),)) if section else None

@@ -8,10 +8,14 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label, run_title
 from isthmus.analysis.published.table import published_parts
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
+from isthmus.document.grid import excerpt
 from isthmus.document.palette import look
-from isthmus.document.section import Chart, LegendEntry, Part, Section
+from isthmus.document.section import Chart, Glance, LegendEntry, Part, Section
 from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
+
+_DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
+_MOST = 5
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -37,9 +41,6 @@ def section(runs: Sequence[Run]) -> Section | None:
     ]
     parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
     return section_of("allocation", [*parts, *published_parts(runs, "allocation")])
-
-
-_DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
 
 
 def _phase_part(measured: Sequence[Measured], phase: Phase, *, per_byte: bool) -> Part | None:
@@ -122,3 +123,16 @@ def _row(name: str, point: CostPoint, per_byte: bool) -> Row:
 def _legend(measured: Sequence[Measured], phase: Phase) -> list[LegendEntry]:
     kinds = [curve.kind for each in measured for curve in each.costs.curves if curve.phase == phase]
     return [LegendEntry(kind_label(kind), look(kind)) for kind in sorted(dict.fromkeys(kinds), key=kind_rank)]
+
+
+def glance(run: Run) -> Glance | None:
+    """The kinds of pinned memory; None where the run measured no allocation."""
+    costs = allocation_costs(run)
+    if costs is None:
+        return None
+    measured = Measured(run, costs, "", "")
+    grid = cheapest_pinned_grid(measured)
+    if grid:
+        return Glance((excerpt(grid, _MOST, columns=range(len(grid.columns) - 1)),))
+    grid = next((grid for phase in PHASES if (grid := phase_grid([measured], phase))), None)
+    return Glance((excerpt(grid, _MOST),)) if grid else None

@@ -59,7 +59,7 @@ def _grid(title: str, curves: _Curves) -> Grid:
     sizes = sorted(measured.union(*map(_skipped, curves)))
     groups = [
         Group(
-            say(f"bandwidth_report.{name}"),
+            title,
             rows_of(
                 (size for size in sizes if (size >= _TIMES_BELOW) == rates),
                 format_bytes,
@@ -67,7 +67,7 @@ def _grid(title: str, curves: _Curves) -> Grid:
                 partial(_cell, rates=rates),
             ),
         )
-        for name, rates in (("times", False), ("group_rates", True))
+        for title, rates in ((say("bandwidth_report.times"), False), (say("bandwidth_report.group_rates"), True))
     ]
     groups.append(Group(say("bandwidth_report.group_summary"), tuple(_summary(curves))))
     return Grid(title, columns, tuple(group for group in groups if group.rows))

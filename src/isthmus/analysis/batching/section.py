@@ -6,13 +6,13 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.figures import rate_cell
-from isthmus.analysis.pieces.map import Source, corner, count_words, fastest_cell, main_sources
+from isthmus.analysis.pieces.map import Source, corner, count_words, fastest_cell, fastest_grid, main_sources
 from isthmus.analysis.pieces.model import Surface, piece_surfaces
 from isthmus.analysis.pieces.tables import pieces_parts
 from isthmus.analysis.pieces.thresholds import batch_curve
-from isthmus.analysis.pieces.words import layout_words, way_words
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
-from isthmus.document.section import Part, Section
+from isthmus.analysis.pieces.words import layout_words, method_name, way_words
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, spread
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import say
 from isthmus.record import KIB, Direction, Run, format_bytes
 
@@ -20,6 +20,8 @@ from isthmus.record import KIB, Direction, Run, format_bytes
 _Way = tuple[int, str, Direction]
 # What most pairs of layouts have: the second one those that are looked at in passing.
 _COMPARED = ((4 * KIB, 4096), (4 * KIB, 256))
+_MOST = 5
+_MOST_COUNTS = 4
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -78,3 +80,13 @@ def _layouts(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
 
 def _way(index: int, surface: Surface) -> _Way:
     return index, surface.host_memory, surface.direction
+
+
+def glance(run: Run) -> Glance | None:
+    """The first surface that a report shows; None where no pieces were measured."""
+    sources = main_sources([(0, surface) for surface in piece_surfaces(run, BATCHING) if surface.measured])
+    if not sources:
+        return None
+    grid = fastest_grid([run], *sources[0])
+    title = say("pieces_report.glance_batching", surface=grid.title, incumbent=method_name(BATCHING.incumbent))
+    return Glance((excerpt(grid, _MOST, columns=spread(len(grid.columns), _MOST_COUNTS), title=title),))

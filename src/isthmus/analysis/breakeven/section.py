@@ -30,9 +30,12 @@ from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_parts
-from isthmus.document.section import Part, Section
+from isthmus.document.grid import Grid, excerpt
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run
+
+_MOST = 7
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -76,3 +79,17 @@ def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
     is_size = threshold.state == "from" and threshold.low > 0 and math.isfinite(threshold.high)
     value = Interval(threshold.value, threshold.low, threshold.high) if is_size else None
     return {0: Measured(value, words=written(size_cell(threshold)))}
+
+
+def glance(run: Run) -> Glance | None:
+    """Thresholds, or times where there is nothing to compare; None where the run has neither."""
+    analysis = analyse_breakeven(run)
+    if analysis is None:
+        return None
+    sources = [("", analysis)]
+    thresholds = next(threshold_grids(sources), None)
+    if thresholds is not None:
+        against_pageable = Grid(thresholds.title, thresholds.columns, thresholds.groups[:1], thresholds.corner)
+        return Glance((excerpt(against_pageable, _MOST),))
+    times = next(time_grids(sources), None)
+    return Glance((excerpt(times, _MOST),)) if times else None

@@ -13,9 +13,12 @@ from isthmus.analysis.managed.words import pattern_name, phases_told, place_labe
 from isthmus.analysis.published.table import published_parts
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.section import Chart, LegendEntry, Part, Section
+from isthmus.document.grid import excerpt
+from isthmus.document.section import Chart, Glance, LegendEntry, Part, Section
 from isthmus.language import say
 from isthmus.record import Run, format_seconds
+
+_MOST = 7
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -81,3 +84,11 @@ def _told(movement: Movement, place: int, name: str, point: ManagedPoint) -> dic
         say("labels.told_time"): format_seconds(point.seconds.median),
         **phases_told(point),
     }
+
+
+def glance(run: Run) -> Glance | None:
+    """The first of its tables that the run can fill; None where it has nothing of managed memory."""
+    sources = [(0, movement) for movement in movements(run)]
+    parts = (whole_part([run], sources), times_part([run], sources), *granularity_parts([run]))
+    grids = [grid for part in parts if part and not part.page_only for grid in part.grids]
+    return Glance((excerpt(grids[0], _MOST),)) if grids else None

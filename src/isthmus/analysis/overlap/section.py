@@ -8,17 +8,29 @@ from isthmus.analysis.overlap.charts import speedup_part, timeline_part
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_overlaps, overlaps
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
-from isthmus.document.section import Part, Section
+from isthmus.document.grid import (
+    Cell,
+    Column,
+    Grid,
+    Group,
+    Row,
+    excerpt,
+    failed,
+    interval_cell,
+    missing,
+    skipped,
+    time_cell,
+)
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 _BEST = ("ways", "time", "serial", "speedup", "bound", "share", *STAGES)
 _EXCHANGE = ("serial", "time", "bound", "hidden")
-
-
 # The index of a run, and pipelines of one kind of memory, size and work in it.
 _Source = tuple[int, Overlap]
+_MOST = 6
+_COLUMNS = 5
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -172,3 +184,9 @@ def _ratio_cell(run: Run, value: Interval | None, scale: float = 1.0, detail: st
     # Two figures went into it, each known as well as the run aimed at.
     wide = value.relative_half_width > 2 * run.settings.target_relative_half_width
     return interval_cell(value, scale=scale, wide=wide, detail=detail)
+
+
+def glance(run: Run) -> Glance | None:
+    """Where copies take about as long as the work; None where no pipeline was measured."""
+    grids = main_best_grids(run)
+    return Glance((excerpt(grids[0], _MOST, columns=range(_COLUMNS)),)) if grids else None

@@ -6,14 +6,27 @@ from dataclasses import replace
 from isthmus.analysis.figures import figure_cell, narrow_cell
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import in_lines, of_run
-from isthmus.analysis.paths.model import ALL, DIRECTIONS, MEMORIES, OWN, Compared, comparisons, costs
+from isthmus.analysis.paths.model import (
+    ALL,
+    DIRECTIONS,
+    MEMORIES,
+    OWN,
+    Compared,
+    ceilings,
+    comparisons,
+    costs,
+    largest,
+    targets,
+)
 from isthmus.analysis.paths.words import factor_words, split_words, way_heading
 from isthmus.analysis.phrases import memory_label, percent_cell, way_word
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
 from isthmus.document.pivot import Entry, columns_of, pivot
-from isthmus.document.section import Part, Section
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
+
+_COSTS = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -79,9 +92,6 @@ def cost_grid(run: Run) -> Grid | None:
     return pivot(say("paths_report.grid_cost"), say("paths_report.corner_cost"), columns, _entries(run))
 
 
-_COSTS = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
-
-
 def _entries(run: Run) -> Iterator[Entry]:
     for cost in costs(run):
         group = say("paths_report.beside", peer=cost.peer, target=cost.target, size=format_bytes(cost.bytes))
@@ -94,3 +104,37 @@ def _entries(run: Run) -> Iterator[Entry]:
             cells["alone"] = narrow_cell(cost.work_rate)
         for name, cell in cells.items():
             yield Entry(group, row, say(f"paths_report.heading_{name}").replace("\n", " "), cell)
+
+
+def glance(run: Run) -> Glance | None:
+    """None where no two links were measured."""
+    rows, sizes = [], set()
+    for target in targets(run):
+        for memory in MEMORIES:
+            compared = [largest(run, target, memory, direction) for direction in DIRECTIONS]
+            if not any(compared):
+                continue
+            sizes |= {each.bytes for each in compared if each}
+            cells = [
+                cell
+                for each in compared
+                for cell in (
+                    (figure_cell(each.links[OWN]), figure_cell(each.links[each.best or OWN]), times_cell(each))
+                    if each
+                    else (missing(), missing(), missing())
+                )
+            ]
+            rows.append(Row(say("labels.named_value", name=target, value=memory_label(memory)), tuple(cells)))
+    if not rows:
+        return None
+    if known := {each.direction: each for each in ceilings(run)}:
+        at_once = [figure_cell(known[each].figure) if each in known else missing() for each in DIRECTIONS]
+        cells = [cell for rate in at_once for cell in (rate, Cell(""), Cell(""))]
+        rows.append(Row(say("paths_report.at_once", count=next(iter(known.values())).devices), tuple(cells)))
+    headings = [
+        say(f"paths_report.glance_{name}", way=way_word(direction))
+        for direction in DIRECTIONS
+        for name in ("own", "all", "times")
+    ]
+    title = say("paths_report.glance", size=format_bytes(max(sizes)))
+    return Glance((Grid(title, columns_of(headings), (Group("", tuple(rows)),), say("paths_report.glance_corner")),))

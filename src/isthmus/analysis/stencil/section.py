@@ -9,10 +9,14 @@ from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.stencil.model import Stencil, stencils
 from isthmus.analysis.stencil.scaling_charts import scaling_part
-from isthmus.analysis.stencil.times import times_part
-from isthmus.analysis.stencil.words import stencil_words
-from isthmus.document.section import Section
+from isthmus.analysis.stencil.times import cells_of, columns_of, times_part
+from isthmus.analysis.stencil.words import stencil_words, way_title
+from isthmus.document.grid import Grid, Group, Row, brief
+from isthmus.document.section import Glance, Section
+from isthmus.language import say
 from isthmus.record import Run
+
+_FASTEST = 5
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -44,3 +48,18 @@ def _on_most_ranks(run: Run) -> list[Stencil]:
 def _title(runs: Sequence[Run], index: int, stencil: Stencil) -> str:
     label, text = run_label(runs, index), stencil_words(stencil)
     return f"{label}: {text}" if label else text
+
+
+def glance(run: Run) -> Glance | None:
+    """Totals with their phases, the fastest first; None where no stencil was measured."""
+    measured = [each for each in stencils(run) if each.points]
+    if not measured:
+        return None
+    main = max(measured, key=lambda each: (each.ranks, each.side * each.columns, -each.halo))
+    methods = [point.method for point in main.ranking]
+    rows = [
+        Row(way_title(method), tuple(map(brief, cells_of(run, main, method))))
+        for method in dict.fromkeys((*methods[:_FASTEST], methods[-1]))
+    ]
+    grid = Grid(stencil_words(main), tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))
+    return Glance((grid,))

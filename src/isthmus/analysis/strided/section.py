@@ -12,16 +12,15 @@ from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.tables import pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
 from isthmus.analysis.strided.padding import paddings
-from isthmus.document.grid import Column, Grid, Group, Row, interval_cell, missing
-from isthmus.document.section import Part, Section
+from isthmus.document.grid import Column, Grid, Group, Row, brief, interval_cell, missing, spread
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import capitalised, say
 from isthmus.record import Run
 
 _KINDS = ("column", "halo", "box", "face")
-
-
 # The place of a run, and a cell of it.
 _Source = tuple[int, Cell]
+_MOST = 7
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -121,3 +120,29 @@ def _padding(runs: Sequence[Run]) -> Part | None:
         corner=say("pieces_report.corner_way"),
     )
     return Part(title, grids=(grid,))
+
+
+def glance(run: Run) -> Glance | None:
+    """A row for each section and way, known ones first; None where none was measured."""
+    cells = [cell for cell in piece_cells(run, STRIDED) if cell.ranking]
+    # The layout that comes first counts for all of a section.
+    firsts: dict[tuple[str, str, str], Cell] = {}
+    for cell in main_known(cells) or cells:
+        firsts.setdefault((shape_words(cell), cell.direction, cell.host_memory), cell)
+    chosen = list(firsts.values())
+    if not chosen:
+        return None
+    return Glance((_grid([chosen[at] for at in spread(len(chosen), _MOST)]),))
+
+
+def _grid(cells: Sequence[Cell]) -> Grid:
+    names = [say("pieces_report.fastest"), say("labels.told_time"), method_name(STRIDED.incumbent)]
+    rows = tuple(
+        Row(
+            say("labels.named_value", name=shape_words(cell), value=way_words(cell)),
+            (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.incumbent))),
+        )
+        for cell in cells
+    )
+    columns = tuple(Column(name, name) for name in names)
+    return Grid(say("pieces_report.known_title"), columns, (Group("", rows),), say("pieces_report.corner_way"))

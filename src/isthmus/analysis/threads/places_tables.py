@@ -17,31 +17,33 @@ from isthmus.record import Interval, Run, format_bytes
 
 def place_parts(runs: Sequence[Run]) -> list[Part]:
     """The parts that any of the runs has rows for; each run's devices and nodes are its own, so are its tables."""
-    grids: dict[str, list[Grid]] = {"devices": [], "peers": [], "nodes": []}
+    devices: list[Grid] = []
+    peers: list[Grid] = []
+    nodes: list[Grid] = []
     for index, run in enumerate(runs):
         by_count = grouped(device_groups(run), lambda group: group.devices)
-        made = {
-            "devices": [_device_grid(by_count[count]) for count in sorted(by_count)],
-            "peers": _peer_grids(run),
-            "nodes": [_node_grid(rates)] if (rates := node_rates(run)) else [],
-        }
-        for name, of_one in made.items():
-            grids[name] += [each.titled(of_run(each.title, runs, index)) for each in of_one]
-    notes = {name: say(f"threads_report.{name}_note") for name in ("devices", "nodes")}
-    return [
-        Part(say(f"threads_report.{name}"), notes.get(name, ""), grids=tuple(each))
-        for name, each in grids.items()
-        if each
+        rates = node_rates(run)
+        for grids, of_one in (
+            (devices, [_device_grid(by_count[count]) for count in sorted(by_count)]),
+            (peers, _peer_grids(run)),
+            (nodes, [_node_grid(rates)] if rates else []),
+        ):
+            grids += [each.titled(of_run(each.title, runs, index)) for each in of_one]
+    parts = [
+        Part(say("threads_report.devices"), say("threads_report.devices_note"), grids=tuple(devices)),
+        Part(say("threads_report.peers"), grids=tuple(peers)),
+        Part(say("threads_report.nodes"), say("threads_report.nodes_note"), grids=tuple(nodes)),
     ]
+    return [part for part in parts if part.grids]
 
 
 def _device_grid(groups: Sequence[Together]) -> Grid:
     """Devices down, in each direction's rates alone and together across; a group for each kind of memory and size."""
     directions = [direction for direction in DIRECTIONS if any(group.direction == direction for group in groups)]
     columns = columns_of(
-        f"{way_word(direction)}\n{say(f'threads_report.{heading}')}"
+        f"{way_word(direction)}\n{heading}"
         for direction in directions
-        for heading in ("alone", "at_once", "slower")
+        for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
     )
     settings = grouped(groups, lambda group: group.setting)
     made = []
