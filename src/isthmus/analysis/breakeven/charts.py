@@ -5,86 +5,78 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, case_words, uses_count
-from isthmus.analysis.labels import kind_label, run_title
+from isthmus.analysis.charts import legend_of
+from isthmus.analysis.labels import Source, kind_label
 from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
-from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank, three_figures
+from isthmus.record import Interval, format_bytes, format_seconds, kind_rank, three_figures
 
-# An analysis with the title of its run, empty for a single one.
-Source = tuple[str, BreakevenAnalysis]
+# As fast as pageable memory.
+_EVEN = ((1.0, ""),)
 
-
-def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -> list[Source]:
-    """The analyses that there are, with titles."""
-    return [
-        (run_title(runs, index) if len(runs) > 1 else "", analysis)
-        for index, analysis in enumerate(analyses)
-        if analysis
-    ]
+Analyses = Sequence[Source[BreakevenAnalysis]]
 
 
-def ways_legend(sources: Iterable[Source]) -> tuple[LegendEntry, ...]:
+def kinds_legend(analyses: Analyses) -> tuple[LegendEntry, ...]:
     """Every memory kind that any of them measured, once."""
-    kinds = [
-        kind for _, analysis in sources for case in analysis.measured.cases() for kind in analysis.measured.kinds(case)
-    ]
-    return tuple(LegendEntry(kind_label(kind), look(kind)) for kind in sorted(set(kinds), key=kind_rank))
+    kinds = {kind for each in analyses for _, kind in each.value.measured.totals}
+    return legend_of({kind_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)})
 
 
 def uses_legend() -> tuple[LegendEntry, ...]:
     """The numbers of uses."""
-    return tuple(LegendEntry(uses_count(uses), numbered_look(index)) for index, uses in enumerate(BREAKEVEN_USES))
+    return legend_of({uses_count(uses): numbered_look(index) for index, uses in enumerate(BREAKEVEN_USES)})
 
 
-def time_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
+def time_charts(analyses: Analyses) -> tuple[Chart, ...]:
     """Seconds from allocation to release against size, for one use, a chart for each case."""
     return _charts(
-        sources,
+        analyses,
         lambda analysis, case: [
-            _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
-            for way in analysis.measured.kinds(case)
+            _drawn(kind_label(kind), look(kind), analysis.once.get((case, kind), {}), _time_row)
+            for kind in analysis.measured.kinds(case)
         ],
         Axis(say("breakeven_report.axis_time"), labels="seconds"),
         uses=1,
     )
 
 
-def speed_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
+def speed_charts(analyses: Analyses) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory each memory kind is with one use, against size."""
     return _charts(
-        sources,
+        analyses,
         lambda analysis, case: [
-            _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, 1), _speed_row)
-            for way in analysis.measured.kinds(case)
-            if way != "pageable"
+            _drawn(kind_label(kind), look(kind), analysis.measured.speed_up(case, kind, 1), _speed_row)
+            for kind in analysis.measured.kinds(case)
+            if kind != "pageable"
         ],
         Axis(say("breakeven_report.axis_speed")),
         uses=1,
-        rules=[(1.0, "")],
+        rules=_EVEN,
     )
 
 
 def both_cases_legend() -> tuple[LegendEntry, ...]:
     """Both cases with either number of uses."""
-    return tuple(LegendEntry(name, numbered_look(index)) for index, (name, _, _) in enumerate(_both_cases()))
+    return legend_of({name: numbered_look(index) for index, (name, _, _) in enumerate(_both_cases())})
 
 
-def both_cases_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
+def both_cases_charts(analyses: Analyses) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory pinned memory is, both cases in one chart, for each run."""
     drawn = [
         (
-            run,
+            each,
             [
-                _drawn(name, numbered_look(index), analysis.measured.speed_up(case, "pinned", uses), _speed_row)
+                _drawn(name, numbered_look(index), each.value.measured.speed_up(case, "pinned", uses), _speed_row)
                 for index, (name, case, uses) in enumerate(_both_cases())
             ],
         )
-        for run, analysis in sources
+        for each in analyses
     ]
     axis = Axis(say("breakeven_report.axis_speed"))
-    return tuple(_on_one_scale(say("breakeven_report.chart_both"), drawn, axis, [(1.0, "")]))
+    return tuple(_on_one_scale(say("breakeven_report.chart_both"), drawn, axis, _EVEN))
 
 
 def _both_cases() -> list[tuple[str, str, int]]:
@@ -96,22 +88,21 @@ def _both_cases() -> list[tuple[str, str, int]]:
     ]
 
 
-def by_uses_charts(sources: Sequence[Source]) -> tuple[Chart, ...]:
+def by_uses_charts(analyses: Analyses) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory pinned memory is, against size, a curve for each number of uses."""
     return _charts(
-        sources,
+        analyses,
         lambda analysis, case: [
-            _drawn(uses_count(uses), numbered_look(index), speeds, _speed_row)
+            _drawn(uses_count(uses), numbered_look(index), analysis.measured.speed_up(case, "pinned", uses), _speed_row)
             for index, uses in enumerate(BREAKEVEN_USES)
-            if (speeds := analysis.measured.speed_up(case, "pinned", uses))
         ],
         Axis(say("breakeven_report.axis_speed")),
-        rules=[(1.0, "")],
+        rules=_EVEN,
     )
 
 
 def _charts(
-    sources: Sequence[Source],
+    analyses: Analyses,
     draw: Callable[[BreakevenAnalysis, str], list[Drawn]],
     y: Axis,
     *,
@@ -124,33 +115,28 @@ def _charts(
     """
     made: list[Chart] = []
     for case in PLAIN_CASES:
-        words = capitalised(case_words(case))
-        if uses is not None:
-            words = say("common.comma").join([words, uses_count(uses)])
-        made += _on_one_scale(words, [(run, draw(analysis, case)) for run, analysis in sources], y, rules)
+        words = [capitalised(case_words(case)), *([uses_count(uses)] if uses is not None else [])]
+        drawn = [(each, draw(each.value, case)) for each in analyses]
+        made += _on_one_scale(say("common.comma").join(words), drawn, y, rules)
     return tuple(made)
 
 
 def _on_one_scale(
-    words: str, runs: Iterable[tuple[str, Sequence[Drawn]]], y: Axis, rules: Sequence[tuple[float, str]] = ()
+    words: str,
+    runs: Iterable[tuple[Source[BreakevenAnalysis], Sequence[Drawn]]],
+    y: Axis,
+    rules: Sequence[tuple[float, str]] = (),
 ) -> Iterator[Chart]:
     """A chart for each run that has curves with points."""
-    drawn = [(run, [curve for curve in curves if curve.rows]) for run, curves in runs]
-    shown = [(run, curves) for run, curves in drawn if curves]
-    if not shown:
-        return
-    domain = y.domain or _domain([curve for _, curves in shown for curve in curves], rules)
-    for run, curves in shown:
-        size, axis = Axis(say("page.size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
-        label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
-        title = say("labels.of_run", title=words, run=run) if run else words
-        yield Chart(title, label, curves_chart(curves, size, axis, rules=rules))
-
-
-def _domain(curves: Sequence[Drawn], rules: Sequence[tuple[float, str]]) -> tuple[float, float]:
-    ends = [point[name] for curve in curves for point in curve.rows for name in ("low", "high")]
-    ends += [value for value, _ in rules]
-    return (0.8 * min(ends), 1.25 * max(ends))
+    shown = [(source, [curve for curve in curves if curve.rows]) for source, curves in runs]
+    points = [point for _, curves in shown for curve in curves for point in curve.rows]
+    ends = [end for point in points for end in (point["low"], point["high"])] + [value for value, _ in rules]
+    for source, curves in shown:
+        if curves:
+            size = Axis(say("page.size"), labels="bytes")
+            axis = Axis(y.title, (0.8 * min(ends), 1.25 * max(ends)), labels=y.labels)
+            label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
+            yield Chart(source.titled(words), label, curves_chart(curves, size, axis, rules=rules))
 
 
 def _drawn(name: str, drawn: Look, intervals: dict[int, Interval], point: Callable[[str, int, Interval], Row]) -> Drawn:

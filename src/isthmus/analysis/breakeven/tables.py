@@ -1,23 +1,23 @@
 """The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest memory kind."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
+from isthmus.analysis.breakeven.charts import Analyses
 from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import PLAIN_CASES, WIDE, case_words, from_to, uses_count
-from isthmus.analysis.labels import kind_heading, kind_label
+from isthmus.analysis.labels import Source, kind_heading, kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell, missing
+from isthmus.document.pivot import grid_of, rows_of, word_column
 from isthmus.language import capitalised, say
-from isthmus.record import GIB, KIB, MIB, format_bytes
-
-# The letter of a run, empty for a single one, and its analysis.
-Labelled = tuple[str, BreakevenAnalysis]
+from isthmus.record import GIB, KIB, MIB, Interval, format_bytes
 
 # What a reader may have to choose between once pageable memory is out of the question.
 _CHOICES = {
@@ -33,78 +33,68 @@ _USES_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB)
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
 
 
-def time_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
+def time_grids(analyses: Analyses) -> Iterator[Grid]:
     """Seconds from allocation to release of one use, sizes down and memory kinds across, a table for each case."""
     for case in PLAIN_CASES:
         curves = [
-            (label, kind, analysis.once[case, kind])
-            for kind in _ways(labelled, case)
-            for label, analysis in labelled
-            if (case, kind) in analysis.once
+            (each.label, kind, each.value.once[case, kind])
+            for kind in _kinds(analyses, case)
+            for each in analyses
+            if (case, kind) in each.value.once
         ]
         sizes = sorted({size for _, _, intervals in curves for size in intervals})
         groups = []
-        for unit, scale, chosen in (
-            ("us", 1e6, [size for size in sizes if size < MIB]),
-            ("ms", 1e3, [size for size in sizes if size >= MIB]),
-        ):
-            rows = tuple(
-                Row(
-                    format_bytes(size),
-                    tuple(
-                        interval_cell(intervals[size], scale=scale) if size in intervals else missing()
-                        for _, _, intervals in curves
-                    ),
-                )
-                for size in chosen
-            )
-            groups += [Group(unit, rows)] if rows else []
-        columns = tuple(Column(kind_heading(kind), kind_label(kind), label) for label, kind, _ in curves)
-        if groups:
-            yield Grid(say("breakeven_report.one_use", case=case_words(case)), columns, tuple(groups))
+        for unit, scale, is_small in (("us", 1e6, True), ("ms", 1e3, False)):
+            cell = partial(_time_cell, scale=scale)
+            rows = rows_of((size for size in sizes if (size < MIB) == is_small), format_bytes, curves, cell)
+            groups.append(Group(unit, rows))
+        columns = (Column(kind_heading(kind), kind_label(kind), label) for label, kind, _ in curves)
+        if grid := grid_of(say("breakeven_report.one_use", case=case_words(case)), columns, groups):
+            yield grid
 
 
-def threshold_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
+def _time_cell(curve: tuple[str, str, Mapping[int, Interval]], size: int, scale: float) -> Cell:
+    return interval_cell(curve[2].get(size), scale=scale)
+
+
+def threshold_grids(analyses: Analyses) -> Iterator[Grid]:
     """The size from which memory kinds beat pageable memory, and from which one of the alternatives beats another."""
+    across = [(uses, each.value) for uses in BREAKEVEN_USES for each in analyses]
     for case in PLAIN_CASES:
-        challengers = _ways(labelled, case)
+        challengers = _kinds(analyses, case)
         groups = []
         for index, incumbent in enumerate(challengers):
-            rows = tuple(
-                Row(
-                    kind_label(challenger),
-                    tuple(
-                        size_cell(analysis.measured.thresholds.get(Contest(case, uses, incumbent, challenger)))
-                        for uses in BREAKEVEN_USES
-                        for _, analysis in labelled
-                    ),
-                )
-                for challenger in challengers[index + 1 :]
-                if incumbent == "pageable" or (incumbent, challenger) in _CHOICES
+
+            def cell(
+                column: tuple[int, BreakevenAnalysis], challenger: str, to: str = incumbent, of: str = case
+            ) -> Cell:
+                return size_cell(column[1].measured.thresholds.get(Contest(of, column[0], to, challenger)))
+
+            chosen = (
+                each for each in challengers[index + 1 :] if incumbent == "pageable" or (incumbent, each) in _CHOICES
             )
-            groups += [Group(say("breakeven_report.against", memory=memory_name(incumbent)), rows)] if rows else []
-        if groups:
-            title = say("breakeven_report.wins_from_size", case=case_words(case))
-            yield Grid(title, _uses_columns(labelled), tuple(groups), say("breakeven_report.way"))
+            title = say("breakeven_report.against", memory=memory_name(incumbent))
+            groups.append(Group(title, rows_of(chosen, kind_label, across, cell)))
+        title = say("breakeven_report.wins_from_size", case=case_words(case))
+        if grid := grid_of(title, _uses_columns(analyses), groups, say("breakeven_report.way")):
+            yield grid
 
 
-def derived_grid(labelled: Sequence[Labelled]) -> Grid | None:
+def derived_grid(analyses: Analyses) -> Grid | None:
     """From which size on pinned beats pageable memory, as measured and as derived; None where nothing was derived."""
     groups = []
     for case in PLAIN_CASES:
         by_uses = [
-            {each.contest.uses: each for each in analysis.derived if each.contest.case == case}
-            for _, analysis in labelled
+            {each.contest.uses: each for each in of.value.derived if each.contest.case == case} for of in analyses
         ]
         known = [each.get(uses) for uses in DERIVED_USES for each in by_uses]
-        rows = [
+        rows = (
             Row(say("breakeven_report.measured"), tuple(size_cell(each and each.measured) for each in known)),
             Row(say("breakeven_report.derived"), tuple(size_cell(each and each.derived) for each in known)),
             Row(say("breakeven_report.apart"), tuple(map(_apart, known))),
-        ]
-        groups += [Group(capitalised(case_words(case)), tuple(rows))] if any(by_uses) else []
-    columns = _uses_columns(labelled, DERIVED_USES)
-    return Grid(say("breakeven_report.derived_grid"), columns, tuple(groups)) if groups else None
+        )
+        groups.append(Group(capitalised(case_words(case)), rows if any(by_uses) else ()))
+    return grid_of(say("breakeven_report.derived_grid"), _uses_columns(analyses, DERIVED_USES), groups)
 
 
 def _apart(derived: Derived | None) -> Cell:
@@ -113,57 +103,42 @@ def _apart(derived: Derived | None) -> Cell:
     return Cell(f"{100 * derived.apart:+.0f} %", state="ok" if derived.agrees else "wide")
 
 
-def uses_grids(labelled: Sequence[Labelled]) -> Iterator[Grid]:
+def uses_grids(analyses: Analyses) -> Iterator[Grid]:
     """The number of uses from which each memory kind beats pageable memory, at a few sizes."""
-    sizes = _sizes(labelled)
+    across = [(size, each) for size in _sizes(analyses) for each in analyses]
+    columns = [Column(format_bytes(size), format_bytes(size), each.label) for size, each in across]
     for case in PLAIN_CASES:
-        rows = tuple(
-            Row(
-                kind_label(kind),
-                tuple(
-                    uses_cell(analysis.measured.least_uses(case, size, "pageable", kind))
-                    for size in sizes
-                    for _, analysis in labelled
-                ),
-            )
-            for kind in _ways(labelled, case)
-            if kind != "pageable"
-        )
-        columns = tuple(
-            Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in labelled
-        )
-        if rows:
-            title = say("breakeven_report.wins_from_uses", case=case_words(case))
-            yield Grid(title, columns, (Group("", rows),), say("breakeven_report.way"))
+
+        def cell(column: tuple[int, Source[BreakevenAnalysis]], kind: str, of: str = case) -> Cell:
+            return uses_cell(column[1].value.measured.least_uses(of, column[0], "pageable", kind))
+
+        kinds = (kind for kind in _kinds(analyses, case) if kind != "pageable")
+        groups = [Group("", rows_of(kinds, kind_label, across, cell))]
+        title = say("breakeven_report.wins_from_uses", case=case_words(case))
+        if grid := grid_of(title, columns, groups, say("breakeven_report.way")):
+            yield grid
 
 
-def fastest_grid(labelled: Sequence[Labelled]) -> Grid | None:
+def fastest_grid(analyses: Analyses) -> Grid | None:
     """The fastest memory kinds by uses and size: with a buffer that is kept, and among those that allocate one."""
-    sizes = _sizes(labelled)
+    across = [(size, each) for size in _sizes(analyses) for each in analyses]
     groups = tuple(
         Group(
             capitalised(say(key, case=case_words(case))),
-            tuple(
-                Row(
-                    uses_count(uses),
-                    tuple(
-                        Cell(say("common.between_clauses").join(map(kind_label, kinds)) or "-")
-                        for size in sizes
-                        for _, analysis in labelled
-                        for kinds in [analysis.measured.fastest(case, uses, size, among=among)]
-                    ),
-                )
-                for uses in BREAKEVEN_USES
-            ),
+            rows_of(BREAKEVEN_USES, uses_count, across, partial(_fastest_cell, case, among)),
         )
         for case in PLAIN_CASES
-        if _ways(labelled, case)
+        if _kinds(analyses, case)
         for key, among in (("breakeven_report.kept", BREAKEVEN_WAYS), ("breakeven_report.new", _ALLOCATED_WAYS))
     )
-    columns = tuple(
-        Column(format_bytes(size), format_bytes(size), label, prose=True) for size in sizes for label, _ in labelled
-    )
-    return Grid(say("breakeven_report.fastest_grid"), columns, groups, say("breakeven_report.uses")) if groups else None
+    columns = (Column(format_bytes(size), format_bytes(size), each.label, prose=True) for size, each in across)
+    return grid_of(say("breakeven_report.fastest_grid"), columns, groups, say("breakeven_report.uses"))
+
+
+def _fastest_cell(case: str, among: Sequence[str], column: tuple[int, Source[BreakevenAnalysis]], uses: int) -> Cell:
+    size, source = column
+    kinds = source.value.measured.fastest(case, uses, size, among=among)
+    return Cell(say("common.between_clauses").join(map(kind_label, kinds)) or "-")
 
 
 def size_cell(threshold: Threshold | None) -> Cell:
@@ -217,17 +192,16 @@ def _count(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _uses_columns(labelled: Iterable[Labelled], numbers: Sequence[int] = BREAKEVEN_USES) -> tuple[Column, ...]:
-    labels = [label for label, _ in labelled]
-    return tuple(Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, numbers) for label in labels)
+def _uses_columns(analyses: Analyses, numbers: Sequence[int] = BREAKEVEN_USES) -> tuple[Column, ...]:
+    return tuple(word_column(name, each.label) for name in map(uses_count, numbers) for each in analyses)
 
 
-def _sizes(labelled: Sequence[Labelled]) -> list[int]:
+def _sizes(analyses: Analyses) -> list[int]:
     """The sizes of _USES_SIZES, no larger than the largest reference."""
-    most = max(analysis.reference_bytes for _, analysis in labelled)
+    most = max(each.value.reference_bytes for each in analyses)
     return sorted({min(size, most) for size in _USES_SIZES})
 
 
-def _ways(labelled: Sequence[Labelled], case: str) -> list[str]:
+def _kinds(analyses: Analyses, case: str) -> list[str]:
     """The memory kinds that any of the runs measured in this case, pageable first."""
-    return ordered_ways(kind for _, analysis in labelled for kind in analysis.measured.kinds(case))
+    return ordered_ways(kind for each in analyses for kind in each.value.measured.kinds(case))

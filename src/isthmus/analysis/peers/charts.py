@@ -1,68 +1,54 @@
 """Rates between two devices against size, as a chart and a table for each pair."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.figures import figure_cell
-from isthmus.analysis.labels import in_lines, run_label, run_title
-from isthmus.analysis.peers.model import METHODS, Copies, Pair, copies_of
+from isthmus.analysis.charts import legend_of
+from isthmus.analysis.figures import Figure, figure_cell
+from isthmus.analysis.labels import in_lines, of_run, run_label
+from isthmus.analysis.peers.model import METHODS, copies_of
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Column, Grid
+from isthmus.document.grid import Column, Grid, Group
 from isthmus.document.palette import numbered_look
-from isthmus.document.pivot import Entry, pivot
-from isthmus.document.section import Chart, LegendEntry, Part, chart_name
+from isthmus.document.pivot import rows_of
+from isthmus.document.section import Chart, Part, chart_name
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate
 
 
-def size_parts(runs: Sequence[Run]) -> list[Part]:
-    """One part for all pairs of all runs whose copies have several sizes; none where none has."""
-    charts: list[Chart] = []
-    grids: list[Grid] = []
+def size_part(runs: Sequence[Run]) -> Part:
+    """All pairs of all runs whose copies have several sizes."""
+    charts, grids = [], []
     for index, run in enumerate(runs):
-        of_pairs = [each for each in copies_of(run) if each.direction == "peer"]
-        pairs = dict.fromkeys(pair for each in of_pairs for pair in each.rates)
-        for pair in pairs:
-            of_pair = [each for each in of_pairs if pair in each.pairs]
-            if len({each.bytes for each in of_pair}) < 2:
+        of_pairs = sorted((each for each in copies_of(run) if each.direction == "peer"), key=lambda each: each.bytes)
+        for pair in dict.fromkeys(pair for each in copies_of(run) if each.direction == "peer" for pair in each.rates):
+            figures = {(each.method, each.bytes): each.pairs[pair] for each in of_pairs if pair in each.pairs}
+            sizes = list(dict.fromkeys(size for _, size in figures))
+            if len(sizes) < 2:
                 continue
-            title = say("peers_report.pair", source=pair[0], to=pair[1])
-            title += f": {run_title(runs, index)}" if len(runs) > 1 else ""
-            grids += filter(None, [_grid(title, of_pair, pair)])
-            curves = [curve for method in METHODS if (curve := _drawn(method, of_pair, pair))]
-            spec = curves_chart(curves, Axis(say("peers_report.size"), labels="bytes"), Axis("GB/s"))
+            title = of_run(say("peers_report.pair", source=pair[0], to=pair[1]), runs, index)
+            methods = [method for method in METHODS if any(each == method for each, _ in figures)]
+            rows = rows_of(sizes, format_bytes, methods, lambda *key, of=figures: figure_cell(of.get(key)))
+            columns = tuple(Column(in_lines(_name(method)), _name(method)) for method in methods)
+            grids.append(Grid(title, columns, (Group("GB/s", rows),)))
+            curves = [_drawn(method, figures) for method in methods]
+            axes = Axis(say("peers_report.size"), labels="bytes"), Axis("GB/s")
+            spec = curves_chart([curve for curve in curves if curve.rows], *axes)
             name = chart_name("peers", *pair, run_label(runs, index))
             charts.append(Chart(title, say("peers_report.sizes_label", title=title), spec, name))
-    if not grids:
-        return []
-    legend = tuple(LegendEntry(_name(method), numbered_look(at)) for at, method in enumerate(METHODS))
-    part = say("peers_report.sizes"), say("peers_report.note_sizes")
-    return [Part(*part, charts=tuple(charts), legend=legend, grids=tuple(grids))]
+    legend = legend_of({_name(method): numbered_look(at) for at, method in enumerate(METHODS)})
+    return Part(say("peers_report.sizes"), say("peers_report.note_sizes"), tuple(charts), legend, tuple(grids))
 
 
 def _name(method: str) -> str:
     return say(f"peers_report.method_{method}")
 
 
-def _grid(title: str, of_pair: Sequence[Copies], pair: Pair) -> Grid | None:
-    methods = [method for method in METHODS if any(each.method == method for each in of_pair)]
-    columns = [Column(in_lines(_name(method)), _name(method)) for method in methods]
-    entries = [
-        Entry("GB/s", format_bytes(each.bytes), _name(each.method), figure_cell(each.pairs[pair]))
-        for each in sorted(of_pair, key=lambda each: each.bytes)
-    ]
-    return pivot(title, "", columns, entries)
-
-
-def _drawn(method: str, of_pair: Sequence[Copies], pair: Pair) -> Drawn | None:
-    name = _name(method)
-
-    def rows() -> Iterator[chart.Row]:
-        for each in sorted(of_pair, key=lambda each: each.bytes):
-            rate = each.rates.get(pair)
-            if each.method == method and rate:
-                values = {say("labels.told_rate"): format_rate(rate.median)}
-                yield chart.row(name, each.bytes, rate.scaled(1e-9), **values)
-
-    drawn = tuple(rows())
-    return Drawn(name, numbered_look(METHODS.index(method)), drawn) if drawn else None
+def _drawn(method: str, figures: Mapping[tuple[str, int], Figure]) -> Drawn:
+    rates = {size: each.rate for (of, size), each in figures.items() if of == method and each.rate}
+    shown = say("labels.told_rate")
+    rows = (
+        chart.row(_name(method), size, rate.scaled(1e-9), **{shown: format_rate(rate.median)})
+        for size, rate in rates.items()
+    )
+    return Drawn(_name(method), numbered_look(METHODS.index(method)), tuple(rows))

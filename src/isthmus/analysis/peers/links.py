@@ -6,7 +6,8 @@ from typing import NamedTuple
 from isthmus.analysis.figures import Figure, figure_cell, figures
 from isthmus.analysis.peers.model import specs_of
 from isthmus.analysis.phrases import way_word
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
+from isthmus.document.grid import Cell, Grid, Group, Row, missing
+from isthmus.document.pivot import columns_of
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
 
@@ -46,7 +47,7 @@ def together(run: Run) -> list[Together]:
     return groups
 
 
-def link_grid(run: Run, title: str) -> Grid | None:
+def link_grid(run: Run) -> Grid | None:
     """Devices alone, then sums; a pair of columns for each direction: the rate, and its share of the rates alone."""
     groups = together(run)
     if not groups:
@@ -67,13 +68,13 @@ def link_grid(run: Run, title: str) -> Grid | None:
             for cell in (figure_cell(group.sums.get(direction)), _share_cell(group, direction))
         ]
         rows.append(Row(group_name(group), tuple(cells)))
-    columns = [
-        Column(f"{way_word(direction)}\n{heading}", f"{way_word(direction)} {heading}")
+    columns = columns_of(
+        f"{way_word(direction)}\n{heading}"
         for direction in directions
         for heading in ("GB/s", say("peers_report.share"))
-    ]
-    named = f"{say('peers_report.grid_links', size=format_bytes(groups[0].bytes))}{title}"
-    return Grid(named, tuple(columns), (Group("", tuple(rows)),), say("peers_report.corner_links"))
+    )
+    title = say("peers_report.grid_links", size=format_bytes(groups[0].bytes))
+    return Grid(title, columns, (Group("", tuple(rows)),), say("peers_report.corner_links"))
 
 
 def group_name(group: Together) -> str:

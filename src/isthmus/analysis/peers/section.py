@@ -6,7 +6,7 @@ from isthmus.analysis.figures import Figure, figure_cell
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import of_run
 from isthmus.analysis.peers.cells import path_cell, path_name
-from isthmus.analysis.peers.charts import size_parts
+from isthmus.analysis.peers.charts import size_part
 from isthmus.analysis.peers.links import link_grid
 from isthmus.analysis.peers.model import (
     METHODS,
@@ -35,22 +35,14 @@ def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of it; None where that is nothing but skips."""
     grids: dict[str, list[Grid]] = {name: [] for name in ("paths", "one_way", "both", "access", "one_and_all", "links")}
     for index, run in enumerate(runs):
-        if not any(case.series for case in run.cases if case.experiment == "peers"):
-            continue
-        for name, each_grid in _grids(run).items():
-            grids[name] += [of_runs(grid, runs, index) for grid in each_grid if grid]
+        if any(case.series for case in run.cases if case.experiment == "peers"):
+            for name, of_one in _grids(run).items():
+                grids[name] += [each.titled(of_run(each.title, runs, index)) for each in of_one if each]
     parts = [
-        Part(say(f"peers_report.part_{name}"), say(f"peers_report.note_{name}"), grids=tuple(each_grid))
-        for name, each_grid in grids.items()
-        if each_grid
+        Part(say(f"peers_report.part_{name}"), say(f"peers_report.note_{name}"), grids=tuple(of_all))
+        for name, of_all in grids.items()
     ]
-    at = next((place for place, part in enumerate(parts) if part.title == say("peers_report.part_links")), len(parts))
-    return section_of("peers", [*parts[:at], *size_parts(runs), *parts[at:]], ("virtual",))
-
-
-def of_runs(grid: Grid, runs: Sequence[Run], index: int) -> Grid:
-    """The grid with the name of its run where there are several."""
-    return Grid(of_run(grid.title, runs, index), grid.columns, grid.groups, grid.corner)
+    return section_of("peers", [*parts[:-1], size_part(runs), parts[-1]], ("virtual",))
 
 
 def _grids(run: Run) -> dict[str, list[Grid | None]]:
@@ -60,7 +52,7 @@ def _grids(run: Run) -> dict[str, list[Grid | None]]:
         "both": [_rate_grid(whole(run, "both"), "both")],
         "access": [_access_grid(run)],
         "one_and_all": [_all_grid(each) for each in at_once(run)],
-        "links": [link_grid(run, "")],
+        "links": [link_grid(run)],
     }
 
 
