@@ -159,7 +159,7 @@ def samples_of(point: Point) -> dict[str, str]:
     """How many samples a point has, and whether its data was checked."""
     return {
         say("labels.told_samples"): str(len(point.samples)),
-        say("labels.told_verified"): say(f"labels.verified_{point.verified}"),
+        say("labels.told_verified"): say(f"labels.verified_{point.case.verified}"),
     }
 
 

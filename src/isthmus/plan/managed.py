@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping
 
-from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
+from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedWay, Movement, Pattern, movements
+from isthmus.analysis.statistics.curve import Point
 from isthmus.errors import UsageError
 from isthmus.language import say
 from isthmus.plan.answer import Method, Plan, Step
@@ -14,7 +15,7 @@ from isthmus.record import Interval, ManagedNeed, Run, format_bytes
 _MOST_TIMES = 32
 # Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
 _WHOLE = ("explicit_whole", "prefetch_whole")
-_Points = Mapping[int, ManagedPoint]
+_Points = Mapping[int, Point]
 
 
 def managed_ways(run: Run, need: ManagedNeed) -> Plan:
@@ -39,7 +40,7 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
     nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
     twin = next((each for each in measured if each.bytes == nearest.bytes and each is not nearest), None)
     curves = {kind: _points(kind, nearest, twin) for kind in MANAGED_WAYS}
-    launch = min(point.into.median for points in curves.values() for point in points.values())
+    launch = min(point.phases["in_seconds"].median for points in curves.values() for point in points.values())
     factor = need.bytes / nearest.bytes
     methods, unpriced = [], {}
     for kind, points in curves.items():
@@ -89,10 +90,12 @@ def _points(kind: ManagedWay, movement: Movement, twin: Movement | None) -> _Poi
 def _at(points: _Points, kind: ManagedWay, share: float, pattern: Pattern) -> tuple[Interval, Interval]:
     """In and out where a share is touched; of what moves all of the array, where most is: all should be alike."""
     by_share = dict(zip(_shares(points, pattern), points.values(), strict=True))
+    into, out = (
+        {each: point.phases[metric] for each, point in by_share.items()} for metric in ("in_seconds", "out_seconds")
+    )
     if kind.method in _WHOLE:
-        return by_share[max(by_share)].into, by_share[max(by_share)].out
-    into = at_share({each: point.into for each, point in by_share.items()}, share)
-    return into, at_share({each: point.out for each, point in by_share.items()}, share)
+        return into[max(by_share)], out[max(by_share)]
+    return at_share(into, share), at_share(out, share)
 
 
 def _scaled(seconds: Interval, factor: float, extra: float = 0.0) -> Interval:
@@ -104,8 +107,12 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
 
 
 def _unknown(movement: Movement, known: set[str]) -> dict[str, str]:
-    unknown = {managed_name(kind): next(iter(reasons.values())) for kind, reasons in movement.skipped.items()}
-    unknown |= {managed_name(kind): say("labels.wrong_data") for kind in movement.failed}
+    unknown = {}
+    for kind, by_place in movement.figures.items():
+        reasons = [each.case.note for each in by_place.values() if each.case.skipped]
+        wrong = any(each.is_wrong for each in by_place.values())
+        if wrong or reasons:
+            unknown[managed_name(kind)] = say("labels.wrong_data") if wrong else reasons[0]
     return {name: reason for name, reason in unknown.items() if name not in known}
 
 

@@ -3,15 +3,16 @@
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Literal
 
 import numpy as np
 
-from isthmus.analysis.statistics.curve import is_resolved
+from isthmus.analysis.figures import figures
+from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
-from isthmus.record import Case, Interval, Run, kind_rank, median_interval, memory_kind
+from isthmus.grouping import grouped
+from isthmus.record import Interval, Run, kind_rank, memory_kind
 
 Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
@@ -21,19 +22,9 @@ _FIRST, _BESIDE = "first_", "beside_"
 _ABSENT = 0.1
 
 
-@dataclass(frozen=True)
-class CostPoint:
-    """One measured size; `seconds` is the median of one call with its 95 % interval."""
-
-    bytes: int
-    seconds: Interval
-    samples: tuple[float, ...]
-    converged: bool
-
-    @property
-    def ns_per_byte(self) -> Interval:
-        """The time over the size, in nanoseconds."""
-        return self.seconds.scaled(1e9 / self.bytes)
+def ns_per_byte(point: Point) -> Interval:
+    """The time of a call over its size, in nanoseconds."""
+    return point.seconds.scaled(1e9 / point.bytes)
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ class CostCurve:
 
     kind: str
     phase: Phase
-    points: tuple[CostPoint, ...]
+    points: tuple[Point, ...]
     held: bool = False
 
     @property
@@ -53,7 +44,7 @@ class CostCurve:
         """Bytes of the points."""
         return tuple(point.bytes for point in self.points)
 
-    def at(self, size: int) -> CostPoint | None:
+    def at(self, size: int) -> Point | None:
         """The point of exactly this many bytes."""
         return next((point for point in self.points if point.bytes == size), None)
 
@@ -155,33 +146,28 @@ class AllocationCosts:
 @once()
 def allocation_costs(run: Run) -> AllocationCosts | None:
     """The allocation experiment of a run; None where it measured none of it."""
-    cases = [
-        case for case in run.cases if case.experiment == "allocation" and is_resolved(case) and case.verified != "no"
-    ]
-    if not cases:
+    points = [(each.case, each.point) for each in figures(run, "allocation") if each.point]
+    if not points:
         return None
-    target = run.settings.target_relative_half_width
-    curves: dict[bool, list[CostCurve]] = {False: [], True: []}
-    for kind, phase, held in product(sorted({case.host_memory for case in cases}, key=kind_rank), PHASES, curves):
-        method = f"{_BESIDE if held else ''}{phase}"
-        of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, method)]
-        points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
-        if points:
-            curves[held].append(CostCurve(kind, phase, tuple(points), held))
+    points.sort(key=lambda each: (kind_rank(each[0].host_memory), each[0].bytes))
+    by_method = grouped(points, lambda each: (each[0].host_memory, each[0].method))
+    curves, held = (
+        tuple(
+            CostCurve(kind, phase, tuple(point for _, point in by_method[kind, prefix + phase]), bool(prefix))
+            for kind in dict.fromkeys(case.host_memory for case, _ in points)
+            for phase in PHASES
+            if (kind, prefix + phase) in by_method
+        )
+        for prefix in ("", _BESIDE)
+    )
     first = {
-        (case.host_memory, phase): (case.bytes, case.samples("host_seconds")[0])
-        for case in cases
+        (case.host_memory, phase): (case.bytes, point.samples[0])
+        for case, point in points
         for phase in PHASES
         if case.method == _FIRST + phase
     }
-    opened = next((case.samples("host_seconds")[0] for case in cases if case.method == "open_device"), None)
-    return AllocationCosts(tuple(curves[False]), tuple(curves[True]), first, opened)
-
-
-def _point(case: Case, target: float) -> CostPoint:
-    samples = case.samples("host_seconds")
-    seconds = median_interval(samples)
-    return CostPoint(case.bytes, seconds, tuple(samples), seconds.relative_half_width <= target)
+    opened = next((point.samples[0] for case, point in points if case.method == "open_device"), None)
+    return AllocationCosts(curves, held, first, opened)
 
 
 # Kinds of pinned memory that the program does not have yet.

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
-from isthmus.analysis.statistics.curve import is_resolved
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.analysis.figures import Figure, figures
+from isthmus.analysis.statistics.curve import Point
+from isthmus.grouping import grouped
+from isthmus.record import Case, Run
 
 # The device touches the leading percents of the array, or one double in every so many bytes of it.
 Pattern = Literal["percent", "stride"]
@@ -18,6 +21,7 @@ class ManagedWay(NamedTuple):
     memory: str
 
 
+_PHASES = {"in_seconds", "out_seconds"}
 # In the order of tables. What the paper calls manual is the first, what it calls automatic is on demand.
 MANAGED_WAYS = (
     ManagedWay("explicit_whole", "pageable"),
@@ -36,38 +40,35 @@ MANAGED_WAYS = (
 
 
 @dataclass(frozen=True)
-class ManagedPoint:
-    """One method with one part touched: medians with 95 % intervals, in seconds.
-
-    `into` is the copy in and the device's computing, `out` the copy out and the CPU's adding up, `seconds` both.
-    """
-
-    seconds: Interval
-    into: Interval
-    out: Interval
-    samples: tuple[float, ...]
-    converged: bool
-
-
-@dataclass(frozen=True)
 class Movement:
-    """One pattern over an array of so many bytes: by method the points, ascending by percent or by stride in bytes.
+    """One pattern over an array of so many bytes: by method the figures, ascending by percent or by stride in bytes.
 
-    `failed` are those whose sum was wrong, on which no conclusion may rest; `skipped` has the reasons of others.
+    Their `in_seconds` are the copy in and the device's computing, `out_seconds` the copy out and the CPU's adding up.
     """
 
     bytes: int
     pattern: Pattern
-    curves: Mapping[ManagedWay, Mapping[int, ManagedPoint]]
-    failed: Mapping[ManagedWay, tuple[int, ...]]
-    skipped: Mapping[ManagedWay, Mapping[int, str]]
+    figures: Mapping[ManagedWay, Mapping[int, Figure]]
+
+    @cached_property
+    def curves(self) -> Mapping[ManagedWay, Mapping[int, Point]]:
+        """What may be concluded from, by method; those without a point do not appear."""
+        measured = {
+            method: {
+                place: each.point
+                for place, each in by_place.items()
+                if each.point and each.point.phases.keys() >= _PHASES
+            }
+            for method, by_place in self.figures.items()
+        }
+        return {method: points for method, points in measured.items() if points}
 
     @property
     def places(self) -> list[int]:
         """Every percent or stride at which something was measured."""
         return sorted({place for points in self.curves.values() for place in points})
 
-    def at(self, method: ManagedWay, place: int) -> ManagedPoint | None:
+    def at(self, method: ManagedWay, place: int) -> Point | None:
         """The point of one method at one place.
 
         A copy of the whole array takes the same time whatever is touched of it: its nearest point counts for all.
@@ -80,18 +81,14 @@ class Movement:
 
 def movements(run: Run) -> list[Movement]:
     """Everything that the run measured, the largest array first, percents before strides; none from skips alone."""
-    cases: dict[tuple[int, Pattern], list[Case]] = {}
-    for case in run.cases:
-        if case.experiment == "managed" and ManagedWay(case.method, case.host_memory) in MANAGED_WAYS:
-            if case.fraction is not None:
-                cases.setdefault((case.bytes, "percent"), []).append(case)
-            elif case.stride_bytes is not None:
-                cases.setdefault((case.bytes, "stride"), []).append(case)
-    target = run.settings.target_relative_half_width
-    all_movements = [_movement(size, pattern, of_one, target) for (size, pattern), of_one in cases.items()]
-    return sorted(
-        (each for each in all_movements if each.curves or each.failed), key=lambda each: (-each.bytes, each.pattern)
-    )
+    known = [each for each in figures(run, "managed") if _method(each.case) in MANAGED_WAYS and _pattern(each.case)]
+    all_movements = [
+        Movement(size, pattern, _by_method(of_one))
+        for (size, pattern), of_one in grouped(known, lambda each: (each.case.bytes, _pattern(each.case))).items()
+        if pattern
+    ]
+    shown = (each for each in all_movements if any(one.measured for of in each.figures.values() for one in of.values()))
+    return sorted(shown, key=lambda each: (-each.bytes, each.pattern))
 
 
 def main_movements(run: Run) -> Mapping[Pattern, Movement]:
@@ -106,34 +103,23 @@ def why_no_migration(run: Run) -> str:
     return next(notes, "")
 
 
-def _movement(size: int, pattern: Pattern, cases: list[Case], target: float) -> Movement:
-    curves: dict[ManagedWay, dict[int, ManagedPoint]] = {}
-    failed: dict[ManagedWay, tuple[int, ...]] = {}
-    skipped: dict[ManagedWay, dict[int, str]] = {}
-    for case in sorted(cases, key=_place):
-        method, place = ManagedWay(case.method, case.host_memory), _place(case)
-        if case.verified == "no":
-            failed[method] = (*failed.get(method, ()), place)
-        elif case.skipped:
-            skipped.setdefault(method, {})[place] = case.note
-        elif is_resolved(case) and case.samples("in_seconds") and case.samples("out_seconds"):
-            curves.setdefault(method, {})[place] = _point(case, target)
-    ordered = {method: curves[method] for method in MANAGED_WAYS if method in curves}
-    return Movement(size, pattern, ordered, failed, skipped)
+def _by_method(alike: list[Figure]) -> dict[ManagedWay, dict[int, Figure]]:
+    by_method = grouped(sorted(alike, key=lambda each: _place(each.case)), lambda each: _method(each.case))
+    return {
+        method: {_place(each.case): each for each in by_method[method]}
+        for method in MANAGED_WAYS
+        if method in by_method
+    }
+
+
+def _method(case: Case) -> ManagedWay:
+    return ManagedWay(case.method, case.host_memory)
+
+
+def _pattern(case: Case) -> Pattern | None:
+    return "percent" if case.fraction is not None else None if case.stride_bytes is None else "stride"
 
 
 def _place(case: Case) -> int:
     """Whole percents, or bytes of the stride."""
     return round(100 * case.fraction) if case.fraction is not None else case.stride_bytes or 0
-
-
-def _point(case: Case, target: float) -> ManagedPoint:
-    samples = case.samples("host_seconds")
-    seconds = median_interval(samples)
-    return ManagedPoint(
-        seconds,
-        median_interval(case.samples("in_seconds")),
-        median_interval(case.samples("out_seconds")),
-        tuple(samples),
-        seconds.relative_half_width <= target,
-    )

@@ -2,51 +2,50 @@
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.labels import in_one_text, kind_label, run_label
-from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedWay, Movement, Pattern
+from isthmus.analysis.figures import cell_of
+from isthmus.analysis.labels import Source, in_one_text, kind_label
+from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern
 from isthmus.analysis.managed.thresholds import WHOLE_COPIES, Overtaking, overtakings
 from isthmus.analysis.managed.words import (
     managed_answer,
     pattern_name,
-    phases_told,
+    phases_shown,
     place_label,
     threshold_words,
     way_label,
 )
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
+from isthmus.analysis.statistics.curve import Point
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
+from isthmus.document.pivot import columns_of, grid_of, rows_of
 from isthmus.document.section import Part
+from isthmus.grouping import grouped
 from isthmus.language import say
-from isthmus.record import Run, format_bytes
+from isthmus.record import format_bytes
 
-# The index of a run, and what it measured.
-Source = tuple[int, Movement]
+Movements = Sequence[Source[Movement]]
 
 _PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
 
 
-def movement_title(runs: Sequence[Run], source: Source, *words: str) -> str:
+def movement_title(source: Source[Movement], *words: str) -> str:
     """The words and ``1 GiB``, with the run's letter where there are several."""
-    index, movement = source
-    label = run_label(runs, index)
-    title = say("common.comma").join([*words, format_bytes(movement.bytes)])
-    return f"{title}: {label}" if label else title
+    title = say("common.comma").join([*words, format_bytes(source.value.bytes)])
+    return f"{title}: {source.label}" if source.label else title
 
 
-def thresholds_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
+def thresholds_part(measured: Movements) -> Part:
     """A table for each run and size: methods down, share and stride against both kinds of memory across."""
     heading = say("managed_report.thresholds_title")
     grids = []
-    for index, size in dict.fromkeys((index, movement.bytes) for index, movement in sources):
-        chosen = [(each, movement) for each, movement in sources if (each, movement.bytes) == (index, size)]
-        known_within = runs[index].settings.target_relative_half_width
+    for chosen in grouped(measured, lambda each: (each.index, each.value.bytes)).values():
         answers = {
-            (movement.pattern, each.incumbent, each.method): each
-            for _, movement in chosen
-            for each in overtakings(movement, known_within)
+            (each.value.pattern, answer.incumbent, answer.method): answer
+            for each in chosen
+            for answer in overtakings(each.value, each.target)
         }
         if answers:
-            grids.append(_thresholds_grid(movement_title(runs, chosen[0], heading), answers))
+            grids.append(_thresholds_grid(movement_title(chosen[0], heading), answers))
     return Part(heading, say("managed_report.thresholds_note"), grids=tuple(grids))
 
 
@@ -56,13 +55,8 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
         Column(f"{name}\n{memory}", say("managed_report.against", what=name, memory=memory))
         for name, memory in ((pattern_name(pattern), kind_label(incumbent.memory)) for pattern, incumbent in keys)
     )
-    rows = tuple(
-        Row(
-            way_label(method),
-            tuple(_threshold_cell(pattern, answers.get((pattern, other, method))) for pattern, other in keys),
-        )
-        for method in dict.fromkeys(method for _, _, method in answers)
-    )
+    methods = dict.fromkeys(method for _, _, method in answers)
+    rows = rows_of(methods, way_label, keys, lambda key, method: _threshold_cell(key[0], answers.get((*key, method))))
     return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
 
 
@@ -76,61 +70,49 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
     return Cell(text, state="ok" if threshold.certain else "wide", detail=detail)
 
 
-def whole_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
+def whole_part(measured: Movements) -> Part:
     """All of the array touched: both phases of every method, and the ratio to copying it from pageable memory."""
     keys = ("managed_report.total", "managed_report.in", "managed_report.out", "managed_report.ratio")
-    columns = tuple(Column(name, name.replace("\n", " ")) for name in map(say, keys))
-    heading = say("managed_report.whole_title")
-    grids = []
-    for index, movement in sources:
-        rows = _whole_rows(movement)
-        if movement.pattern == "percent" and rows:
-            title = movement_title(runs, (index, movement), heading)
-            grids.append(Grid(title, columns, (Group("", rows),), corner=say("managed_report.way")))
-    return Part(heading, grids=tuple(grids))
+    heading, columns = say("managed_report.whole_title"), columns_of(map(say, keys))
+    grids = (
+        grid_of(movement_title(each, heading), columns, [Group("", _whole_rows(each.value))], say("managed_report.way"))
+        for each in measured
+        if each.value.pattern == "percent"
+    )
+    return Part(heading, grids=tuple(filter(None, grids)))
 
 
 def _whole_rows(movement: Movement) -> tuple[Row, ...]:
     plain = movement.at(WHOLE_COPIES[0], 100)
     rows = []
     for method, points in movement.curves.items():
-        point = points.get(100)
-        if point:
-            against = missing()
-            if plain:
-                against = Cell("1.00") if point is plain else interval_cell(ratio(point.seconds, plain.seconds))
-            cells = time_cell(point.seconds, wide=not point.converged), time_cell(point.into), time_cell(point.out)
-            rows.append(Row(way_label(method), (*cells, against)))
+        if point := points.get(100):
+            against = interval_cell(ratio(point.seconds, plain.seconds) if plain else None)
+            phases = (time_cell(point.phases[phase]) for phase in ("in_seconds", "out_seconds"))
+            cells = time_cell(point.seconds, wide=not point.converged), *phases
+            rows.append(Row(way_label(method), (*cells, Cell("1.00") if point is plain else against)))
     return tuple(rows)
 
 
-def times_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part:
+def times_part(measured: Movements) -> Part:
     """Both phases together: methods down, shares or strides across."""
-    grids = tuple(_times_grid(runs, source) for source in sources)
+    grids = tuple(map(_times_grid, measured))
     return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
 
-def _times_grid(runs: Sequence[Run], source: Source) -> Grid:
-    _, movement = source
-    known = {*movement.curves, *movement.failed, *movement.skipped}
-    unmeasured = {place for places in (*movement.failed.values(), *movement.skipped.values()) for place in places}
-    places = sorted({*movement.places, *unmeasured})
-    names = [place_label(movement.pattern, place) for place in places]
-    rows = tuple(
-        Row(way_label(method), tuple(_time_cell(movement, method, place) for place in places))
-        for method in MANAGED_WAYS
-        if method in known
+def _times_grid(source: Source[Movement]) -> Grid:
+    movement = source.value
+    places = sorted({place for by_place in movement.figures.values() for place in by_place})
+    rows = rows_of(
+        movement.figures,
+        way_label,
+        places,
+        lambda place, method: cell_of(movement.figures[method].get(place), _time_cell),
     )
-    title = movement_title(runs, source, say("managed_report.times_title"), pattern_name(movement.pattern))
-    columns = tuple(Column(name.replace(" ", "\n"), name) for name in names)
+    title = movement_title(source, say("managed_report.times_title"), pattern_name(movement.pattern))
+    columns = columns_of(place_label(movement.pattern, place).replace(" ", "\n") for place in places)
     return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
 
 
-def _time_cell(movement: Movement, method: ManagedWay, place: int) -> Cell:
-    if place in movement.failed.get(method, ()):
-        return failed(say("labels.wrong_data"))
-    point = movement.curves.get(method, {}).get(place)
-    if point is None:
-        why = movement.skipped.get(method, {}).get(place)
-        return skipped(why) if why else missing()
-    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(phases_told(point)))
+def _time_cell(point: Point) -> Cell:
+    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(phases_shown(point)))

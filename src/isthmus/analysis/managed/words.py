@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Pattern
+from isthmus.analysis.managed.model import ManagedWay, Pattern
 from isthmus.analysis.phrases import about_bytes
+from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.language import in_brackets, say
@@ -80,10 +81,10 @@ def _number(pattern: Pattern, value: float) -> str:
     return f"{float(f'{value:.2g}'):g} %" if pattern == "percent" else about_bytes(value)
 
 
-def phases_told(point: ManagedPoint) -> dict[str, str]:
+def phases_shown(point: Point) -> dict[str, str]:
     """Both phases and the samples, by the names that a reader sees."""
     return {
-        say("managed_report.in"): format_seconds(point.into.median),
-        say("managed_report.out"): format_seconds(point.out.median),
+        say("managed_report.in"): format_seconds(point.phases["in_seconds"].median),
+        say("managed_report.out"): format_seconds(point.phases["out_seconds"].median),
         say("labels.told_samples"): str(len(point.samples)),
     }

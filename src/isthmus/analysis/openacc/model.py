@@ -1,25 +1,16 @@
 """OpenACC programs of a run: for each piece of work the time of every mode to move its data, and how they compare."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from isthmus.analysis.figures import figures
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.analysis.statistics.curve import is_resolved
-from isthmus.record import LEAST_SAMPLES, Case, Interval, Run, median_interval
+from isthmus.analysis.statistics.curve import Point
+from isthmus.grouping import grouped
+from isthmus.record import Case, Interval, Run
 
 # In the order of tables; the last is the work of the contiguous program done by this package's own calls.
 OPENACC_WAYS = ("explicit", "automatic", "both", "native")
-
-
-@dataclass(frozen=True)
-class OpenaccTime:
-    """Seconds of one mode, in all and by the metric of each phase, as medians with their intervals."""
-
-    seconds: Interval
-    phases: Mapping[str, Interval]
-    samples: int
-    converged: bool
-    compiler: str
 
 
 @dataclass(frozen=True)
@@ -36,7 +27,7 @@ class OpenaccWork:
     stride_bytes: int | None
     side: int | None
     halo: int | None
-    modes: Mapping[str, OpenaccTime]
+    modes: Mapping[str, Point]
 
     def ratio(self, mode: str, base: str = "explicit") -> Interval | None:
         """The time of one mode over that of another; None where one of them was not measured."""
@@ -46,18 +37,13 @@ class OpenaccWork:
     @property
     def compiler(self) -> str:
         """What built the program; empty where only the native way was measured."""
-        return next((time.compiler for time in self.modes.values() if time.compiler), "")
+        return next((each.case.compiler for each in self.modes.values() if each.case.compiler), "")
 
 
 def openacc_works(run: Run) -> list[OpenaccWork]:
     """Everything measured, programs in the order contiguous, stride, stencil, smaller parts and arrays first."""
-    by_work: dict[tuple[object, ...], dict[str, Case]] = {}
-    for case in run.cases:
-        if case.experiment == "openacc" and is_resolved(case) and case.verified != "no":
-            program, pack, mode = _parts(case)
-            key = (program, pack, case.bytes, case.fraction, case.stride_bytes, case.rows, case.halo)
-            by_work.setdefault(key, {})[mode] = case
-    works = [_work(run, cases) for cases in by_work.values()]
+    measured = [each.point for each in figures(run, "openacc") if each.point]
+    works = map(_work, grouped(measured, _key).values())
     return sorted(
         works,
         key=lambda work: (
@@ -72,6 +58,11 @@ def openacc_works(run: Run) -> list[OpenaccWork]:
     )
 
 
+def _key(point: Point) -> tuple[object, ...]:
+    case = point.case
+    return *_parts(case)[:2], case.bytes, case.fraction, case.stride_bytes, case.rows, case.halo
+
+
 def whole_arrays(works: list[OpenaccWork]) -> list[OpenaccWork]:
     """Those in which the device works on the whole of a contiguous array, as in the paper's section 5.1."""
     return [work for work in works if work.program == "contiguous" and work.fraction == 1.0]
@@ -84,8 +75,8 @@ def _parts(case: Case) -> tuple[str, str, str]:
     return ("contiguous", "", "native") if program == "native" else (program, pack, mode)
 
 
-def _work(run: Run, cases: Mapping[str, Case]) -> OpenaccWork:
-    first = next(iter(cases.values()))
+def _work(points: Sequence[Point]) -> OpenaccWork:
+    first, by_mode = points[0].case, {_parts(each.case)[2]: each for each in points}
     program, pack, _ = _parts(first)
     return OpenaccWork(
         program=program,
@@ -95,21 +86,5 @@ def _work(run: Run, cases: Mapping[str, Case]) -> OpenaccWork:
         stride_bytes=first.stride_bytes,
         side=first.rows,
         halo=first.halo,
-        modes={mode: _time(run, cases[mode]) for mode in OPENACC_WAYS if mode in cases},
-    )
-
-
-def _time(run: Run, case: Case) -> OpenaccTime:
-    seconds = median_interval(case.samples("host_seconds"))
-    return OpenaccTime(
-        seconds=seconds,
-        phases={
-            series.metric: median_interval(series.samples)
-            for series in case.series
-            if series.metric != "host_seconds" and series.samples
-        },
-        samples=len(case.samples("host_seconds")),
-        converged=len(case.samples("host_seconds")) >= LEAST_SAMPLES
-        and seconds.relative_half_width <= run.settings.target_relative_half_width,
-        compiler=case.compiler,
+        modes={mode: by_mode[mode] for mode in OPENACC_WAYS if mode in by_mode},
     )

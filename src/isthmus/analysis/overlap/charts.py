@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.labels import kind_label, of_run
+from isthmus.analysis.charts import legend_of
+from isthmus.analysis.labels import Source, kind_label, sources
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, traced
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
 from isthmus.document.palette import Look, numbered_look
-from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.section import Chart, Part
 from isthmus.language import capitalised, say
 from isthmus.record import Case, Interval, Run, Span, format_bytes, format_seconds, kind_rank
 
@@ -16,21 +17,21 @@ from isthmus.record import Case, Interval, Run, Span, format_bytes, format_secon
 _BOUND_LOOK = numbered_look(5)
 
 
-def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> Part:
-    """A chart for each of these pipelines with the index of their run, a curve for each number of streams."""
-    counts = sorted({streams for _, overlap in chosen for _, streams in overlap.points})
+def speedup_part(chosen: Sequence[Source[Overlap]]) -> Part:
+    """A chart for each of these pipelines, a curve for each number of streams."""
+    counts = sorted({streams for each in chosen for _, streams in each.value.points})
     looks = {streams: numbered_look(place) for place, streams in enumerate(counts)}
     axes = Axis(say("overlap_report.chunks")), Axis(say("overlap_report.heading_speedup"), scale="linear")
     heading = capitalised(axes[1].title)
     charts = []
-    for index, overlap in chosen:
-        if curves := list(_curves(overlap, looks)):
-            work = say("overlap.work", x=multiple_digits(overlap))
-            title = _title(runs, index, overlap.host_memory, overlap.bytes, work)
+    for each in chosen:
+        if curves := list(_curves(each.value, looks)):
+            work = say("overlap.work", x=multiple_digits(each.value))
+            title = each.titled(_title(each.value.host_memory, each.value.bytes, work))
             charts.append(Chart(title, f"{heading}: {title}", curves_chart(curves, *axes)))
-    legend = [LegendEntry(say("overlap.streams", count=streams), look) for streams, look in looks.items()]
-    legend.append(LegendEntry(say("overlap_report.heading_bound"), _BOUND_LOOK))
-    return Part(heading, charts=tuple(charts), legend=tuple(legend))
+    legend = {say("overlap.streams", count=streams): look for streams, look in looks.items()}
+    legend[say("overlap_report.heading_bound")] = _BOUND_LOOK
+    return Part(heading, charts=tuple(charts), legend=legend_of(legend))
 
 
 def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
@@ -59,19 +60,20 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
 
 def timeline_part(runs: Sequence[Run]) -> Part | None:
     """When each stage of each chunk was in progress; None where no run has a timeline."""
-    cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
-    cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
-    charts = tuple(_timeline(runs, index, case) for index, case in cases)
+    cases = sources(runs, traced)
+    cases.sort(key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory), each.index))
+    charts = tuple(map(_timeline, cases))
     return Part(say("overlap_report.timelines"), say("overlap_report.timelines_note"), charts) if charts else None
 
 
-def _title(runs: Sequence[Run], index: int, host_memory: str, size: int, rest: str) -> str:
-    return of_run(say("common.comma").join([kind_label(host_memory), format_bytes(size), rest]), runs, index)
+def _title(host_memory: str, size: int, rest: str) -> str:
+    return say("common.comma").join([kind_label(host_memory), format_bytes(size), rest])
 
 
-def _timeline(runs: Sequence[Run], index: int, case: Case) -> Chart:
+def _timeline(source: Source[Case]) -> Chart:
+    case = source.value
     method = way_words(case.host_memory, case.pieces or 1, case.streams or 1)
-    title = _title(runs, index, case.host_memory, case.bytes, method)
+    title = source.titled(_title(case.host_memory, case.bytes, method))
     lanes = tuple(
         Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
         for place, stage in enumerate(STAGES)

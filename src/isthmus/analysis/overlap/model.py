@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from math import log
 from typing import Literal
 
+from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.overlap.pipeline import pipeline_seconds
 from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases, work_multiple
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of
+from isthmus.grouping import grouped
 from isthmus.record import Case, Interval, Run, StageName, kind_rank
 
 STAGES: tuple[StageName, ...] = ("in", "work", "out")
@@ -39,8 +41,7 @@ class Overlap:
     """The pipelines of one kind of memory, size and work, by (chunks, streams).
 
     The work was meant to take `ratio` times as long as a copy, and took `multiple`, None where that was not measured.
-    `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks. `failed` are
-    pipelines whose results were wrong, `skipped` has the reasons of those that could not be measured.
+    `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks.
     """
 
     host_memory: str
@@ -49,8 +50,7 @@ class Overlap:
     multiple: float | None
     alone: Mapping[StageName, Interval]
     points: Mapping[tuple[int, int], PipelinePoint]
-    failed: frozenset[tuple[int, int]]
-    skipped: Mapping[tuple[int, int], str]
+    figures: Mapping[tuple[int, int], Figure]
 
     @property
     def serial(self) -> PipelinePoint | None:
@@ -91,12 +91,12 @@ def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
 def overlaps(run: Run) -> Sequence[Overlap]:
     """By size, kind of memory and ratio; one without any pipeline that was measured does not appear."""
     timed = timed_cases(run)
-    groups: dict[tuple[str, int, float], list[Case]] = {}
-    for case in run.cases:
-        if case.experiment == "overlap" and case.method == "pipeline" and case.work_ratio is not None:
-            groups.setdefault((case.host_memory, case.bytes, case.work_ratio), []).append(case)
-    all_overlaps = [_overlap(key, cases, timed) for key, cases in groups.items()]
-    return sorted((each for each in all_overlaps if each.points or each.failed), key=_place)
+    groups = grouped(
+        (each for each in figures(run, "overlap") if each.case.method == "pipeline"),
+        lambda each: (each.case.host_memory, each.case.bytes, each.case.work_ratio),
+    )
+    all_overlaps = [_overlap(memory, size, ratio, of, timed) for (memory, size, ratio), of in groups.items() if ratio]
+    return sorted((each for each in all_overlaps if any(of.measured for of in each.figures.values())), key=_place)
 
 
 def main_overlaps(all_overlaps: Sequence[Overlap]) -> list[Overlap]:
@@ -127,8 +127,7 @@ def _place(each: Overlap) -> tuple[object, ...]:
     return each.bytes, each.host_memory != "pinned", kind_rank(each.host_memory), each.ratio
 
 
-def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence[Timed]) -> Overlap:
-    memory, size, ratio = key
+def _overlap(memory: str, size: int, ratio: float, alike: Sequence[Figure], timed: Sequence[Timed]) -> Overlap:
     stages: dict[StageName, Timed | None] = {
         "in": fastest_alone(timed, "in_alone", memory, size),
         "work": fastest_alone(timed, "work_alone", "device", size, ratio),
@@ -136,7 +135,7 @@ def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence
     }
     alone = {stage: each for stage, each in stages.items() if each}
     of_case = {id(each.case): each for each in timed}
-    measured = [of_case[id(case)] for case in cases if id(case) in of_case]
+    measured = [of_case[id(each.case)] for each in alike if id(each.case) in of_case]
     serial = next((each for each in measured if _ways(each.case) == (1, 1)), None)
     draws = [each.draws for each in alone.values()] if len(alone) == len(STAGES) else []
     points = {_ways(each.case): _point(each, draws, serial) for each in measured}
@@ -147,8 +146,7 @@ def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence
         multiple=work_multiple(timed, size, ratio),
         alone={stage: each.seconds for stage, each in alone.items()},
         points=dict(sorted(points.items())),
-        failed=frozenset(_ways(case) for case in cases if case.verified == "no"),
-        skipped={_ways(case): case.note for case in cases if case.skipped},
+        figures={_ways(each.case): each for each in alike},
     )
 
 

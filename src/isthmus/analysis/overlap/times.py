@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from isthmus.analysis.figures import figures
 from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.record import Case, Interval, Run
 
 # The work is meant to be a multiple of the first of these that there is.
 _BASES = ("pinned", "pageable", "staged")
@@ -25,14 +26,10 @@ class Timed:
 @once()
 def timed_cases(run: Run) -> Sequence[Timed]:
     """Every case of the experiment whose time is known and whose results were not wrong."""
+    points = [each.point for each in figures(run, "overlap") if each.point and is_resolved(each.case)]
     target = run.settings.target_relative_half_width
-    cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]
-    draws = resampled_medians([case.samples("host_seconds") for case in cases], known_within=target)
-    all_timed = []
-    for case, row in zip(cases, draws, strict=True):
-        seconds = median_interval(case.samples("host_seconds"))
-        all_timed.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
-    return all_timed
+    draws = resampled_medians([point.samples for point in points], known_within=target)
+    return [Timed(each.case, each.seconds, row, each.converged) for each, row in zip(points, draws, strict=True)]
 
 
 def fastest_alone(

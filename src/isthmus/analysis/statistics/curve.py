@@ -1,14 +1,14 @@
 """Rate curves: the cases of one method, direction and memory kind of a run, as points with intervals."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
-from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
+from isthmus.record import LEAST_SAMPLES, Case, Direction, Interval, Metric, Run, median_interval
 
 
 def rate_of(size: int, seconds: Interval) -> Interval:
@@ -18,15 +18,23 @@ def rate_of(size: int, seconds: Interval) -> Interval:
 
 @dataclass(frozen=True)
 class Point:
-    """One measured size of a curve; `seconds` and `rate` (bytes per second) are medians with their 95 % intervals."""
+    """A measured case; `seconds` and `rate` (bytes per second) are medians with their 95 % intervals."""
 
-    bytes: int
+    case: Case = field(repr=False)
     bytes_moved: int
     seconds: Interval
     samples: tuple[float, ...]
-    verified: Verified
-    note: str
     target_relative_half_width: float
+
+    @property
+    def bytes(self) -> int:
+        """The size of the case."""
+        return self.case.bytes
+
+    @cached_property
+    def phases(self) -> Mapping[Metric, Interval]:
+        """All that was timed of it: medians in seconds with their intervals, by metric."""
+        return {each.metric: median_interval(each.samples) for each in self.case.series if each.samples}
 
     @cached_property
     def rate(self) -> Interval:
@@ -37,6 +45,11 @@ class Point:
     def converged(self) -> bool:
         """Whether the run knows this median as precisely as it set out to."""
         return self.seconds.relative_half_width <= self.target_relative_half_width
+
+    @property
+    def settled(self) -> bool:
+        """The same, and of enough samples for an interval: where a sample takes so long that there may be fewer."""
+        return self.converged and len(self.samples) >= LEAST_SAMPLES
 
     @cached_property
     def spread(self) -> float:
@@ -103,8 +116,8 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
                 host_memory=memory,
                 alignment_bytes=alignment,
                 metric=case_metric(cases[0]),
-                points=tuple(point for point in points if point.verified != "no"),
-                failed=tuple(point for point in points if point.verified == "no"),
+                points=tuple(point for point in points if point.case.verified != "no"),
+                failed=tuple(point for point in points if point.case.verified == "no"),
             )
         )
     return curves
@@ -145,15 +158,7 @@ def case_point(case: Case, target: float, metric: Metric | None = None) -> Point
     `metric` names the clock, of which there must be samples, where it is not that of `case_metric`.
     """
     samples = case.samples(metric or case_metric(case))
-    return Point(
-        bytes=case.bytes,
-        bytes_moved=case.bytes_moved,
-        seconds=median_interval(samples),
-        samples=tuple(samples),
-        verified=case.verified,
-        note=case.note,
-        target_relative_half_width=target,
-    )
+    return Point(case, case.bytes_moved, median_interval(samples), tuple(samples), target)
 
 
 def host_curves(run: Run) -> list[Curve]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import spanned, times
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencils
+from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, iteration, stencils, way_of
 from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
 from isthmus.analysis.stencil.words import setting_words, stencil_words, way_title
 from isthmus.document.finding import Finding
@@ -58,13 +58,13 @@ def _advice(stencil: Stencil) -> str:
     ratios = [value for method in STENCIL_METHODS if (value := stencil.managed_over_explicit(method))]
     if not ratios:
         return ""
-    if stencil.ranking[0].method[1] == MANAGED:
+    if way_of(stencil.ranking[0])[1] == MANAGED:
         return say("stencil.advice_stay")
     return say("stencil.advice_by_hand") if all(value.low > MATTERS for value in ratios) else ""
 
 
 def _fastest(stencil: Stencil) -> Finding:
-    tied = [way_title(point.method) for point in stencil.as_fast]
+    tied = [way_title(way_of(point)) for point in stencil.as_fast]
     topic = f"stencil_fastest_{stencil.side}"
     if not stencil.is_square:
         topic += f"x{stencil.columns}"
@@ -100,16 +100,17 @@ def _fastest_sentence(stencil: Stencil) -> str:
     return say(
         "stencil.fastest",
         stencil=stencil_words(stencil),
-        method=way_title(best.method),
+        method=way_title(way_of(best)),
         time=format_seconds(best.seconds.median),
     )
 
 
 def _scales(curve: StencilCurve) -> Finding | None:
     """The parallel efficiency of the fastest method that one rank alone was measured with."""
-    for point in curve.ranking:
-        efficiency, alone = curve.efficiency(curve.last, point.method), curve.single(point.method)
-        if efficiency and alone and alone.iteration and point.iteration and curve.last.ranks > 1:
+    for point in curve.ranking if curve.last.ranks > 1 else ():
+        method = way_of(point)
+        efficiency, alone, time = curve.efficiency(curve.last, method), curve.single(method), iteration(point)
+        if efficiency and alone and time and (alone_time := iteration(alone)):
             break
     else:
         return None
@@ -117,9 +118,9 @@ def _scales(curve: StencilCurve) -> Finding | None:
         "stencil.efficiency",
         curve=curve_title(curve),
         setting=setting_words(curve.last),
-        method=way_title(point.method),
-        time=format_seconds(point.iteration.median),
-        alone=format_seconds(alone.iteration.median),
+        method=way_title(way_of(point)),
+        time=format_seconds(time.median),
+        alone=format_seconds(alone_time.median),
         efficiency=spanned(f"{100 * efficiency.low:.0f}", f"{100 * efficiency.high:.0f}"),
     )
     return Finding("note", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text)

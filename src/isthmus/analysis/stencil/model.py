@@ -1,12 +1,15 @@
 """Stencils between ranks: what each method to exchange halos takes, phase by phase; managed against explicit memory."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Run, median_interval
+from isthmus.analysis.statistics.curve import Point
+from isthmus.grouping import grouped
+from isthmus.record import Case, Interval, Metric, Run
 
 # The plainest first.
 STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped")
@@ -26,41 +29,35 @@ _Key = tuple[int, int, int, int, int, int]
 StencilWay = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class StencilPoint:
-    """What one method takes for all iterations, in seconds, without MPI; `phases` has what was measured of each.
+def way_of(point: Point) -> StencilWay:
+    """The method and the memory of a point, whose `seconds` are without MPI."""
+    return point.case.method, point.case.host_memory
 
-    `elapsed` is the time with MPI, which older runs have not.
-    """
 
-    method: StencilWay
-    seconds: Interval
-    phases: Mapping[Metric, Interval]
-    mpi: Interval | None
-    elapsed: Interval | None
-    samples: int
-    converged: bool
+def elapsed(point: Point) -> Interval | None:
+    """The time of all iterations with MPI, which older runs have not."""
+    return point.phases.get("elapsed_seconds")
 
-    @property
-    def iteration(self) -> Interval | None:
-        """One of them, MPI included."""
-        return self.elapsed.scaled(1 / STENCIL_ITERATIONS) if self.elapsed else None
 
-    @property
-    def exchange_share(self) -> float | None:
-        """Share of what elapsed that is not the computing of the rank that it takes longest."""
-        computing = self.phases.get("compute_seconds")
-        if self.elapsed is None or computing is None or not self.elapsed.median:
-            return None
-        return max(0.0, 1 - computing.median / self.elapsed.median)
+def iteration(point: Point) -> Interval | None:
+    """One of them, MPI included."""
+    whole = elapsed(point)
+    return whole.scaled(1 / STENCIL_ITERATIONS) if whole else None
+
+
+def exchange_share(point: Point) -> float | None:
+    """Share of what elapsed that is not the computing of the rank that it takes longest."""
+    computing, whole = point.phases.get("compute_seconds"), elapsed(point)
+    if whole is None or computing is None or not whole.median:
+        return None
+    return max(0.0, 1 - computing.median / whole.median)
 
 
 @dataclass(frozen=True)
 class Stencil:
     """All methods for one field, halo and number of ranks on so many devices.
 
-    `side` is the field's in rows; `down` of the ranks share each column of it, and with 1 no row is cut. `failed` are
-    methods whose result was wrong, `skipped` has the reasons of those that were not measured.
+    `side` is the field's in rows; `down` of the ranks share each column of it, and with 1 no row is cut.
     """
 
     side: int
@@ -69,9 +66,12 @@ class Stencil:
     ranks: int
     devices: int
     down: int
-    points: Mapping[StencilWay, StencilPoint]
-    failed: frozenset[StencilWay]
-    skipped: Mapping[StencilWay, str]
+    figures: Mapping[StencilWay, Figure]
+
+    @cached_property
+    def points(self) -> Mapping[StencilWay, Point]:
+        """What may be concluded from: medians over all iterations."""
+        return {method: each.point for method, each in self.figures.items() if each.point}
 
     @property
     def across(self) -> int:
@@ -86,15 +86,15 @@ class Stencil:
     @property
     def methods(self) -> list[StencilWay]:
         """All that were measured, failed or skipped, the plainest first."""
-        return sorted({*self.points, *self.failed, *self.skipped}, key=_place)
+        return sorted(self.figures, key=_place)
 
     @cached_property
-    def ranking(self) -> tuple[StencilPoint, ...]:
+    def ranking(self) -> tuple[Point, ...]:
         """The methods by their medians, the fastest first."""
         return tuple(sorted(self.points.values(), key=lambda point: point.seconds.median))
 
     @property
-    def as_fast(self) -> tuple[StencilPoint, ...]:
+    def as_fast(self) -> tuple[Point, ...]:
         """Methods that are not significantly slower than the fastest."""
         return tuple(point for point in self.ranking[1:] if point.seconds.low <= self.ranking[0].seconds.high)
 
@@ -106,18 +106,18 @@ class Stencil:
 
     def managed_over_explicit(self, method: str) -> Interval | None:
         """Managed memory against the fastest explicit kind, of one method."""
-        explicit = [point for point in self.ranking if point.method[0] == method and point.method[1] != MANAGED]
-        return self.ratio((method, MANAGED), explicit[0].method) if explicit else None
+        explicit = [point for point in self.ranking if way_of(point)[0] == method and way_of(point)[1] != MANAGED]
+        return self.ratio((method, MANAGED), way_of(explicit[0])) if explicit else None
 
 
 def stencils(run: Run) -> list[Stencil]:
     """By field, halo and cut; one of which nothing was measured does not appear."""
-    groups: dict[_Key, list[Case]] = {}
-    for case in run.cases:
-        if case.experiment == "stencil":
-            groups.setdefault(_key(case), []).append(case)
-    all_stencils = (_stencil(key, cases, run) for key, cases in sorted(groups.items()))
-    return [each for each in all_stencils if each.points or each.failed]
+    by_key = grouped(figures(run, "stencil"), lambda each: _key(each.case))
+    all_stencils = (
+        Stencil(*key, {(each.case.method, each.case.host_memory): each for each in by_key[key]})
+        for key in sorted(by_key)
+    )
+    return [each for each in all_stencils if any(one.measured for one in each.figures.values())]
 
 
 def _key(case: Case) -> _Key:
@@ -127,33 +127,6 @@ def _key(case: Case) -> _Key:
     # One that does not fit the ranks is of a version to come, or of a file that was edited.
     fits = cut is not None and int(cut[1]) * int(cut[2]) == ranks
     return rows, columns, case.halo or 0, ranks, case.devices or 1, int(cut[1]) if cut and fits else 1
-
-
-def _stencil(key: _Key, cases: Iterable[Case], run: Run) -> Stencil:
-    points: dict[StencilWay, StencilPoint] = {}
-    failed: set[StencilWay] = set()
-    skipped: dict[StencilWay, str] = {}
-    for case in cases:
-        method = case.method, case.host_memory
-        if case.skipped:
-            skipped[method] = case.note
-        elif case.verified == "no":
-            failed.add(method)
-        elif samples := case.samples("host_seconds"):
-            seconds = median_interval(samples)
-            target = run.settings.target_relative_half_width
-            phases = {phase: median_interval(taken) for phase in STENCIL_PHASES if (taken := case.samples(phase))}
-            mpi, elapsed = case.samples("mpi_seconds"), case.samples("elapsed_seconds")
-            points[method] = StencilPoint(
-                method=method,
-                seconds=seconds,
-                phases=phases,
-                mpi=median_interval(mpi) if mpi else None,
-                elapsed=median_interval(elapsed) if elapsed else None,
-                samples=len(samples),
-                converged=len(samples) >= LEAST_SAMPLES and seconds.relative_half_width <= target,
-            )
-    return Stencil(*key, points, frozenset(failed), skipped)
 
 
 def _place(way: StencilWay) -> tuple[object, ...]:

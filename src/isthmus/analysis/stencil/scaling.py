@@ -6,7 +6,9 @@ from functools import cached_property
 from typing import Literal
 
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.analysis.stencil.model import Stencil, StencilPoint, StencilWay, stencils
+from isthmus.analysis.statistics.curve import Point
+from isthmus.analysis.stencil.model import Stencil, StencilWay, elapsed, stencils, way_of
+from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Interval, Run
 
@@ -33,28 +35,29 @@ class StencilCurve:
         return self.stencils[-1]
 
     @cached_property
-    def ranking(self) -> tuple[StencilPoint, ...]:
+    def ranking(self) -> tuple[Point, ...]:
         """The methods by what elapses on the most ranks, the fastest first."""
-        timed = [(point.elapsed.median, point) for point in self.last.points.values() if point.elapsed]
+        timed = [(each.median, point) for point in self.last.points.values() if (each := elapsed(point))]
         return tuple(point for _, point in sorted(timed, key=lambda pair: pair[0]))
 
     @property
     def methods(self) -> list[StencilWay]:
         """All of them, those first that were measured on the most ranks."""
         others = (method for each in self.stencils for method in each.methods)
-        return list(dict.fromkeys((*(point.method for point in self.ranking), *others)))
+        return list(dict.fromkeys((*map(way_of, self.ranking), *others)))
 
     def efficiency(self, stencil: Stencil, method: StencilWay) -> Interval | None:
         """What a rank gets done in a time, over what one rank alone does; None where one of them was not measured."""
-        alone, together = self.single(method), stencil.points.get(method)
-        if alone is None or together is None or not alone.elapsed or not together.elapsed or not together.elapsed.low:
+        points = self.single(method), stencil.points.get(method)
+        alone, together = (elapsed(point) if point else None for point in points)
+        if alone is None or together is None or not together.low:
             return None
         if stencil.ranks == 1:
             return Interval(1, 1, 1)
-        efficiency = ratio(alone.elapsed, together.elapsed)
-        return Interval(*(each / stencil.ranks for each in efficiency)) if self.scaling == "strong" else efficiency
+        efficiency = ratio(alone, together)
+        return efficiency.scaled(1 / stencil.ranks) if self.scaling == "strong" else efficiency
 
-    def single(self, method: StencilWay) -> StencilPoint | None:
+    def single(self, method: StencilWay) -> Point | None:
         """One rank alone."""
         first = self.stencils[0]
         return first.points.get(method) if first.ranks == 1 else None
@@ -75,13 +78,10 @@ def stencil_curves(run: Run) -> list[StencilCurve]:
 
 
 def _of(run: Run, scaling: Scaling, kind: CutKind) -> Iterator[StencilCurve]:
-    groups: dict[tuple[int, int], dict[int, Stencil]] = {}
-    for each in stencils(run):
-        side = _side(each, scaling)
-        if side is not None and (each.ranks == 1 or (each.down > 1) == (kind == "grid")):
-            groups.setdefault((side, each.halo), {})[each.ranks] = each
-    for (side, halo), of_square in sorted(groups.items()):
-        if len(of_square) > 1:
+    fitting = (each for each in stencils(run) if each.ranks == 1 or (each.down > 1) == (kind == "grid"))
+    for (side, halo), alike in sorted(grouped(fitting, lambda each: (_side(each, scaling) or 0, each.halo)).items()):
+        of_square = {each.ranks: each for each in alike}
+        if side and len(of_square) > 1:
             yield StencilCurve(scaling, kind, side, halo, tuple(of_square[ranks] for ranks in sorted(of_square)))
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import run_label
+from isthmus.analysis.labels import sources
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_parts
-from isthmus.analysis.stencil.model import Stencil, stencils
+from isthmus.analysis.stencil.model import Stencil, stencils, way_of
 from isthmus.analysis.stencil.scaling_charts import scaling_part
 from isthmus.analysis.stencil.times import cells_of, columns_of, times_part
 from isthmus.analysis.stencil.words import stencil_words, way_title
@@ -21,12 +21,8 @@ _FASTEST = 5
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of stencils; None where that is nothing but skips."""
-    sources = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
-    if not sources:
-        return None
     known = published_parts(runs, "stencil", _managed_over_explicit)
-    parts = (times_part(sources), scaling_part(runs), *known)
-    return section_of("stencil", parts)
+    return section_of("stencil", (times_part(sources(runs, _on_most_ranks)), scaling_part(runs), *known))
 
 
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
@@ -45,20 +41,15 @@ def _on_most_ranks(run: Run) -> list[Stencil]:
     return [each for each in everything if each.ranks == most]
 
 
-def _title(runs: Sequence[Run], index: int, stencil: Stencil) -> str:
-    label, text = run_label(runs, index), stencil_words(stencil)
-    return f"{label}: {text}" if label else text
-
-
 def glance(run: Run) -> Glance | None:
     """Totals with their phases, the fastest first; None where no stencil was measured."""
     measured = [each for each in stencils(run) if each.points]
     if not measured:
         return None
     main = max(measured, key=lambda each: (each.ranks, each.side * each.columns, -each.halo))
-    methods = [point.method for point in main.ranking]
+    methods = list(map(way_of, main.ranking))
     rows = [
-        Row(way_title(method), tuple(map(brief, cells_of(run, main, method))))
+        Row(way_title(method), tuple(map(brief, cells_of(main, method, run.settings.target_relative_half_width))))
         for method in dict.fromkeys((*methods[:_FASTEST], methods[-1]))
     ]
     grid = Grid(stencil_words(main), tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import kind_label
+from isthmus.analysis.figures import cell_of, quotient_cell
+from isthmus.analysis.labels import Source, kind_label
+from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.stencil.model import STENCIL_PHASES, Stencil, StencilWay
-from isthmus.analysis.stencil.words import phase_words, way_label
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
+from isthmus.analysis.stencil.words import phase_words, stencil_words, way_label
+from isthmus.document.grid import Cell, Column, Grid, Row, missing, time_cell
+from isthmus.document.pivot import groups_of
 from isthmus.document.section import Part
 from isthmus.language import say
-from isthmus.record import Interval, Run
-
-# What a stencil is called in headings, the run that it is of, and itself.
-Found = tuple[str, Run, Stencil]
 
 _MANAGED = "managed"
 
 
-def times_part(sources: Sequence[Found]) -> Part:
+def times_part(measured: Sequence[Source[Stencil]]) -> Part:
     """One table for each square, a row for each method and kind of memory."""
-    grids = [_grid(title, run, stencil) for title, run, stencil in sources]
-    return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
+    grids = tuple(map(_grid, measured))
+    return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=grids)
 
 
 def columns_of() -> tuple[Column, ...]:
@@ -32,36 +31,25 @@ def columns_of() -> tuple[Column, ...]:
     )
 
 
-def _grid(title: str, run: Run, stencil: Stencil) -> Grid:
-    rows: dict[str, list[Row]] = {}
-    for method in stencil.methods:
-        rows.setdefault(way_label(method[0]), []).append(Row(kind_label(method[1]), cells_of(run, stencil, method)))
-    groups = tuple(Group(name, tuple(of_group)) for name, of_group in rows.items())
-    return Grid(title, columns_of(), groups, say("stencil_report.memory"))
+def _grid(source: Source[Stencil]) -> Grid:
+    stencil = source.value
+    rows = (
+        (way_label(method[0]), Row(kind_label(method[1]), cells_of(stencil, method, source.target)))
+        for method in stencil.methods
+    )
+    return Grid(source.lettered(stencil_words(stencil)), columns_of(), groups_of(rows), say("stencil_report.memory"))
 
 
-def cells_of(run: Run, stencil: Stencil, method: StencilWay) -> tuple[Cell, ...]:
+def cells_of(stencil: Stencil, method: StencilWay, target: float) -> tuple[Cell, ...]:
     """The total of a method, its phases, and managed over explicit memory; or why there are none."""
-    others = (missing(),) * (len(STENCIL_PHASES) + 2)
-    if method in stencil.failed:
-        return (failed(say("stencil_report.wrong")), *others)
-    if method in stencil.skipped:
-        return (skipped(stencil.skipped[method]), *others)
-    point = stencil.points[method]
-    phases = [_phase(point.phases.get(phase)) for phase in STENCIL_PHASES]
+    total, point = cell_of(stencil.figures[method], _total), stencil.points.get(method)
+    if point is None:
+        return (total, *(missing(),) * (len(STENCIL_PHASES) + 2))
+    phases = (time_cell(point.phases.get(phase)) for phase in (*STENCIL_PHASES, "mpi_seconds"))
     quotient = stencil.managed_over_explicit(method[0]) if method[1] == _MANAGED else None
-    samples = say("stencil_report.samples", count=point.samples)
-    total = time_cell(point.seconds, wide=not point.converged, detail=samples)
-    return (total, *phases, _phase(point.mpi), ratio_cell(run, quotient))
+    return (total, *phases, quotient_cell(quotient, target))
 
 
-def _phase(seconds: Interval | None) -> Cell:
-    return time_cell(seconds) if seconds else missing()
-
-
-def ratio_cell(run: Run, value: Interval | None) -> Cell:
-    """A quotient of two totals."""
-    if value is None:
-        return missing()
-    # Two figures went into it, each known as well as the run aimed at.
-    return interval_cell(value, wide=value.relative_half_width > 2 * run.settings.target_relative_half_width)
+def _total(point: Point) -> Cell:
+    samples = say("stencil_report.samples", count=len(point.samples))
+    return time_cell(point.seconds, wide=not point.settled, detail=samples)

@@ -30,8 +30,8 @@ def test_points_hold_both_phases(full: Run) -> None:
     assert percents.places == [1, 10, 25, 50, 100]
     assert strides.places == [4 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB]
     point = percents.curves[ON_DEMAND][50]
-    assert point.into.median == pytest.approx(0.0675, rel=0.01)
-    assert point.out.median == pytest.approx(0.3, rel=0.01)
+    assert point.phases["in_seconds"].median == pytest.approx(0.0675, rel=0.01)
+    assert point.phases["out_seconds"].median == pytest.approx(0.3, rel=0.01)
     assert point.seconds.median == pytest.approx(0.3675, rel=0.01)
 
 
@@ -56,8 +56,10 @@ def test_wrong_skipped_and_foreign_cases_make_no_point() -> None:
     [percents] = movements(synthetic.run(cases))
     assert list(percents.curves) == [ON_DEMAND]
     assert list(percents.curves[ON_DEMAND]) == [100]
-    assert percents.failed == {ON_DEMAND: (50,)}
-    assert percents.skipped == {ON_DEMAND: {10: "no room"}}
+    unmeasured = {place: each.case.note for place, each in percents.figures[ON_DEMAND].items() if not each.point}
+    assert unmeasured.keys() == {10, 50}
+    assert unmeasured[10] == "no room"
+    assert percents.figures[ON_DEMAND][50].is_wrong
 
 
 def test_skips_alone_are_nothing() -> None:

@@ -35,6 +35,7 @@ def test_ways_of_the_same_work_belong_together(run: Run) -> None:
     assert list(works[4].modes) == ["explicit", "automatic"]
     assert works[0].compiler == "g++ 12.2.0"
     assert set(works[2].modes["explicit"].phases) == {
+        "host_seconds",
         "compute_seconds",
         "pack_seconds",
         "copy_seconds",

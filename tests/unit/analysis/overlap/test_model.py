@@ -82,7 +82,7 @@ def test_wrong_results_make_no_point() -> None:
         for case in cases
     ]
     [found] = overlaps(synthetic.run(wrong))
-    assert found.failed == {(64, 8)}
+    assert [place for place, each in found.figures.items() if each.is_wrong] == [(64, 8)]
     assert (64, 8) not in found.points
 
 
@@ -90,7 +90,7 @@ def test_skipped_pipelines_keep_their_reasons() -> None:
     cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1, 2))
     skipped = synthetic_overlap.skips("pinned", "no room", chunks=(64,))
     [found] = overlaps(synthetic.run([*cases, *skipped]))
-    assert found.skipped == {(64, 1): "no room"}
+    assert {place: each.case.note for place, each in found.figures.items() if each.case.skipped} == {(64, 1): "no room"}
     assert overlaps(synthetic.run(skipped)) == []
 
 
