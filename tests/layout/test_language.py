@@ -126,3 +126,10 @@ def test_translations_say_the_same_numbers(pair: tuple[Language, str]) -> None:
         spelled = {str(number) for word, number in NUMBERS.items() if re.search(rf"\b{word}(s|th|ths)?\b", words)}
         found = numbers(translated[name])
         assert said <= found <= said | spelled, f"{language} {subject}.{name}: {text!r} and {translated[name]!r}"
+
+
+def test_a_count_that_opens_a_sentence_leaves_the_verb_alone() -> None:
+    """``1 of 1 medians have`` is wrong; a text without forms counts at its end: ``Medians with ...: 1 of 1``."""
+    plural = re.compile(r"\{\w+\} of \{\w+\} .*\b(?:have|are|copy|differ)\b")
+    texts = ((subject, name, text) for subject in SUBJECTS for name, text in read("en", subject).items())
+    assert not [each for each in texts if isinstance(each[2], str) and plural.match(each[2])]

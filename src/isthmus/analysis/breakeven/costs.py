@@ -20,25 +20,37 @@ class Term(NamedTuple):
     direction: Direction | None = None
 
 
-def step_costs(run: Run) -> dict[Term, dict[int, Draws]]:
-    """The medians of single steps with their draws, in seconds, by term and size.
+# The draws of each step's median, in seconds, by size.
+Costs = dict[Term, dict[int, Draws]]
 
-    Copies are those that the breakeven experiment measured of data which caches may hold, as a program's are, and
-    beyond their sizes those of `bandwidth`, which evicts it from them.
-    """
+
+def step_costs(run: Run) -> Costs:
+    """What steps cost a program that has just written what it copies: `cached` of what was measured."""
+    return cached(measured_costs(run))
+
+
+def measured_costs(run: Run) -> Costs:
+    """The medians of single steps: copies of `bandwidth`, whose data is in no cache, and apart those of breakeven."""
     cases = [case for case in run.cases if _is_cost(case)]
     # Another seed than that of the totals, which were measured independently.
     aim = run.settings.target_relative_half_width
     medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1, known_within=aim)
-    costs: dict[Term, dict[int, Draws]] = {}
+    costs: Costs = {}
     for case, median in zip(cases, medians, strict=True):
         term = Term(case.experiment, case.method, case.host_memory, case.direction)
         costs.setdefault(term, {})[case.bytes] = np.maximum(median, _SHORTEST_SECONDS)
-    for term in [term for term in costs if term.experiment == "breakeven"]:
-        cached, copied = costs.pop(term), term._replace(experiment="bandwidth")
-        evicted = {size: row for size, row in costs.get(copied, {}).items() if not min(cached) <= size <= max(cached)}
-        costs[copied] = evicted | cached
     return costs
+
+
+def cached(costs: Costs) -> Costs:
+    """The same with copies of data that caches may hold, and of data in no cache beyond the sizes of those."""
+    merged = {term: rows for term, rows in costs.items() if term.experiment != "breakeven"}
+    for term, rows in costs.items():
+        if term.experiment == "breakeven":
+            copied, first, last = term._replace(experiment="bandwidth"), min(rows), max(rows)
+            evicted = {size: row for size, row in costs.get(copied, {}).items() if not first <= size <= last}
+            merged[copied] = evicted | rows
+    return merged
 
 
 def _is_cost(case: Case) -> bool:

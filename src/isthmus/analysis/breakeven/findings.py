@@ -62,8 +62,8 @@ def _derived(analysis: BreakevenAnalysis) -> Finding | None:
     texts = [say("breakeven.derived", sizes=clauses(parts))] if parts else []
     agreeing = sum(bool(each.agrees) for each in compared)
     texts.append(say("breakeven.derived_share", number=agreeing, count=len(compared), percent=round(100 * AGREEMENT)))
-    errors = [each.error for each in compared if each.error is not None and not each.agrees]
-    cause = say("breakeven.derived_cause", percent=percent_words(max(errors))) if errors else ""
+    losses = [each.loss for each in compared if each.loss is not None and not each.agrees]
+    cause = say("breakeven.derived_cause", percent=percent_words(max(losses))) if losses else ""
     return Finding("note", "breakeven_derived", sentences(texts), cause=cause)
 
 

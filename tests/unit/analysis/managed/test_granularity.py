@@ -186,7 +186,7 @@ def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:
 def test_lost_reports_are_told(run: Run) -> None:
     lossy = synthetic_migrations.counted(synthetic_migrations.Pretended(), lost=2)
     assert topics(msgspec.structs.replace(run, cases=lossy))["migrations_lost"] == (
-        "9 of 9 counted passes are incomplete: 2 reports were lost, so these counts are too low."
+        "Counted passes that are incomplete: 9 of 9 (2 reports were lost, so these counts are too low)."
     )
 
 
