@@ -151,7 +151,8 @@ def _list_figures(runs: "Sequence[Run]") -> None:
     from isthmus.report import figure_titles
 
     titles = figure_titles(runs)
-    wide = max(map(len, titles), default=0)
+    # A few names are three times as long, and would push all titles off a terminal.
+    wide = min(max(map(len, titles), default=0), 40)
     for name, title in titles.items():
         print(f"{name:{wide}}  {title}")
 

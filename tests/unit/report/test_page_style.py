@@ -45,6 +45,14 @@ def test_charts_are_printed_on_one_sheet_with_what_explains_them() -> None:
         assert {".legend", ".note"} <= {name.strip() for names in kept for name in names.split(",")}
 
 
+def test_the_first_sheet_has_the_chart_next_to_its_table() -> None:
+    """In letters that can be read, with no title of a part alone at its end: `h200-all` has 6 sheets."""
+    printed = _CSS.partition("@media print")[2]
+    assert re.search(r"\.glance \{ grid-template-columns: auto minmax", printed)
+    assert re.search(r"\.glance \.chart text \{ font-size: 1[5-9]px", printed)
+    assert re.search(r"summary,[^{}]*\{ break-after: avoid", printed)
+
+
 def test_long_names_in_tables_wrap() -> None:
     assert re.search(r"\.figures th\.long \{[^}]*white-space: normal;[^}]*overflow-wrap: anywhere", _CSS)
     macros = files("isthmus.report").joinpath("templates/macros.html.j2").read_text(encoding="utf-8")
