@@ -14,7 +14,7 @@ from isthmus.errors import RunFileError, UsageError
 from isthmus.experiment.engine.batch import Planned, Planner, brief_planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
 from isthmus.experiment.engine.options import Options, check_names
-from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progress, rate_of_last
+from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progress, Sampled, rate_of_last
 from isthmus.experiment.engine.rounds import INTERRUPTED, Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.openacc.build import check_folder
@@ -238,7 +238,9 @@ class _Runner:
                 self._ready()
                 waited = time.monotonic() - prepared_at
                 clock, hard_deadline = clock.later(waited), hard_deadline + waited
-                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, self._visited)
+                self._estimate.begin_timing()
+                visited = Sampled(len(prepared.subjects), rules, self._estimate, self._visited)
+                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, visited)
                 del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement
 

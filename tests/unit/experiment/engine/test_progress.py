@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from msgspec.structs import replace
 
 from isthmus.commands._progress import _left
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, rate_of_last
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Sampled, rate_of_last
+from isthmus.experiment.engine.rounds import Clock as TimeLimit
+from isthmus.experiment.engine.rounds import Quota, run_rounds
+from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.measure import choose_experiments, measure
 from isthmus.machine.devices import open_device
 from isthmus.record import MIB, Case, read_run
@@ -49,6 +52,48 @@ def test_an_end_that_has_passed_is_now_and_what_comes_after() -> None:
     estimate.begin_batch()
     clock.now += 1000
     assert estimate.ends_at() == pytest.approx(clock.now + OVERHEAD)
+
+
+def test_a_machine_too_slow_for_its_budget_says_so_from_its_first_samples() -> None:
+    clock = Clock()
+    estimate = Estimate([4.0, 4.0], clock)
+    estimate.begin_batch()
+    clock.now += 1
+    estimate.begin_timing()
+    estimate.sampled(0.01)
+    assert estimate.ends_at() == pytest.approx(100 + OVERHEAD * 8), "one visit says nothing yet"
+    clock.now += 6
+    estimate.sampled(0.2)
+    assert estimate.ends_at() == pytest.approx(101 + 30 + OVERHEAD * 4, rel=0.05)
+    clock.now += 24
+    estimate.sampled(1.0)
+    assert estimate.ends_at() == pytest.approx(clock.now + OVERHEAD * 4)
+    estimate.begin_batch()
+    assert estimate.ends_at() > clock.now + 4 * 31 / 4 / 2, "the next batch is as slow"
+
+
+class Slow:
+    """A case of a machine on which each sample takes half a second by this clock."""
+
+    def __init__(self, clock: Clock, size: int) -> None:
+        self.template = Case(experiment="bandwidth", method="copy", direction="h2d", host_memory="pinned", bytes=size)
+        self._clock = clock
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        collected.begin()
+        self._clock.now += 0.5 * quota.least
+        collected.samples.setdefault("host_seconds", []).extend([0.5] * quota.least)
+
+
+def test_a_run_counts_the_samples_that_each_case_needs() -> None:
+    clock, rules, ends = Clock(), Rules(case_seconds=0.1), []
+    estimate = Estimate([1.0], clock)
+    estimate.begin_batch()
+    subjects = [Slow(clock, 1 << power) for power in range(20)]
+    visited = Sampled(len(subjects), rules, estimate, lambda _: ends.append(estimate.ends_at()))
+    run_rounds(subjects, rules, TimeLimit(0.0, float("inf")), lambda _: None, Random(0), visited=visited)
+    assert ends[len(ends) // 4] == pytest.approx(clock.now, rel=0.25), "the end is known from early on"
+    assert ends[-1] == pytest.approx(clock.now)
 
 
 def test_a_run_says_where_it_is_before_its_first_case_has_ended(tmp_path: Path) -> None:
