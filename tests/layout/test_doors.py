@@ -29,7 +29,7 @@ METHODS = {
 }
 DOORS = {
     "files.py": "the two doors",
-    "trace/kineto/items.py": "streamed in bounded memory",
+    "trace/json_text.py": "streamed in bounded memory",
     "trace/isthmus/blocks.py": "streamed in bounded memory, also while a program still writes",
     "trace/nsys/tables.py": "SQLite, read only",
     "machine/kernel_files.py": "files of the kernel, which say no size",

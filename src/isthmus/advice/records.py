@@ -15,6 +15,8 @@ Interface = Literal["cuda", "opencl"]
 Mask = npt.NDArray[np.bool_]
 ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
 _NANO = 1e-9
+# Vendors whose calls only their own profilers record.
+_NOT_RECORDED = ("HIP", "SYCL")
 
 
 class Records:
@@ -127,7 +129,14 @@ def interface_of(trace: Trace, copies: Integers) -> Interface:
 
 def is_hip(trace: Trace) -> bool:
     """Whether most calls are of HIP, whose functions are CUDA's by other names."""
-    return _most_are(trace, trace.calls.name, "HIP")
+    return other_vendor(trace) == "HIP"
+
+
+def other_vendor(trace: Trace) -> str:
+    """The vendor whose calls most are where `isthmus trace` records none of it; empty for CUDA's and OpenCL's."""
+    if trace.maker == "rocprof":
+        return "HIP"
+    return next((vendor for vendor in _NOT_RECORDED if _most_are(trace, trace.calls.name, vendor)), "")
 
 
 def _most_are(trace: Trace, names: Integers, vendor: str) -> bool:

@@ -37,7 +37,8 @@ def advice_document(
     if advice.findings or any(len(trace.copies) for trace in traces):
         blocks = [*_verdict(advice), *_spent(traces), *_findings(advice, traces, snippet, everything=everything)]
     else:
-        blocks = [Answer((say("advice_report.verdict_nothing"),))]
+        # What would have to be recorded is all that such a trace tells.
+        blocks = [Answer((say("advice_report.verdict_nothing"), *notes))]
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
     blocks += _abstentions(advice, everything=everything)
     if notes:

@@ -63,6 +63,7 @@ class _Table:
 class Copies(_Table):
     """Copies and migrations, by when they began on the device."""
 
+    # UNKNOWN where nothing tells, as on ROCm.
     bytes: Integers
     direction: Integers
     # Kinds of memory.
@@ -99,6 +100,16 @@ class Calls(_Table):
     site: Integers
     # 1 where a copy's call waited for it, 0 where it did not; UNKNOWN where its name alone tells, as all of CUDA's do.
     blocking: Integers
+
+
+@dataclass(frozen=True)
+class Ranges(_Table):
+    """What the program named itself, by when that began: steps of a profiler, NVTX ranges, `record_function`."""
+
+    process: Integers
+    thread: Integers
+    # Index into `Trace.range_names`.
+    name: Integers
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from isthmus.trace.isthmus.blocks import MAGIC
 from isthmus.trace.isthmus.file import read_isthmus
 from isthmus.trace.kineto.reader import read_kineto
 from isthmus.trace.nsys.reader import read_nsys
-from isthmus.trace.others import what_it_is
+from isthmus.trace.others import what_folder_it_is, what_it_is
+from isthmus.trace.rocprofv3 import TOOL, read_rocprofv3
 from isthmus.trace.trace import Trace
 
 _SQLITE = b"SQLite format 3\0"
@@ -27,7 +28,7 @@ _MOST_AHEAD_NS = 10_000_000
 
 
 def open_trace(path: Path) -> Trace:
-    """The trace in a file of `isthmus trace`, an SQLite export of nsys, or a JSON file of the torch profiler.
+    """The trace in a file of `isthmus trace`, an SQLite export of nsys, or JSON of torch, XLA, rocprof or unitrace.
 
     Raises TraceFileError for a file that is unreadable, damaged or none of these.
     """
@@ -35,6 +36,8 @@ def open_trace(path: Path) -> Trace:
 
 
 def _read(path: Path) -> Trace:
+    if path.is_dir():
+        raise TraceFileError(f"{path}: no trace: {what_folder_it_is(path)}")
     try:
         begin = read_begin(path, 4096)
     except RunFileError as error:
@@ -49,6 +52,8 @@ def _read(path: Path) -> Trace:
         raise TraceFileError(f"{mixed}, or price advice with it: --run {path}" if is_run else mixed)
     if known := what_it_is(path, unpacked):
         raise TraceFileError(f"{path}: no trace: {known}")
+    if TOOL in unpacked:
+        return read_rocprofv3(path)
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
         return read_kineto(path)
     content = "an empty file" if not begin else "something else"
@@ -59,8 +64,8 @@ def _read(path: Path) -> Trace:
             f"in {parts[-1]}, part by part for --open"
         )
     raise TraceFileError(
-        f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
-        f"found {content}"
+        f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys, or JSON of the profiler of "
+        f"torch, XLA, ROCm or Level Zero, found {content}"
     )
 
 

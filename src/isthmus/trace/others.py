@@ -14,6 +14,25 @@ _BEGINNINGS = {
     re.compile(rb'\s*(\[\s*)?\{"(Type|data)":'): (
         "JSON of nsys, which is not read; make the other export: nsys export --type sqlite {stem}.nsys-rep"
     ),
+    re.compile(rb"\x89HDF\r\n\x1a\n"): (
+        "an HDF5 file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
+    ),
+    re.compile(rb"PAR1"): (
+        "a Parquet file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
+    ),
+    re.compile(rb"ARROW1|\xff\xff\xff\xff"): (
+        "an Arrow file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
+    ),
+    re.compile(rb'\s*"?(Kind|Domain|Guid)"?,.*"?(Direction|Start_Timestamp|Correlation_Id|Function)"?'): (
+        "CSV of rocprofv3; record with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json, "
+        "and give {json} (without CSV's sizes, nothing can be priced)"
+    ),
+    re.compile(rb'\s*"?(Name|Index|KernelName)"?,.*"?(BeginNs|DurationNs|TotalDurationNs)"?'): (
+        "CSV of rocprof, which has no copies one by one; give the JSON next to it: results.json of rocprof --hip-trace"
+    ),
+    re.compile(rb'\s*"?(Time \(%\)|Start \(ns\)|Total Time \(ns\)|Time\(%\)|Total \(MB\))"?,'): (
+        "CSV that nsys stats printed; give the export that it was made from: nsys export --type sqlite REPORT.nsys-rep"
+    ),
     re.compile(
         rb"==\d+== "
     ): "text that nvprof printed; record with nsys profile --trace=cuda, then nsys export --type sqlite",
@@ -38,16 +57,28 @@ def what_it_is(path: Path, begin: bytes) -> str:
     beginnings = (words for beginning, words in _BEGINNINGS.items() if beginning.match(begin))
     suffixes = (words for names, words in _REPORTS.items() if path.suffix in names)
     known = next(chain(beginnings, suffixes), "")
-    return known.format(path=path, name=path.name, stem=path.name.partition(".")[0])
+    stem = path.name.partition(".")[0]
+    return known.format(path=path, name=path.name, stem=stem, json=stem.partition("_")[0] + "_results.json")
+
+
+def what_folder_it_is(path: Path) -> str:
+    """What a folder is that was given for a trace, and what to do."""
+    if any(path.glob("*.parquet")) or any(path.glob("*.arrow")):
+        return f"a folder of tables of nsys; make the other export: nsys export --type sqlite {path.stem}.nsys-rep"
+    return "a folder; give the file in it that is a trace, or all of one program's"
 
 
 def what_database(tables: Iterable[str]) -> str:
     """Whose SQLite database has tables of these names, and what to do; empty for what is not known."""
     names = list(tables)
+    if {"HIP", "COPY", "OPS"} <= set(names) or {"HSA", "COPY"} <= set(names):
+        return (
+            "a database of rocprof; give the JSON that it makes at the same time: results.json of rocprof --hip-trace"
+        )
     if any(name.startswith("rocpd_") for name in names):
         return (
-            "a database of rocprofv3 (rocpd), which is not read; copies of ROCm are read from traces of torch: "
-            "torch.profiler with export_chrome_trace('trace.json')"
+            "a database of rocprofv3 (rocpd), which is not read; record with: "
+            "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json"
         )
     if any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names):
         return "a database of nvprof, which is not read; record with nsys profile --trace=cuda, and export that"

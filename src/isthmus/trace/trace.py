@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from isthmus.errors import as_text
-from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals
+from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals, Ranges
 
-Maker = Literal["isthmus", "nsys", "kineto", "xla"]
+Maker = Literal["isthmus", "nsys", "kineto", "xla", "rocprof"]
 # What a trace may hold beyond the copies themselves.
 Knowledge = Literal[
     "calls",  # which call of the driver or the runtime made a copy, by which thread, and how long it took
@@ -58,6 +58,8 @@ class Trace:
     allocations: Allocations = field(default_factory=Allocations.empty)
     faults: Faults = field(default_factory=Faults.empty)
     sites: tuple[Site, ...] = ()
+    ranges: Ranges = field(default_factory=Ranges.empty)
+    range_names: tuple[str, ...] = ()
     # What was left out or looked wrong, each a sentence: records with an end before their beginning, cut-off files.
     notes: tuple[str, ...] = ()
     # Those of the notes by which records are missing or wrong: over them nothing can be reported to be all right.

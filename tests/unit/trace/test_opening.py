@@ -45,6 +45,15 @@ def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:
         ("log.txt", b"==71== NVPROF is profiling process 71\n", "nsys profile --trace=cuda"),
         ("host.xplane.pb", b"\x0a\x13\x08", "host.trace.json.gz"),
         ("app.ncu-rep", b"NVR\x00", "isthmus trace"),
+        ("app.h5", b"\x89HDF\r\n\x1a\n\0\0", "--type sqlite app.nsys-rep"),
+        ("app.parquet", b"PAR1\x15\x04", "--type sqlite app.nsys-rep"),
+        ("app.arrow", b"ARROW1\0\0", "--type sqlite app.nsys-rep"),
+        ("out_memory_copy_trace.csv", b'"Kind","Direction","Source_Agent_Id"\n"MEMORY_COPY",', "out_results.json"),
+        ("out_hip_api_trace.csv", b'"Domain","Function","Process_Id"\n', "--memory-copy-trace --output-format json"),
+        ("results.csv", b'"Index","KernelName","gpu-id","BeginNs","EndNs"\n', "rocprof --hip-trace"),
+        ("results.copy_stats.csv", b'"Name","Calls","TotalDurationNs"\n', "rocprof --hip-trace"),
+        ("cuda_gpu_trace.csv", b"Start (ns),Duration (ns),CorrId\n", "nsys export --type sqlite"),
+        ("gpumemtimesum.csv", b"Time (%),Total Time (ns),Count\n", "nsys export --type sqlite"),
     ],
 )
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -55,7 +64,7 @@ def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path, name: str, content:
 
 @pytest.mark.parametrize(
     ("table", "said"),
-    [("rocpd_kernel_dispatch", "rocprofv3"), ("CUPTI_ACTIVITY_KIND_MEMCPY", "nvprof"), ("cats", "StringIds")],
+    [("rocpd_kernel_dispatch", "output-format json"), ("CUPTI_ACTIVITY_KIND_MEMCPY", "nvprof"), ("cats", "StringIds")],
 )
 def test_databases_of_others_are_known(tmp_path: Path, table: str, said: str) -> None:
     path = tmp_path / "results.db"
@@ -74,9 +83,23 @@ def test_the_parts_of_a_recorder_that_was_killed_are_named(tmp_path: Path) -> No
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(TraceFileError, match="cannot be read"):
-            open_trace(path)
+    with pytest.raises(TraceFileError, match="cannot be read"):
+        open_trace(tmp_path / "absent")
+    with pytest.raises(TraceFileError, match="a folder; give the file"):
+        open_trace(tmp_path)
+    (tmp_path / "CUPTI_ACTIVITY_KIND_MEMCPY.parquet").touch()
+    with pytest.raises(TraceFileError, match="nsys export --type sqlite"):
+        open_trace(tmp_path)
+
+
+def test_the_database_of_rocprof_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as connection:
+        for table in ("HIP", "COPY", "OPS", "KERN"):
+            connection.execute(f"CREATE TABLE {table} (BeginNs INTEGER)")
+    connection.close()
+    with pytest.raises(TraceFileError, match=r"give the JSON .* rocprof --hip-trace"):
+        open_trace(path)
 
 
 @pytest.mark.parametrize(("called_ns", "jumped"), [(500, False), (5_000_000, False), (155_000_000_000, True)])

@@ -25,6 +25,7 @@ _MAKERS: Mapping[Maker, str] = {
     "nsys": "Nsight Systems",
     "kineto": "torch.profiler",
     "xla": "XLA's profiler",
+    "rocprof": "rocprof",
 }
 # Between the frames of a site, the innermost first.
 _CALLED_FROM = " < "
@@ -79,7 +80,9 @@ def _answer(trace: Trace) -> str:
         name = say(
             "trace_report.migration" if each.migration else "trace_report.copy", direction=way_name(each.direction)
         )
-        parts.append(f"{name} {decimal_bytes(each.bytes)}{in_brackets(f'{each.copies}x')}")
+        size = decimal_bytes(each.bytes)
+        size = say("trace_report.at_least", size=size) if each.is_least else size
+        parts.append(f"{name} {size}{in_brackets(f'{each.copies}x')}")
     return say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")
 
 

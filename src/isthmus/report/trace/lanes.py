@@ -104,7 +104,7 @@ def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
         covered = np.diff(union(source.start_ns, source.end_ns).before(edges))
         # Rounded up, so that what is there at all can be seen.
         busy = np.ceil(255 * covered / np.maximum(np.diff(edges), 1)).astype(int).tolist()
-    moved = [] if source.bytes is None else source.bytes[places].tolist()
+    moved = [] if source.bytes is None else source.bytes[places].clip(0).tolist()
     texts = [lanes.texts.setdefault(source.tell(place)[:_LONGEST_TEXT], len(lanes.texts)) for place in places.tolist()]
     start = (source.start_ns[places] - begin).tolist()
     return Lane(source.name, source.look.variable, records, start, lasted[places].tolist(), texts, moved, busy)

@@ -73,9 +73,10 @@ def _named(
 
 
 def _with_bytes(row: TraceRow, records: Copies | Intervals, estimated: npt.NDArray[np.bool_]) -> TraceRow:
-    """The row of these records with what they moved; times that are estimates tell no rate."""
+    """The row of these records with what they moved; without a size, or with an estimated time, none tells a rate."""
     sizes, lasted = records.bytes.clip(0), records.lasted_ns.clip(0)
-    bytes_timed, ns_timed = int(sizes[~estimated].sum()), int(lasted[~estimated].sum())
+    timed = ~estimated & (records.bytes >= 0)
+    bytes_timed, ns_timed = int(sizes[timed].sum()), int(lasted[timed].sum())
     rate = bytes_timed / ns_timed * 1e9 if bytes_timed and ns_timed else None
     return replace(row, bytes=int(sizes.sum()), bytes_per_second=rate)
 

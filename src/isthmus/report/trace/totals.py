@@ -16,6 +16,8 @@ class Moved:
     copies: int
     bytes: int
     busy_ns: int
+    # Whether some do not tell their size, so that there were more bytes.
+    is_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def moved(trace: Trace) -> list[Moved]:
             if chosen.any():
                 busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).length
                 total = int(copies.bytes[chosen].clip(0).sum())
-                totals.append(Moved(direction, migration, int(chosen.sum()), total, busy))
+                is_least = bool((copies.bytes[chosen] < 0).any())
+                totals.append(Moved(direction, migration, int(chosen.sum()), total, busy, is_least))
     return totals
 
 

@@ -9,6 +9,8 @@ from isthmus.trace.columns import UNKNOWN, direction_index, memory_index
 # ``MemcpyH2D``, and those of older versions for ROCm ``CopyHostToDevice``.
 _NAME = re.compile(r"Mem(?:cpy|Cpy) ?(\w+)(?: \((.+?) -> (.+)\))?")
 _SPELT_OUT = re.compile(r"Copy(Host|Device)To(Host|Device)")
+# With its size, as unitrace names it: ``zeCommandListAppendMemoryCopy(M2D)[4096 bytes]``.
+_LEVEL_ZERO = re.compile(r"(?:Tile #\d+: )?zeCommandListAppendMemoryCopy\w*\((\w)2(\w)\)(?:\[(\d{1,15}) bytes\])?.*")
 _ARROW = re.compile(r"([A-Z])(?:to|To|2)([A-Z])")
 # What each letter means. M is memory of which the driver knows nothing: the host's own. S is shared: managed.
 _SIDES = {"H": "host", "M": "host", "D": "device", "A": "device", "S": "device", "P": "peer"}
@@ -25,6 +27,8 @@ _MEMORY = {
     **dict.fromkeys(("device", "device static", "array"), memory_index("device")),
     **dict.fromkeys(("managed", "managed static", "shared"), memory_index("managed")),
 }
+# H is memory that Level Zero allocated on the host.
+_OF_LEVEL_ZERO = {"H": memory_index("pinned"), "D": memory_index("device"), "S": memory_index("managed")}
 # As calls of HIP and CUDA number them: cudaMemcpyKind.
 _KINDS = {"0": "h2h", "1": "h2d", "2": "d2h", "3": "d2d"}
 
@@ -51,6 +55,16 @@ def ends_of(name: str) -> Ends:
     begin, end = (_SIDES.get(letter, "") for letter in letters.groups())
     kinds = (_MEMORY.get(kind.lower(), UNKNOWN) for kind in memory)
     return Ends(_DIRECTIONS.get((begin, end), UNKNOWN), *kinds)
+
+
+def level_zero(name: str) -> tuple[Ends, int] | None:
+    """What the name of a copy of Level Zero says, and its size; None where that is no copy."""
+    match = _LEVEL_ZERO.fullmatch(name)
+    if match is None:
+        return None
+    direction = _DIRECTIONS.get((_SIDES.get(match[1], ""), _SIDES.get(match[2], "")), UNKNOWN)
+    ends = Ends(direction, *(_OF_LEVEL_ZERO.get(letter, UNKNOWN) for letter in (match[1], match[2])))
+    return ends, int(match[3]) if match[3] else UNKNOWN
 
 
 def direction_of_kind(kind: str) -> int:

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
+from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, Ranges
+from isthmus.trace.json_text import EXPECTED
 from isthmus.trace.kineto.frames import call_sites
-from isthmus.trace.kineto.items import EXPECTED, Items
 from isthmus.trace.kineto.records import MOST_RECORDS, Records, Table
+from isthmus.trace.kineto.slices import Slices
 from isthmus.trace.recorded import looked_up
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
 
@@ -24,37 +25,44 @@ def read_kineto(path: Path) -> Trace:
     events. Of one that is cut off or damaged, what is before that is taken; single records that cannot be right are
     left out. `Trace.notes` tells of both.
     """
-    items = Items(path)
+    slices = Slices(path)
     records = Records()
-    for item in items:
+    for section, events in slices:
         if len(records) >= MOST_RECORDS:
-            items.notes.append(f"Only the first {MOST_RECORDS} records were read: record a shorter time.")
+            slices.notes.append(f"Only the first {MOST_RECORDS} records were read: record a shorter time.")
             break
-        records.add(item)
+        records.add(section, events)
 
-    version = items.header.get("schemaVersion")
-    if not records.has_accelerator and not items.notes and version is None:
+    records.drop_moments_before_a_clock()
+    version = slices.header.get("schemaVersion")
+    if not records.has_accelerator and not slices.notes and version is None:
         raise TraceFileError(f"{path}: events of another program: none is of a profiler of torch; {EXPECTED}")
     calls = records.calls.sorted_columns()
+    calls["correlation"] = records.flows.of_calls(calls)
     calls["site"], sites = call_sites(records, calls)
     pids = tuple(records.host_pids)
-    calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
-    copies, without_bytes = _with_ends_of_calls(_joined(records.copies, calls, pids), calls)
-    notes = (*items.notes, *_notes(records, without_bytes, whole=not items.notes))
+    process_of = {pid: place for place, pid in enumerate(pids)}
+    calls["process"] = looked_up(calls.pop("pid"), process_of)
+    copies = _with_ends_of_calls(_joined(records, records.copies, calls, pids), calls)
+    ranges = records.ranges.sorted_columns()
+    ranges["process"] = looked_up(ranges.pop("pid"), process_of)
+    notes = (*slices.notes, *_notes(records, copies, whole=not slices.notes))
     return Trace(
         path=path,
-        maker="xla" if records.xla.devices else "kineto",
+        maker="xla" if records.xla.devices else "rocprof" if records.is_of_rocprof else "kineto",
         version=str(version) if isinstance(version, int) else "",
         processes=_processes(records),
         devices=records.devices,
         names=tuple(records.names),
         copies=Copies.filled(**copies, migration=np.zeros_like(copies["start_ns"])),
         calls=Calls.filled(**{name: calls[name] for name in _OF_CALLS}),
-        kernels=_intervals(records.kernels, calls, pids),
-        memsets=_intervals(records.memsets, calls, pids),
-        synchronizations=_intervals(records.waits, calls, pids),
+        kernels=_intervals(records, records.kernels, calls, pids),
+        memsets=_intervals(records, records.memsets, calls, pids),
+        synchronizations=_intervals(records, records.waits, calls, pids),
         knows=_knowledge(records, copies, sites),
         sites=sites,
+        ranges=Ranges(**ranges),
+        range_names=tuple(records.frame_names) if len(records.ranges) else (),
         notes=notes,
         lost=notes,
     )
@@ -67,10 +75,11 @@ def _processes(records: Records) -> tuple[Process, ...]:
     return tuple(Process(pid, records.process_names.get(pid, ""), rank) for pid in pids)
 
 
-def _joined(table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:
+def _joined(records: Records, table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:
     """The columns of what a device did, with the call that asked for it and its process instead of the correlation."""
     columns = table.sorted_columns()
-    call = _calls_of(columns.pop("correlation"), calls)
+    call = _calls_of(records.flows.of_device(columns), calls)
+    del columns["correlation"]
     # Devices do not name the process, but most files are of one.
     alone = 0 if len(pids) == 1 else UNKNOWN
     process = np.full_like(call, alone)
@@ -78,8 +87,8 @@ def _joined(table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:
     return {**columns, "call": call, "process": process}
 
 
-def _with_ends_of_calls(copies: Columns, calls: Columns) -> tuple[Columns, int]:
-    """The copies with sizes and addresses that only calls tell, as those of ROCm do, and how many have no size."""
+def _with_ends_of_calls(copies: Columns, calls: Columns) -> Columns:
+    """The copies with sizes and addresses that only calls tell, as those of ROCm do."""
     called = np.flatnonzero(copies["call"] != UNKNOWN)
     of = copies["call"][called]
     # A call that made several copies tells the size of none.
@@ -90,9 +99,7 @@ def _with_ends_of_calls(copies: Columns, calls: Columns) -> tuple[Columns, int]:
     addresses = {f"{end}_address": np.full_like(sizes, UNKNOWN) for end in ("source", "destination")}
     for end in ("source", "destination"):
         addresses[f"{end}_address"][called[alone]] = calls[end][of[alone]]
-    columns = {**copies, **addresses, "bytes": sizes}
-    known = sizes != UNKNOWN
-    return {name: column[known] for name, column in columns.items()}, int((~known).sum())
+    return {**copies, **addresses, "bytes": sizes}
 
 
 def _calls_of(correlation: Integers, calls: Columns) -> Integers:
@@ -108,8 +115,8 @@ def _calls_of(correlation: Integers, calls: Columns) -> Integers:
     return np.where(distinct[place] == correlation, first[place], UNKNOWN)
 
 
-def _intervals(table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals:
-    return Intervals(**_joined(table, calls, pids))
+def _intervals(records: Records, table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals:
+    return Intervals(**_joined(records, table, calls, pids))
 
 
 def _knowledge(records: Records, copies: Columns, sites: tuple[Site, ...]) -> frozenset[Knowledge]:
@@ -124,12 +131,21 @@ def _knowledge(records: Records, copies: Columns, sites: tuple[Site, ...]) -> fr
     return frozenset(knowledge for knowledge, known in recorded.items() if known)
 
 
-def _notes(records: Records, without_bytes: int, *, whole: bool) -> list[str]:
+def _notes(records: Records, copies: Columns, *, whole: bool) -> list[str]:
     notes = []
     if records.without_time:
         notes.append(f"Left out {records.without_time} records, whose times are missing or cannot be.")
-    if without_bytes := without_bytes + records.fills_without_bytes:
-        notes.append(f"Left out {without_bytes} copies or fills, whose sizes are missing or cannot be.")
+    if incomplete := records.pairs.incomplete:
+        notes.append(f"Left out {incomplete} events, whose beginning or end is missing.")
+    if without := int((copies["bytes"] == UNKNOWN).sum()):
+        notes.append(
+            f"{without} of {copies['bytes'].size} copies do not tell their size; bytes are those of the others."
+        )
+    if records.fills_without_bytes:
+        notes.append(f"Left out {records.fills_without_bytes} fills, whose sizes are missing or cannot be.")
     if whole and not records.has_accelerator:
-        notes.append("Nothing of an accelerator was recorded; profile with activities=[ProfilerActivity.CUDA].")
+        notes.append(
+            "Nothing of an accelerator was recorded; profile with "
+            "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
+        )
     return notes

@@ -1,15 +1,16 @@
 """Reads the SQLite exports of Nsight Systems: ``nsys export --type sqlite``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
+from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, Ranges, memory_index
 from isthmus.trace.nsys.records import (
     Columns,
+    device_names,
     directions,
     memory_kinds,
     migrations,
@@ -23,8 +24,8 @@ from isthmus.trace.nsys.records import (
 )
 from isthmus.trace.nsys.tables import Tables, opened
 from isthmus.trace.others import what_database
-from isthmus.trace.recorded import CAUSE_OF, Names, call_name, looked_up, places_of
-from isthmus.trace.trace import Knowledge, Trace
+from isthmus.trace.recorded import CAUSE_OF, Names, call_name, looked_up, places_of, sound_rows
+from isthmus.trace.trace import Knowledge, Process, Trace
 
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"  # Those of the driver, too.
@@ -43,6 +44,9 @@ _EVIDENCE: dict[str, Knowledge] = {
 }
 _ON_DEVICE = ("globalPid", "deviceId", "streamId", "correlationId")
 _OF_COPIES = (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress")
+_RANGES = "NVTX_EVENTS"
+# Pushed and popped, and started and ended.
+_RANGE_TYPES = (59, 60)
 _LOW_24_BITS = 0xFFFFFF
 
 
@@ -71,13 +75,14 @@ def read_nsys(path: Path) -> Trace:
         run = names.places(kernels["demangledName"], strings)
         waited_for = names.places(waits["syncType"], synchronizations(tables))
         trace_copies = _copies(tables, copies, calls)
+        ranges, range_names = _ranges(tables, members)
         notes = (*_remarks(tables, trace_copies), *tables.notes)
         return Trace(
             path=path,
             maker="nsys",
             version=version(tables),
             processes=members,
-            devices=tables.texts("TARGET_INFO_GPU", "id", "name"),
+            devices=device_names(tables),
             names=names.all,
             copies=trace_copies,
             calls=Calls.filled(
@@ -91,6 +96,8 @@ def read_nsys(path: Path) -> Trace:
             memsets=_intervals(memsets, calls, np.full_like(memsets["start"], UNKNOWN)),
             synchronizations=_intervals(waits, calls, waited_for),
             knows=_knowledge(tables, trace_copies),
+            ranges=ranges,
+            range_names=range_names,
             notes=notes,
             lost=notes,
         )
@@ -151,6 +158,31 @@ def _intervals(columns: Columns, calls: Columns, name: Integers) -> Intervals:
         stream=columns["streamId"],
         name=name,
         bytes=columns.get("bytes", np.zeros_like(columns["start"])),
+    )
+
+
+def _ranges(tables: Tables, members: Sequence[Process]) -> tuple[Ranges, tuple[str, ...]]:
+    """NVTX ranges of the processes that used devices, with their texts, which are in the record or in another table."""
+    columns = tables.numbers(_RANGES, ("start",), ("end", "eventType", "textId", "globalTid", "rowid"))
+    # Marks and ranges that were not ended have no end.
+    rows = sound_rows(columns["start"], columns["end"], None, 0)
+    rows = rows[np.isin(columns["eventType"][rows], _RANGE_TYPES)]
+    columns = {name: column[rows] for name, column in columns.items()}
+    texts = tables.texts("StringIds", "id", "value", set(np.unique(columns["textId"]).tolist()))
+    own = tables.texts(_RANGES, "rowid", "text", set(columns["rowid"][columns["textId"] == UNKNOWN].tolist()))
+    names = Names()
+    name = names.places(columns["textId"], texts)
+    name = np.where(name == UNKNOWN, names.places(columns["rowid"], own), name)
+    pids = {member.pid: place for place, member in enumerate(members)}
+    return (
+        Ranges(
+            start_ns=columns["start"],
+            end_ns=columns["end"],
+            process=looked_up((columns["globalTid"] >> 24) & _LOW_24_BITS, pids),
+            thread=columns["globalTid"] & _LOW_24_BITS,
+            name=name,
+        ),
+        names.all,
     )
 
 

@@ -137,6 +137,11 @@ def physical_devices(tables: Tables) -> dict[tuple[int, int], int]:
     return {(pid, number): device for pid, number, device in rows if device != UNKNOWN}
 
 
+def device_names(tables: Tables) -> dict[int, str]:
+    """Names of devices by the machine's numbers, in a column that had another name until 2021."""
+    return tables.texts("TARGET_INFO_GPU", "id", "name") or tables.texts("TARGET_INFO_GPU", "deviceId", "name")
+
+
 def version(tables: Tables) -> str:
     """The version of the export's schema, ``3.25``; empty where it names none."""
     return ".".join(tables.setting("META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION").split(".")[:2])

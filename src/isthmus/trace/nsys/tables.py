@@ -138,8 +138,8 @@ class Tables:
         return "" if row is None else printable(row[0])
 
     def _columns(self, table: str) -> set[str]:
-        """The stored columns; generated ones, which run what the file says, are not among them."""
-        return {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
+        """The stored columns and the rows' numbers; no generated ones, which run what the file says."""
+        return {"rowid", *(row[1] for row in self._connection.execute(f"PRAGMA table_info({table})"))}
 
     def _check_count(self, table: str, count: int) -> None:
         if count > self._most_records:

@@ -17,51 +17,10 @@ from isthmus.errors import TraceFileError
 from isthmus.trace.columns import DIRECTIONS, MEMORY_KINDS, UNKNOWN
 from isthmus.trace.kineto import reader as kineto
 from isthmus.trace.kineto import records as kineto_records
+from isthmus.trace.kineto import slices
 from isthmus.trace.kineto.reader import read_kineto
-from isthmus.trace.trace import Process, Trace
-
-PID, THREAD = 2869224, 2869300
-DURATION_NS = 12_345
-
-
-def event(category: str, name: str, ts: Any, arguments: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {
-        "ph": "X",
-        "cat": category,
-        "name": name,
-        "pid": 0,
-        "tid": 7,
-        "ts": ts,
-        "dur": 5,
-        "args": arguments,
-        **fields,
-    }
-
-
-def copy(
-    ts: Any = 110, name: str = "Memcpy HtoD (Pageable -> Device)", correlation: int = 1, **arguments: Any
-) -> dict[str, Any]:
-    stated = {"device": 0, "context": 1, "stream": 7, "correlation": correlation, "bytes": 4096, **arguments}
-    return event("gpu_memcpy", name, ts, {key: value for key, value in stated.items() if value is not None})
-
-
-def call(ts: Any = 100, name: str = "cudaMemcpyAsync", correlation: int = 1, pid: int = PID) -> dict[str, Any]:
-    return event("cuda_runtime", name, ts, {"cbid": 41, "correlation": correlation}, pid=pid, tid=THREAD)
-
-
-def on_device(category: str, name: str, ts: Any = 110, **arguments: Any) -> dict[str, Any]:
-    return event(category, name, ts, {"device": 0, "context": 1, "stream": 7, "correlation": 1, **arguments})
-
-
-def labels(pid: int, label: str) -> list[dict[str, Any]]:
-    return [
-        {"name": "process_name", "ph": "M", "ts": 1, "pid": pid, "tid": 0, "args": {"name": "python3.10"}},
-        {"name": "process_labels", "ph": "M", "ts": 1, "pid": pid, "tid": 0, "args": {"labels": label}},
-    ]
-
-
-def document(*events: Any, **around: Any) -> dict[str, Any]:
-    return {"schemaVersion": 1, **around, "traceEvents": list(events), "traceName": "trace.json"}
+from isthmus.trace.trace import Process
+from tests.unit.trace.kineto.events import PID, THREAD, call, copy, document, event, labels, on_device, read
 
 
 @pytest.fixture
@@ -69,14 +28,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "trace.json"
 
 
-def read(path: Path, *events: Any, **around: Any) -> Trace:
-    path.write_text(json.dumps(document(*events, **around), indent=2), "utf-8")
-    return read_kineto(path)
-
-
-@pytest.fixture(params=["yajl2_c", "python"])
+@pytest.fixture(params=["slices", "yajl2_c", "python"])
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both parsers: the fast one, and the one that is there where no other is."""
+    """All parsers: in slices, as large files are, thoroughly, and the one that is there where no other is."""
+    if request.param == "slices":
+        monkeypatch.setattr(slices, "SLICE_BYTES", 300)
+        return
     try:
         backend = ijson.get_backend(request.param)
     except ImportError:
@@ -222,17 +179,22 @@ def test_of_calls_within_one_another_the_outer_made_the_copy(path: Path) -> None
 
 
 @pytest.mark.parametrize("size", [None, -1, 1 << 60, 1 << 80, 1.5, "4096 B", True, [4096], {"bytes": 4096}])
-def test_copies_without_a_size_are_left_out_and_counted(path: Path, size: Any) -> None:
+def test_copies_without_a_size_are_kept_with_their_times_and_counted(path: Path, size: Any) -> None:
     trace = read(path, copy(), copy(bytes=size), on_device("gpu_memset", "Memset (Device)", bytes=size))
-    assert (len(trace.copies), len(trace.memsets)) == (1, 0)
-    assert trace.notes == ("Left out 2 copies or fills, whose sizes are missing or cannot be.",)
+    assert trace.copies.bytes.tolist() == [4096, UNKNOWN]
+    assert (trace.copies.lasted_ns > 0).all()
+    assert len(trace.memsets) == 0
+    assert trace.notes == (
+        "1 of 2 copies do not tell their size; bytes are those of the others.",
+        "Left out 1 fills, whose sizes are missing or cannot be.",
+    )
 
 
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize(
     "times",
     [
-        {"ts": -5},
+        {"ts": -(1 << 60)},
         {"dur": -5},
         {"ts": 1 << 70},
         {"ts": 4e15},
@@ -241,7 +203,8 @@ def test_copies_without_a_size_are_left_out_and_counted(path: Path, size: Any) -
         {"ts": 0, "dur": 0},
         {"ts": None},
         {"dur": None},
-        {"ts": "110"},
+        {"ts": "now"},
+        {"ts": "1e5"},
         {"dur": [5]},
         {"dur": {"dur": 5}},
     ],

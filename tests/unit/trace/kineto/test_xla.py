@@ -58,9 +58,28 @@ def test_copies_kernels_and_calls_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("details", ["", "size:", "size:-4", "size:1e9", "size:" + "9" * 40, 7, None])
 def test_a_copy_whose_size_is_not_told_is_counted(tmp_path: Path, details: Any) -> None:
     trace = read(tmp_path, event(DEVICE, 15, "MemcpyH2D", 1, 2, correlation_id="1", memcpy_details=details))
-    assert len(trace.copies) == 0
     # What has no details at all is no copy that anybody can tell from a kernel.
+    assert trace.copies.bytes.tolist() == ([UNKNOWN] if isinstance(details, str) else [])
     assert bool(trace.notes) == isinstance(details, str)
+
+
+@pytest.mark.parametrize(("operation", "side"), [("MemcpyH2D", "source"), ("MemcpyD2H", "destination")])
+def test_one_kind_of_memory_is_the_hosts(tmp_path: Path, operation: str, side: str) -> None:
+    details = "kind:pageable size:64000000 dest:0 async:1"
+    copies = read(tmp_path, event(DEVICE, 15, operation, 1, 2, correlation_id="1", memcpy_details=details)).copies
+    assert [MEMORY_KINDS[kind] for kind in getattr(copies, side)] == ["pageable"]
+
+
+def test_a_machine_may_be_named_before_its_processes(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    names = [named(1, "worker-0 /device:GPU:2"), named(2, "worker-0 /host:CPU")]
+    events = [event(pid, 1, "MemcpyH2D", 1, 2, correlation_id="1", memcpy_details=DETAILS) for pid in (1, 2)]
+    step = event(2, 1, "train", 0, 9, step_num="7")
+    path.write_text(json.dumps({"traceEvents": [*names, *events, step]}), "utf-8")
+    trace = read_kineto(path)
+    assert trace.copies.device.tolist() == [2]
+    assert trace.copies.call.tolist() == [0]
+    assert trace.range_names == ("train",)
 
 
 def test_names_of_devices_may_be_anything(tmp_path: Path) -> None:

@@ -324,3 +324,34 @@ def test_texts_that_nobody_asks_for_are_not_read(export: Export, monkeypatch: py
     monkeypatch.setattr("isthmus.trace.nsys.tables._MOST_BYTES", 100_000)
     strings = [(1, "cudaMemcpyAsync_v3020"), (5, "printed\n" * 100_000)]
     assert read_nsys(export({"StringIds": strings, CALLS: [call(1, 2, 1)]})).names == ("cudaMemcpyAsync",)
+
+
+def test_ranges_that_a_program_named_are_read(export: Export) -> None:
+    columns = "start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER"
+    nvtx = f"CREATE TABLE NVTX_EVENTS ({columns})"
+    path = export({COPIES: [copy(100, 200)], CALLS: [call(50, 90, 1)]}, [nvtx])
+    with closing(sqlite3.connect(path)) as connection:
+        thread = pid(7) | 71
+        connection.execute("INSERT INTO StringIds VALUES (90, 'load')")
+        rows = [
+            (300, 400, 59, "step 2", thread, None),
+            (100, 200, 60, None, thread, 90),
+            (150, None, 34, "a mark", thread, None),
+            (10, 20, 59, "of no process here", pid(99) | 1, None),
+        ]
+        connection.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.commit()
+    trace = read_nsys(path)
+    names = [trace.range_names[name] for name in trace.ranges.name]
+    assert names == ["of no process here", "load", "step 2"]
+    assert trace.ranges.process.tolist() == [UNKNOWN, 0, 0]
+    assert trace.ranges.thread.tolist()[1:] == [71, 71]
+    assert not trace.notes
+
+
+def test_devices_of_exports_until_2021_have_their_names(export: Export) -> None:
+    old = "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, deviceId INTEGER, name TEXT)"
+    path = export(
+        {COPIES: [copy(100, 200)]}, [old, "INSERT INTO TARGET_INFO_GPU VALUES (1, 0, 'NVIDIA GeForce RTX 3080')"]
+    )
+    assert read_nsys(path).devices == {0: "NVIDIA GeForce RTX 3080"}
