@@ -2,6 +2,8 @@
 
 import gc
 import os
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -91,6 +93,11 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        # What was compiled in an earlier run is not compiled again: ccache keeps it below the first of these folders.
+        if shutil.which("ccache"):
+            words = ["ccache", "--get-config", "cache_dir"]
+            kept = subprocess.run(words, capture_output=True, check=True, text=True).stdout.strip()
+            patch.setenv("CCACHE_DIR", kept)
         for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
             patch.setenv(variable, str(tmp_path_factory.mktemp("own")))
         # Shared by all workers: what one of them compiles, kernels by PoCL among it, takes seconds in each otherwise.

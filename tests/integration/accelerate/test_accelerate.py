@@ -17,7 +17,7 @@ import pytest
 from tests.integration.accelerate.programs import IS_SANITIZED, PRELOADED, accelerated, accelerating, command_line, ran
 
 REACHES = ("linked",) if IS_SANITIZED else ("linked", "dlsym", "address", "versioned", "thread")
-ROUNDS = "24"
+ROUNDS = "12"
 # A program alone that ends well needs no sanitizer.
 ALONE = {"LD_PRELOAD": ""}
 

@@ -15,7 +15,7 @@ from isthmus.machine import devices
 from tests.integration.accelerate import programs
 
 REACHES = ("linked",) if programs.IS_SANITIZED else ("linked", "dlsym")
-ROUNDS = "12"
+ROUNDS = "6"
 
 
 class Program(NamedTuple):

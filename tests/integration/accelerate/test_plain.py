@@ -116,7 +116,7 @@ def test_a_limit_on_the_size_of_files_costs_counts_alone(
     under: str, blocks: str, random_copies: Path, both: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ISTHMUS_ACCELERATE_OPTIONS", "eager,min=4096")
-    both(under, ["sh", "-c", f'ulimit -f {blocks}; exec "$0" dlsym 100', random_copies])
+    both(under, ["sh", "-c", f'ulimit -f {blocks}; exec "$0" dlsym 30', random_copies])
 
 
 def test_without_room_for_counts_that_is_said(random_copies: Path, driver: Path) -> None:
@@ -155,7 +155,7 @@ def test_files_of_a_process_of_the_same_number_stay_as_they_are(
 def test_a_program_that_switches_it_off_is_left_alone(
     reach: str, program: Path, random_copies: Path, driver: Path, tmp_path: Path
 ) -> None:
-    words: list[str | Path] = [program, reach, "1"] if reach == "linked" else [random_copies, reach, "100"]
+    words: list[str | Path] = [program, reach, "1"] if reach == "linked" else [random_copies, reach, "30"]
     said, counts = accelerated(words, driver, tmp_path, "eager,min=4096", ISTHMUS_ACCELERATE="off")
     assert said == ran(words, driver).stdout
     assert (counts.moved, counts.queued, set(counts.left.values())) == ([], (0, 0), {(0, 0)})

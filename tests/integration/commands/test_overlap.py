@@ -9,13 +9,13 @@ import pytest
 from isthmus.record import Run
 from tests.processes import Done
 
-QUICK = ("overlap", "--sizes", "256KiB", "--time", "0.1s")
+QUICK = ("overlap", "--sizes", "64KiB", "--time", "0.1s")
 
 Measure = Callable[..., tuple[Done, Run]]
 
 
 # Its copies are slow enough that work can be as long, whatever else the machine does.
-SLOW = "host:rate=0.5GB/s"
+SLOW = "host:rate=0.25GB/s"
 
 
 @pytest.mark.parametrize("device", [SLOW, "opencl:0"])
@@ -33,7 +33,7 @@ def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
     assert {case.host_memory for case in known} == {"pinned", "pageable", "staged", "device"}
     assert {case.verified for case in measured if case.method == "pipeline"} <= {"yes"}
     assert all(case.spans for case in measured if case.method == "traced")
-    assert "Share of the bound, 256 KiB" in told(run) or device != SLOW
+    assert "Share of the bound, 64 KiB" in told(run) or device != SLOW
     # What is out of reach of this processor is not left out in silence.
     assert all(case.note for case in run.cases if case.skipped)
 

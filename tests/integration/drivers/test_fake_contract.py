@@ -22,7 +22,8 @@ def suites(*names: str) -> list[str]:
 ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "rows", "streams")
 
 
-# Those of one kind of driver in one process, which begins once; the gate's start many of their own.
+# Those of one kind of driver in one process, which begins once; the gate's start many of their own. Of tests with many
+# cases a third: all of them run on the host's devices, by the same code but for the driver's calls.
 @pytest.mark.parametrize(
     ("paths", "environment"),
     [
@@ -39,7 +40,7 @@ def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
     compiled: Callable[..., Path], paths: list[str], environment: dict[str, str]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", "--every", "3", "-p", "no:cacheprovider"],
         env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
         cwd=Path(__file__).resolve().parents[3],
         text=True,

@@ -90,7 +90,7 @@ def test_devices_without_neighbours_say_why(paths: Measured, environment: dict[s
 
 
 def test_wrong_data_over_the_neighbour_is_a_fault(paths: Measured) -> None:
-    done, cases = paths("--memory", "pinned", FAKE_CUDA_CORRUPT_PEERS="")
+    done, cases = paths("--memory", "pageable", "--direction", "d2h", FAKE_CUDA_CORRUPT_PEERS="")
     assert done.returncode == 1
     wrong = [case for case in cases if case.get("verified") == "no"]
     assert wrong

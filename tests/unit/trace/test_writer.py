@@ -79,7 +79,7 @@ def test_a_limit_on_the_size_of_files_costs_records_and_nothing_else(program: Pa
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    words = [str(program), str(path), str(THREADS), str(10 * CALLS)]
+    words = [str(program), str(path), str(THREADS), str(2 * CALLS)]
     done = subprocess.run(words, preexec_fn=limited, capture_output=True, text=True, check=False)
     assert path.stat().st_size <= limit
     if not limit:
@@ -87,7 +87,7 @@ def test_a_limit_on_the_size_of_files_costs_records_and_nothing_else(program: Pa
         return
     assert done.returncode == 0
     trace = read_isthmus(path)
-    assert len(trace.calls) < 2 * THREADS * 10 * CALLS
+    assert len(trace.calls) < 2 * THREADS * 2 * CALLS
     assert any("limit on the size of files was reached (ulimit -f)" in note for note in trace.notes)
 
 
