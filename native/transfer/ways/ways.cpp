@@ -9,6 +9,7 @@
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/fork.hpp"
+#include "transfer/ways/parts.hpp"
 
 namespace isthmus {
 namespace {
@@ -282,22 +283,17 @@ void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
 }
 
 std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
-    double rate = own_.bytes_per_second();
+    std::vector<double> rates;
     for (Relay* const relay : relays_) {
         relay->take_time(most_times());
-        if (!relay->pace().is_shared()) rate += relay->pace().bytes_per_second();
+        rates.push_back(relay->pace().is_shared() ? 0 : relay->pace().bytes_per_second());
     }
-    std::vector<std::size_t> parts;
-    std::size_t left = bytes / chunk_bytes;
-    for (Relay* const relay : relays_) {
-        Pace& pace = relay->pace();
-        const double share = pace.is_shared() ? 0 : pace.bytes_per_second() / rate;
-        auto chunks = static_cast<std::size_t>(share * static_cast<double>(bytes) / static_cast<double>(chunk_bytes));
-        chunks = std::min({chunks, left, most_queued_chunks});
-        if (chunks != 0 && !relay->reserve()) chunks = 0;
-        if (chunks == 0) pace.pass(bytes / chunk_bytes);
-        left -= chunks;
-        parts.push_back(chunks * chunk_bytes);
+    std::vector<std::size_t> parts =
+        parts_that_end_together(bytes, own_.bytes_per_second(), rates, Pace::idle_latency_seconds, chunk_bytes);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i] = std::min(parts[i], most_queued_chunks * chunk_bytes);
+        if (parts[i] != 0 && !relays_[i]->reserve()) parts[i] = 0;
+        if (parts[i] == 0) relays_[i]->pace().pass(bytes / chunk_bytes);
     }
     return parts;
 }
