@@ -32,6 +32,7 @@ KEPT = (
     "h200-stencil-two-ranks",
     "h200x2-stencil-30720",
     "h200x2-threads",
+    "h200x4-paths",
     "pocl",
     "pocl-managed",
     "pocl-pieces",

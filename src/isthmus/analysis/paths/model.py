@@ -28,8 +28,9 @@ class Compared(NamedTuple):
 
     @property
     def peers(self) -> list[str]:
-        """The neighbours, in the order of their numbers."""
-        return sorted((link for link in self.links if link not in (OWN, ALL)), key=lambda spec: (len(spec), spec))
+        """The neighbours by whose links copies went, one by one or all together, in the order of their numbers."""
+        names = {*self.links, *(spec for figure in self.links.values() for spec in figure.case.carried)}
+        return sorted(names - {OWN, ALL, self.target}, key=lambda spec: (len(spec), spec))
 
     @property
     def best(self) -> str | None:

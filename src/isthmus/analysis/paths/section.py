@@ -55,7 +55,7 @@ def rate_grids(run: Run) -> list[Grid]:
 
 def _rate_grid(target: str, compared: Sequence[Compared]) -> Grid:
     peers = max((each.peers for each in compared), key=len)
-    links = [OWN, *peers, *([ALL] if any(ALL in each.links for each in compared) else [])]
+    links = [link for link in (OWN, *peers, ALL) if link == OWN or any(link in each.links for each in compared)]
     headings = [way_heading(link, len(peers)) for link in links]
     columns = [Column(in_lines(heading), heading) for heading in headings]
     columns += [Column(in_lines(each), each) for each in (say("paths_report.times"),)]
