@@ -41,7 +41,7 @@ def timed_uses(uses: int, seconds: float) -> int:
 
 @dataclass
 class _Memory:
-    """One buffer of each kind, shared by the ways."""
+    """One buffer of each kind, shared by the methods."""
 
     device: _native.Device
     bytes: int

@@ -1,4 +1,4 @@
-"""Times the ways to meet a need against one another: all of them on little data first, then those that may win."""
+"""Times the methods that meet a need against one another: all of them on little data first, then those that may win."""
 
 import random
 import time
