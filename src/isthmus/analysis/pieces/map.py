@@ -1,50 +1,50 @@
 """The fastest method for so many pieces of so many bytes: a map and its table for each surface."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.labels import in_one_text
+from isthmus.analysis.charts import legend_of
+from isthmus.analysis.labels import Source, in_one_text
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.model import Surface, main_surfaces
 from isthmus.analysis.pieces.words import figure_words, method_look, method_name, surface_title
 from isthmus.document import chart
 from isthmus.document.chart import Drawn, Tiles, tile
 from isthmus.document.grid import Cell as Shown
-from isthmus.document.grid import Column, Grid, Group, Row, decimals, missing
+from isthmus.document.grid import Grid, Group, decimals, missing
+from isthmus.document.pivot import rows_of, word_column
 from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.grouping import grouped
 from isthmus.language import say
-from isthmus.record import Interval, Run, format_bytes
+from isthmus.record import Interval, format_bytes
 
-# A surface with the place of its run.
-Source = tuple[int, Surface]
+Surfaces = Sequence[Source[Surface]]
 
 
-def main_sources(sources: Sequence[Source]) -> list[Source]:
+def main_sources(surfaces: Surfaces) -> list[Source[Surface]]:
     """The surfaces of each run to look at first."""
-    runs: dict[int, list[Surface]] = {}
-    for index, surface in sources:
-        runs.setdefault(index, []).append(surface)
-    return [(index, surface) for index, surfaces in runs.items() for surface in main_surfaces(surfaces)]
+    by_run = grouped(surfaces, lambda each: each.index)
+    chosen = {index: main_surfaces(each.value for each in of_run) for index, of_run in by_run.items()}
+    return [each for each in surfaces if any(each.value is surface for surface in chosen[each.index])]
 
 
-def map_parts(runs: Sequence[Run], sources: Sequence[Source]) -> list[Part]:
+def map_parts(surfaces: Surfaces) -> list[Part]:
     """The maps to look at first, then, on the page alone, others of several sizes and numbers."""
-    several = [source for source in sources if len(source[1].methods) > 1]
+    several = [each for each in surfaces if len(each.value.methods) > 1]
     main = main_sources(several)
-    others = [each for each in several if each not in main and min(len(each[1].sizes), len(each[1].counts)) > 1]
+    others = [each for each in several if each not in main and min(len(each.value.sizes), len(each.value.counts)) > 1]
     parts = []
     if main:
-        kind = main[0][1].kind
+        kind = main[0].value.kind
         note = say(f"pieces_report.map_note_{kind.experiment}", incumbent=method_name(kind.incumbent))
-        parts.append(_part(runs, say("pieces_report.map_title"), note, main))
+        parts.append(_part(say("pieces_report.map_title"), note, main))
     if others:
-        parts.append(_part(runs, say("pieces_report.map_other_title"), "", others))
+        parts.append(_part(say("pieces_report.map_other_title"), "", others))
     return parts
 
 
-def methods_legend(kind: Kind, methods: Sequence[str]) -> tuple[LegendEntry, ...]:
+def methods_legend(kind: Kind, methods: Iterable[str]) -> tuple[LegendEntry, ...]:
     """The methods with their colours, each once."""
-    looks = {method_name(method): method_look(kind, method) for method in methods}
-    return tuple(LegendEntry(name, look) for name, look in looks.items())
+    return legend_of({method_name(method): method_look(kind, method) for method in methods})
 
 
 def fastest_cell(cell: Cell | None) -> Shown:
@@ -72,33 +72,34 @@ def corner(kind: Kind) -> str:
     return say(f"pieces_report.corner_{kind.experiment}")
 
 
-def _part(runs: Sequence[Run], title: str, note: str, sources: Sequence[Source]) -> Part:
-    winners = {cell.fastest for _, surface in sources for cell in surface.measured.values()}
-    methods = [method for _, surface in sources for method in surface.methods if method in winners]
+def _part(title: str, note: str, surfaces: Surfaces) -> Part:
+    winners = {cell.fastest for each in surfaces for cell in each.value.measured.values()}
+    methods = (method for each in surfaces for method in each.value.methods if method in winners)
     return Part(
         title,
         note=note,
-        charts=tuple(_chart(runs, *source) for source in sources),
-        legend=methods_legend(sources[0][1].kind, methods),
-        grids=tuple(fastest_grid(runs, *source) for source in sources),
+        charts=tuple(map(_chart, surfaces)),
+        legend=methods_legend(surfaces[0].value.kind, methods),
+        grids=tuple(map(fastest_grid, surfaces)),
         page_only=not note,
     )
 
 
-def fastest_grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
+def fastest_grid(source: Source[Surface]) -> Grid:
     """The fastest method by size and number."""
-    kind, counts = surface.kind, surface.counts
-    rows = tuple(
-        Row(format_bytes(size), tuple(fastest_cell(surface.measured.get((size, count))) for count in counts))
-        for size in surface.sizes
+    surface = source.value
+    rows = rows_of(
+        surface.sizes,
+        format_bytes,
+        surface.counts,
+        lambda count, size: fastest_cell(surface.measured.get((size, count))),
     )
-    names = [count_words(kind, count) for count in counts]
-    columns = tuple(Column(name.replace(" ", "\n"), name) for name in names)
-    return Grid(surface_title(runs, index, surface), columns, (Group("", rows),), corner=corner(kind))
+    columns = tuple(word_column(count_words(surface.kind, count)) for count in surface.counts)
+    return Grid(surface_title(source), columns, (Group("", rows),), corner=corner(surface.kind))
 
 
-def _chart(runs: Sequence[Run], index: int, surface: Surface) -> Chart:
-    kind, title = surface.kind, surface_title(runs, index, surface)
+def _chart(source: Source[Surface]) -> Chart:
+    surface, kind, title = source.value, source.value.kind, surface_title(source)
     tiles: dict[str, list[chart.Row]] = {}
     for (size, count), cell in surface.measured.items():
         name, figure, rate = method_name(cell.fastest), figure_words(kind, cell.best), cell.best.rate.median / 1e9

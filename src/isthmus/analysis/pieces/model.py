@@ -9,6 +9,7 @@ from isthmus.analysis.pieces.alignment import without_misaligned
 from isthmus.analysis.pieces.cell import BATCHING, PACKED_ON_THREADS, Cell, Key, Kind, Shape
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
+from isthmus.grouping import grouped
 from isthmus.record import Case, Direction, LayoutName, Run, kind_rank
 
 # Direction, host memory and layouts.
@@ -60,10 +61,6 @@ class Surface:
         nearest = min(compared, key=lambda key: _distance(key, self.kind.typical), default=None)
         return self.cells[nearest] if nearest else None
 
-    def along_counts(self, size: int, method: str) -> dict[int, Point]:
-        """A method's points by the number of pieces, for pieces of one size."""
-        return {count: point for (each, count), point in self._along(method) if each == size}
-
     def along_sizes(self, count: int, method: str) -> dict[int, Point]:
         """A method's points by the bytes of a piece, for one number of pieces."""
         return {size: point for (size, each), point in self._along(method) if each == count}
@@ -78,11 +75,8 @@ def piece_cells(run: Run, kind: Kind) -> Sequence[Cell]:
 
     Cases that only show what alignment costs are left out.
     """
-    groups: dict[tuple[object, ...], list[Case]] = {}
-    for case in _cases(run, kind):
-        if case.width_bytes and (case.pieces or case.rows):
-            key = (case.direction, _memory(case), case.host_layout, case.device_layout, _shape(case))
-            groups.setdefault(key, []).append(case)
+    pieces = (case for case in _cases(run, kind) if case.width_bytes and (case.pieces or case.rows))
+    groups = grouped(pieces, lambda of: (of.direction, _memory(of), of.host_layout, of.device_layout, _shape(of)))
     cells = [_cell(kind, cases, run.settings.target_relative_half_width) for cases in groups.values()]
     return sorted((cell for cell in cells if cell.points or cell.failed), key=_place)
 

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.breakeven.words import about_uses
+from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import spanned
 from isthmus.analysis.pieces.cell import Kind
 from isthmus.analysis.pieces.figures import curves_part, figures_part, method_columns
-from isthmus.analysis.pieces.map import Source, corner, main_sources, map_parts
+from isthmus.analysis.pieces.map import Surfaces, corner, main_sources, map_parts
 from isthmus.analysis.pieces.model import Surface, piece_surfaces
 from isthmus.analysis.pieces.thresholds import count_thresholds
 from isthmus.analysis.pieces.words import method_name, surface_title
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.grid import Cell, Grid, Group, Row, missing
+from isthmus.document.grid import Cell, Grid, Group, missing
+from isthmus.document.pivot import grid_of, rows_of
 from isthmus.document.section import Part
 from isthmus.language import in_brackets, say
 from isthmus.record import Run, format_bytes
@@ -19,33 +21,27 @@ from isthmus.record import Run, format_bytes
 
 def pieces_parts(runs: Sequence[Run], kind: Kind, *own: Part | None) -> list[Part | None]:
     """The fastest method everywhere, from where it pays, parts of the experiment's own, then all figures."""
-    sources = [(index, surface) for index, run in enumerate(runs) for surface in piece_surfaces(run, kind)]
-    main = main_sources(sources)
-    last = curves_part(runs, main), figures_part(runs, sources)
-    return [*map_parts(runs, sources), _pays_part(runs, main), *own, *last]
+    surfaces = sources(runs, lambda run: piece_surfaces(run, kind))
+    main = main_sources(surfaces)
+    last = curves_part(main), figures_part(kind, surfaces)
+    return [*map_parts(surfaces), _pays_part(kind, main), *own, *last]
 
 
-def _pays_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
+def _pays_part(kind: Kind, surfaces: Surfaces) -> Part:
     """A table for each surface: bytes of a piece down, methods across."""
-    grids = tuple(grid for source in sources if (grid := _pays(runs, *source)))
-    if not grids:
-        return None
-    title = say("pieces_report.pays_title", incumbent=method_name(sources[0][1].kind.incumbent))
-    return Part(title, say("pieces_report.pays_note"), grids=grids)
+    title = say("pieces_report.pays_title", incumbent=method_name(kind.incumbent))
+    return Part(title, say("pieces_report.pays_note"), grids=tuple(filter(None, map(_pays, surfaces))))
 
 
-def _pays(runs: Sequence[Run], index: int, surface: Surface) -> Grid | None:
-    thresholds = count_thresholds(surface, runs[index].settings.target_relative_half_width)
-    if not thresholds:
-        return None
+def _pays(source: Source[Surface]) -> Grid | None:
+    surface = source.value
+    thresholds = count_thresholds(surface, source.target)
     methods = list(dict.fromkeys(method for _, method in thresholds))
-    rows = tuple(
-        Row(format_bytes(size), tuple(_pays_cell(thresholds.get((size, method))) for method in methods))
-        for size in sorted({size for size, _ in thresholds})
-    )
-    named = {"setting": surface_title(runs, index, surface), "incumbent": method_name(surface.kind.incumbent)}
+    sizes = sorted({size for size, _ in thresholds})
+    rows = rows_of(sizes, format_bytes, methods, lambda method, size: _pays_cell(thresholds.get((size, method))))
+    named = {"setting": surface_title(source), "incumbent": method_name(surface.kind.incumbent)}
     title = say("pieces_report.pays_grid", **named)
-    return Grid(title, method_columns(methods), (Group("", rows),), corner=corner(surface.kind))
+    return grid_of(title, method_columns(methods), [Group("", rows)], corner(surface.kind))
 
 
 def _pays_cell(threshold: Threshold | None) -> Cell:

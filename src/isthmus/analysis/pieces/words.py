@@ -1,15 +1,13 @@
 """Words that conclusions, tables and plans about pieces share: methods, layouts, sections."""
 
-from collections.abc import Sequence
-
-from isthmus.analysis.labels import kind_label, of_run
+from isthmus.analysis.labels import Source, kind_label
 from isthmus.analysis.phrases import way_name
 from isthmus.analysis.pieces.cell import BATCHING, Cell, Kind, Shape
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document.palette import Look, numbered_look
 from isthmus.language import can_say, say
-from isthmus.record import LayoutName, Run, format_bytes, format_rate, format_seconds
+from isthmus.record import LayoutName, format_bytes, format_rate, format_seconds
 
 _DOUBLE = 8
 
@@ -45,13 +43,14 @@ def _layout(name: LayoutName) -> str:
     return say(f"pieces.layout_{name}") if name else ""
 
 
-def surface_title(runs: Sequence[Run], index: int, surface: Surface) -> str:
+def surface_title(source: Source[Surface]) -> str:
     """``H2D, pinned, scattered on both sides``, with a pitch and the run where there are several."""
+    surface = source.value
     layouts = layout_words(*surface.layouts)
     if surface.pitch_bytes is not None:
         layouts = say("pieces.pitch", layouts=layouts, pitch=format_bytes(surface.pitch_bytes))
     named = {"way": way_name(surface.direction), "memory": kind_label(surface.host_memory)}
-    return of_run(say("pieces.title", **named, layouts=layouts), runs, index)
+    return source.titled(say("pieces.title", **named, layouts=layouts))
 
 
 def section_kind(shape: Shape) -> str:
