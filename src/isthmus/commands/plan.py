@@ -102,7 +102,7 @@ def plan(
     from isthmus.experiment.contenders.measure import measure_ways
     from isthmus.language import speaking
     from isthmus.machine.devices import open_device
-    from isthmus.plan import SNIPPET_LANGUAGES, answer, measured_plan, wanted_experiments
+    from isthmus.plan import SNIPPET_LANGUAGES, answer, measured_plan
     from isthmus.report import plan_document
 
     options = {
@@ -140,8 +140,8 @@ def plan(
     if plan.methods:
         return
     if run is not None:
-        if not wanted_experiments(need):
+        if not need.experiments:
             raise UsageError("no experiment reads files: leave --run out, and the ways are measured now")
-        lacking = f"isthmus measure {' '.join(wanted_experiments(need))}"
+        lacking = f"isthmus measure {' '.join(need.experiments)}"
         raise UsageError(f"{run} cannot price any way to do that; measure what it lacks: {lacking}")
     raise UsageError("none of the ways to do that could be measured on this device; the reasons stand above")

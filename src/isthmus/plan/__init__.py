@@ -3,7 +3,7 @@
 from isthmus.plan.answer import Method, Plan, Step
 from isthmus.plan.measured import measured_plan
 from isthmus.plan.neighbours import slowdowns
-from isthmus.plan.planner import answer, wanted_experiments
+from isthmus.plan.planner import answer
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
 from isthmus.plan.ways import step_name
@@ -11,7 +11,6 @@ from isthmus.plan.words import (
     answer_words,
     basis_words,
     beside_words,
-    moved_bytes,
     need_words,
     ruled_out_words,
     warning_words,
@@ -31,14 +30,12 @@ __all__ = [
     "basis_words",
     "beside_words",
     "measured_plan",
-    "moved_bytes",
     "need_words",
     "ruled_out_words",
     "slowdowns",
     "snippet",
     "snippet_languages",
     "step_name",
-    "wanted_experiments",
     "warning_words",
     "way_words",
     "worth_words",

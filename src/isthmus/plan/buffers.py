@@ -4,25 +4,15 @@ The time runs from before the first call to after the last; every transfer is wa
 and consuming the data is the program's and not counted, nor is opening the device.
 """
 
-from collections.abc import Mapping
-
 from isthmus.plan.answer import Method, Plan
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
-from isthmus.record import BufferNeed, BufferSource, BufferWay, OneWay, Run, buffer_ways_of, memory_kind
-
-BUFFER_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
-    "pageable": ("allocation", "bandwidth", "breakeven"),
-    "pinned": ("bandwidth",),
-    "new": ("allocation", "bandwidth", "breakeven"),
-    # No experiment reads files.
-    "file": (),
-}
+from isthmus.record import BufferNeed, BufferWay, OneWay, Run, buffer_ways_of, memory_kind
 
 
 def buffer_ways(run: Run, need: BufferNeed) -> Plan:
     """Every method to meet the need, the fastest first; those that the run cannot price with the reason."""
-    if not BUFFER_EXPERIMENTS[need.source]:
+    if not need.experiments:
         return Plan(need, ())
     prices = PriceList(run)
     methods: list[Method] = []

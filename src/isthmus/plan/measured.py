@@ -8,19 +8,7 @@ from isthmus.language import say
 from isthmus.plan.answer import Method, Plan
 from isthmus.plan.planner import on_device
 from isthmus.plan.ways import by_time
-from isthmus.record import (
-    BufferNeed,
-    Case,
-    Device,
-    Interval,
-    ManagedNeed,
-    Need,
-    PiecesNeed,
-    PipelineNeed,
-    SectionNeed,
-    Timed,
-    median_interval,
-)
+from isthmus.record import Case, Device, Need, Timed, median_interval
 
 # Methods whose medians are as near as this are level: the plainest leads.
 _LEVEL = 1.02
@@ -28,7 +16,7 @@ _LEVEL = 1.02
 
 def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
     """The methods that were timed, the fastest first; those that cannot be had, and those not reached in time."""
-    scale = _amount(need) / _amount(timed.need)
+    scale = need.amount / timed.need.amount
     fastest: dict[str, Case] = {}
     unknown: dict[str, str] = {}
     unpriced: dict[str, str] = {}
@@ -52,7 +40,7 @@ def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
 def _way(case: Case, scale: float) -> Method:
     samples = case.samples("host_seconds")
     draws = resampled_medians([samples])[0] * scale
-    seconds = Interval(*(end * scale for end in median_interval(samples)))
+    seconds = median_interval(samples).scaled(scale)
     return Method(case.method, seconds, options=_options(case), draws=draws, samples=len(samples))
 
 
@@ -60,14 +48,3 @@ def _options(case: Case) -> Mapping[str, int]:
     if case.streams:
         return {"chunks": case.pieces or 1, "streams": case.streams}
     return {"threads": case.threads} if case.threads and case.threads > 1 else {}
-
-
-def _amount(need: Need) -> int:
-    """What times are in proportion to where it is large."""
-    match need:
-        case PiecesNeed():
-            return need.pieces
-        case SectionNeed():
-            return need.rows
-        case BufferNeed() | ManagedNeed() | PipelineNeed():
-            return need.bytes

@@ -3,7 +3,6 @@
 The time runs from the first call until all is back, with what the memory costs around it (docs/planning.md).
 """
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import takewhile
 
@@ -19,11 +18,6 @@ from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import KIB, PipelineNeed, Run, buffer_ways_of, format_bytes
 
-PIPELINE_EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
-    "pageable": ("allocation", "bandwidth", "overlap"),
-    "pinned": ("bandwidth", "overlap"),
-    "new": ("allocation", "bandwidth", "overlap"),
-}
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Smaller chunks are all latency.
 _LEAST_CHUNK_BYTES = 64 * KIB

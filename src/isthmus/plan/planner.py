@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from isthmus.plan.answer import Plan
-from isthmus.plan.buffers import BUFFER_EXPERIMENTS, buffer_ways
+from isthmus.plan.buffers import buffer_ways
 from isthmus.plan.managed import managed_ways
 from isthmus.plan.neighbours import beside
 from isthmus.plan.pieces import pieces_ways
-from isthmus.plan.pipelines import PIPELINE_EXPERIMENTS, pipeline_ways
+from isthmus.plan.pipelines import pipeline_ways
 from isthmus.plan.sections import section_ways
 from isthmus.record import BufferNeed, Device, Interval, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed
 
@@ -51,31 +51,5 @@ def _predicted(seconds: Interval) -> Interval:
 
 def on_device(plan: Plan, device: Device) -> Plan:
     """The plan with its device, and whether that holds what is needed."""
-    exceeded = device.memory_bytes if 0 < device.memory_bytes < _device_bytes(plan.need) else 0
+    exceeded = device.memory_bytes if 0 < device.memory_bytes < plan.need.device_bytes else 0
     return replace(plan, device=device, exceeded_bytes=exceeded)
-
-
-def _device_bytes(need: Need) -> int:
-    """The memory that the need takes on the device at least."""
-    match need:
-        case PiecesNeed():
-            return need.pieces * need.piece_bytes
-        case SectionNeed():
-            return need.rows * (need.device_pitch_bytes or need.width_bytes)
-        case BufferNeed() | ManagedNeed() | PipelineNeed():
-            return need.bytes
-
-
-def wanted_experiments(need: Need) -> tuple[str, ...]:
-    """The experiments that a plan for the need reads, as `isthmus measure` names them."""
-    match need:
-        case BufferNeed():
-            return BUFFER_EXPERIMENTS[need.source]
-        case PiecesNeed():
-            return ("batching",)
-        case SectionNeed():
-            return ("strided",)
-        case ManagedNeed():
-            return ("managed",)
-        case PipelineNeed():
-            return PIPELINE_EXPERIMENTS[need.source]

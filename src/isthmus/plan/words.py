@@ -110,18 +110,6 @@ def time_words(seconds: Interval) -> str:
     return median if low == high else median + in_brackets(say("common.range", low=low, high=high))
 
 
-def moved_bytes(need: Need) -> int | None:
-    """Bytes that the need moves in all; None where they are not its measure."""
-    match need:
-        case BufferNeed():
-            return need.bytes * need.uses * (2 if need.direction == "both" else 1)
-        case PiecesNeed():
-            return need.pieces * need.piece_bytes
-        case SectionNeed():
-            return need.rows * need.width_bytes
-    return None
-
-
 def answer_words(plan: Plan) -> str:
     """The fastest method with its time and what it gains over the plainest, or the best where none is the fastest."""
     if not plan.methods:
@@ -130,7 +118,7 @@ def answer_words(plan: Plan) -> str:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     took = time_words(best.seconds)
     if uses > 1:
-        each = time_words(Interval(*(end / uses for end in best.seconds)))
+        each = time_words(best.seconds.scaled(1 / uses))
         took = say("plan.uses", each=each, time=format_seconds(best.seconds.median))
     if plan.fastest is None:
         return say("plan.unnamed", method=_named(plan, best), time=took)

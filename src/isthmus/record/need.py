@@ -16,13 +16,52 @@ PipelineSource = Literal["pageable", "pinned", "new"]
 
 
 @dataclass(frozen=True)
-class BufferNeed:
-    """One contiguous buffer of `bytes`, moved `uses` times; direction ``both`` is there and back."""
+class _Block:
+    """What every need says of itself, as one of a block of `bytes` does.
+
+    `amount` is what its times are in proportion to where it is large, `host_bytes` and `device_bytes` what it takes at
+    least on either side, with what is between its parts. `moved_bytes` is None where rates are not its measure.
+    `experiments` are those that a plan for it reads, by the names that `isthmus measure` takes.
+    """
 
     bytes: int
+
+    @property
+    def amount(self) -> int:
+        return self.bytes
+
+    @property
+    def host_bytes(self) -> int:
+        return self.bytes
+
+    @property
+    def device_bytes(self) -> int:
+        return self.bytes
+
+    @property
+    def moved_bytes(self) -> int | None:
+        return None
+
+
+@dataclass(frozen=True)
+class BufferNeed(_Block):
+    """One contiguous buffer of `bytes`, moved `uses` times; direction ``both`` is there and back."""
+
     direction: Literal["h2d", "d2h", "both"] = "h2d"
     uses: int = 1
     source: BufferSource = "pageable"
+
+    @property
+    def moved_bytes(self) -> int:
+        """That of all uses."""
+        return self.bytes * self.uses * (2 if self.direction == "both" else 1)
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """None reads files."""
+        if self.source == "file":
+            return ()
+        return ("bandwidth",) if self.source == "pinned" else ("allocation", "bandwidth", "breakeven")
 
 
 @dataclass(frozen=True)
@@ -35,6 +74,27 @@ class PiecesNeed:
     source: PiecesSource = "pageable"
     host_layout: LayoutName = "scattered"
     device_layout: LayoutName = "scattered"
+    experiments: ClassVar[tuple[str, ...]] = ("batching",)
+
+    @property
+    def amount(self) -> int:
+        """The pieces."""
+        return self.pieces
+
+    @property
+    def host_bytes(self) -> int:
+        """As much lies between them."""
+        return 2 * self.moved_bytes
+
+    @property
+    def device_bytes(self) -> int:
+        """That of the pieces."""
+        return self.moved_bytes
+
+    @property
+    def moved_bytes(self) -> int:
+        """That of the pieces."""
+        return self.pieces * self.piece_bytes
 
 
 @dataclass(frozen=True)
@@ -50,19 +110,40 @@ class SectionNeed:
     direction: OneWay = "h2d"
     source: PiecesSource = "pageable"
     device_pitch_bytes: int | None = None
+    experiments: ClassVar[tuple[str, ...]] = ("strided",)
+
+    @property
+    def amount(self) -> int:
+        """The rows."""
+        return self.rows
+
+    @property
+    def host_bytes(self) -> int:
+        """Rows, as far apart as on either side."""
+        return self.rows * max(self.pitch_bytes, self.device_pitch_bytes or 0)
+
+    @property
+    def device_bytes(self) -> int:
+        """Rows with what lies between them."""
+        return self.rows * (self.device_pitch_bytes or self.width_bytes)
+
+    @property
+    def moved_bytes(self) -> int:
+        """That of the rows alone."""
+        return self.rows * self.width_bytes
 
 
 @dataclass(frozen=True)
-class ManagedNeed:
+class ManagedNeed(_Block):
     """An array of `bytes` of which the device touches the leading `fraction`, or one double in every `stride_bytes`."""
 
-    bytes: int
     fraction: float | None = None
     stride_bytes: int | None = None
+    experiments: ClassVar[tuple[str, ...]] = ("managed",)
 
 
 @dataclass(frozen=True)
-class PipelineNeed:
+class PipelineNeed(_Block):
     """`bytes` that go to the device, are worked on for `compute_seconds` in all, and come back.
 
     `chunks` is None where the plan is to choose. `cpu_seconds` is what the CPU takes for that work, where it is asked
@@ -78,11 +159,15 @@ class PipelineNeed:
         "new": ("pageable", "pinned", "registered", "touched_registered", "touched_registered_huge"),
     }
 
-    bytes: int
     compute_seconds: float
     chunks: int | None = None
     source: PipelineSource = "pinned"
     cpu_seconds: float | None = None
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Those that time its stages; memory that is there is not allocated."""
+        return ("bandwidth", "overlap") if self.source == "pinned" else ("allocation", "bandwidth", "overlap")
 
 
 Need = BufferNeed | PiecesNeed | SectionNeed | ManagedNeed | PipelineNeed

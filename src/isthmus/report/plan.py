@@ -13,7 +13,6 @@ from isthmus.plan import (
     answer_words,
     basis_words,
     beside_words,
-    moved_bytes,
     need_words,
     ruled_out_words,
     snippet_languages,
@@ -110,7 +109,7 @@ def _with_calls(plan: Plan, language: str) -> Method | None:
 
 def _ways(plan: Plan) -> Grid:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
-    moved = moved_bytes(plan.need)
+    moved = plan.need.moved_bytes
     names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
     fastest = min(method.seconds.median for method in plan.methods)
     rows = []

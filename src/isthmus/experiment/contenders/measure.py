@@ -16,19 +16,7 @@ from isthmus.experiment.engine.rounds import Clock, Quota, Subject, run_rounds
 from isthmus.experiment.engine.sampling import TIME_UP, Collected, Rules
 from isthmus.machine.devices import OpenDevice
 from isthmus.machine.host import available_memory_bytes, read_host
-from isthmus.record import (
-    GIB,
-    LEAST_SAMPLES,
-    MIB,
-    BufferNeed,
-    Case,
-    ManagedNeed,
-    Need,
-    PiecesNeed,
-    PipelineNeed,
-    SectionNeed,
-    Timed,
-)
+from isthmus.record import GIB, LEAST_SAMPLES, MIB, BufferNeed, Case, Need, PiecesNeed, PipelineNeed, SectionNeed, Timed
 
 # Some of the five seconds that a plan may take go to opening the device and to the answer.
 SECONDS = 4.2
@@ -54,10 +42,10 @@ def measure_ways(
     ways = ways_of(device, measured, seed)
     tried: list[_Lazy] = []
     if trial != measured and not every:
-        tried = _timed(ways_of(device, trial, seed), size_of(trial), begin + _TRIAL_SHARE * seconds, seed)
+        tried = _timed(ways_of(device, trial, seed), trial.host_bytes, begin + _TRIAL_SHARE * seconds, seed)
         names, measured = _chosen(tried, trial, measured, begin + seconds - time.monotonic())
         ways = {name: make for name, make in ways_of(device, measured, seed).items() if name in names}
-    found = _timed(ways, size_of(measured), begin + seconds, seed)
+    found = _timed(ways, measured.host_bytes, begin + seconds, seed)
     known = {each.name for each in found}
     left = [each for each in tried if each.name not in known]
     cases = [each.case for each in (*found, *(each for each in left if each.case.skipped))]
@@ -68,21 +56,10 @@ def measure_ways(
     return Timed(measured, tuple(cases), ruled_out, time.monotonic() - begin)
 
 
-def size_of(need: Need) -> int:
-    """The bytes that a need takes on the host, with what lies between them."""
-    match need:
-        case PiecesNeed():
-            return 2 * need.pieces * need.piece_bytes
-        case SectionNeed():
-            return need.rows * max(need.pitch_bytes, need.device_pitch_bytes or 0)
-        case BufferNeed() | ManagedNeed() | PipelineNeed():
-            return need.bytes
-
-
 def within(need: Need, most_bytes: int, most_pieces: int | None = None) -> Need:
     """The need itself, or one like it of fewer bytes."""
     if isinstance(need, PiecesNeed):
-        fewer = min(need.pieces, max(need.pieces * most_bytes // size_of(need), 1), most_pieces or need.pieces)
+        fewer = min(need.pieces, max(need.pieces * most_bytes // need.host_bytes, 1), most_pieces or need.pieces)
         return replace(need, pieces=fewer)
     if isinstance(need, SectionNeed):
         # As many rows, nearer to one another: what lies between them is not moved, but takes memory.
@@ -176,14 +153,14 @@ def _chosen(tried: Sequence[_Lazy], trial: Need, measured: Need, seconds: float)
     if not priced:
         return {each.name for each in tried}, trial
     fastest = min(each.seconds for each in priced)
-    share = size_of(measured) / size_of(trial)
+    share = measured.host_bytes / trial.host_bytes
     for hopeless in _HOPELESS:
         kept = [each for each in priced if each.seconds <= hopeless * fastest]
         expected = sum(_cost(each, measured, share) for each in kept)
         if expected <= seconds:
             break
     else:
-        measured = within(measured, max(int(size_of(measured) * seconds / expected), size_of(trial)))
+        measured = within(measured, max(int(measured.host_bytes * seconds / expected), trial.host_bytes))
     # A candidate that was never timed may still be the fastest.
     return {
         each.name for each in (*kept, *(each for each in tried if not each.seconds and not each.case.skipped))

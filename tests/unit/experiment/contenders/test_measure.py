@@ -11,7 +11,7 @@ import pytest
 
 from isthmus.errors import CopyFailed
 from isthmus.experiment.contenders.library import CachedFile
-from isthmus.experiment.contenders.measure import measure_ways, size_of, within
+from isthmus.experiment.contenders.measure import measure_ways, within
 from isthmus.experiment.contenders.ways import ways_of
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
@@ -42,7 +42,7 @@ NEEDS: list[Need] = [
 def test_what_is_too_large_is_replaced_by_less(need: Need) -> None:
     less = within(need, 64 * MIB)
     assert type(less) is type(need)
-    assert size_of(less) <= 64 * MIB
+    assert less.host_bytes <= 64 * MIB
     assert within(less, 64 * MIB) == less
 
 
