@@ -58,7 +58,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "registry": {"errors"},
     "machine": {"isthmus", "errors", "record", "_native"},
     "experiment": {
-        *{"isthmus", "cache", "cupti", "errors", "files", "messages", "python"},
+        *{"isthmus", "cache", "cupti", "errors", "files", "grouping", "messages", "python"},
         *{"record", "registry", "machine", "_native"},
     },
     "document": {"language", "record"},
@@ -73,8 +73,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "trace": {"errors", "files", "own_files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "document", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
-    "fleet": {"errors", "files", "own_files", "language", "python", "record", "analysis", "compare"},
-    "report": _MEANING | {"cache", "files", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
+    "fleet": {"errors", "files", "grouping", "own_files", "language", "python", "record", "analysis", "compare"},
+    "report": _MEANING
+    | {"cache", "files", "grouping", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
         *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},

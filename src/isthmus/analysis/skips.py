@@ -8,6 +8,7 @@ from typing import TypeVar
 from isthmus.analysis.labels import DIRECTIONS
 from isthmus.analysis.phrases import spanned, way_word
 from isthmus.document.document import Item
+from isthmus.grouping import grouped
 from isthmus.language import enumerated, say
 from isthmus.record import Case, Run, format_bytes, kind_rank
 
@@ -31,10 +32,8 @@ class SkipGroup:
 
 def skip_groups(run: Run) -> list[SkipGroup]:
     """One group for each experiment and reason, the largest first; only numbers or directions make no other reason."""
-    by_reason: dict[tuple[str, str], list[Case]] = {}
-    for case in run.cases:
-        if case.skipped:
-            by_reason.setdefault((case.experiment, _OF_CASE.sub("#", case.note)), []).append(case)
+    skipped = (case for case in run.cases if case.skipped)
+    by_reason = grouped(skipped, lambda case: (case.experiment, _OF_CASE.sub("#", case.note)))
     return [
         SkipGroup(
             cases[0].note,
@@ -48,10 +47,7 @@ def skip_groups(run: Run) -> list[SkipGroup]:
 
 def skip_counts(run: Run) -> list[tuple[str, int]]:
     """Reasons in the run file's own words, the commonest first; only numbers or directions make no other reason."""
-    by_reason: dict[str, list[str]] = {}
-    for case in run.cases:
-        if case.skipped:
-            by_reason.setdefault(_OF_CASE.sub("#", case.note), []).append(case.note)
+    by_reason = grouped((case.note for case in run.cases if case.skipped), lambda note: _OF_CASE.sub("#", note))
     return sorted(((notes[0], len(notes)) for notes in by_reason.values()), key=lambda each: -each[1])
 
 

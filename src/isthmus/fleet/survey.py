@@ -17,6 +17,7 @@ from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers, perhaps_slow
 from isthmus.fleet.reading import DeviceRow, Floats
+from isthmus.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,8 @@ class Survey:
     @cached_property
     def hosts(self) -> dict[str, list[int]]:
         """The places of the devices of each machine, by its name, in their order."""
-        hosts: dict[str, list[int]] = {}
-        for place, device in enumerate(self.gathered.devices):
-            hosts.setdefault(device.machine, []).append(place)
-        return hosts
+        devices = self.gathered.devices
+        return grouped(range(len(devices)), lambda place: devices[place].machine)
 
     @cached_property
     def suspects(self) -> list[str]:

@@ -83,7 +83,7 @@ class PiecesNeed:
 
     @property
     def host_bytes(self) -> int:
-        """As much lies between them."""
+        """That of the pieces and of as much between them."""
         return 2 * self.moved_bytes
 
     @property
@@ -124,7 +124,7 @@ class SectionNeed:
 
     @property
     def device_bytes(self) -> int:
-        """Rows with what lies between them."""
+        """That of the rows and of what is between them."""
         return self.rows * (self.device_pitch_bytes or self.width_bytes)
 
     @property

@@ -11,6 +11,7 @@ from isthmus.advice import Advice, Evidence, Finding, Steps, interface_of_all, l
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table, Where
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Grid, text_grid
+from isthmus.grouping import grouped
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.trace.lanes import timeline
@@ -232,14 +233,14 @@ def _evidence(evidence: Sequence[Evidence]) -> Grid:
 def _abstentions(advice: Advice, *, everything: bool) -> Iterator[Block]:
     if not advice.abstentions:
         return
-    rules: dict[str, list[str]] = {}
-    for each in advice.abstentions:
-        rules.setdefault(each.why, []).append(each.rule)
     if not everything:
         names = list(dict.fromkeys(each.rule for each in advice.abstentions))
         yield Prose(say("advice_report.not_judged_why", rules=enumerated(names), option="--all"), where="terminal")
     yield Heading(say("advice_report.abstentions"), where=_where(everything))
-    lines = (say("advice_report.abstention", rule=enumerated(names), why=why) for why, names in rules.items())
+    lines = (
+        say("advice_report.abstention", rule=enumerated([each.rule for each in alike]), why=why)
+        for why, alike in grouped(advice.abstentions, lambda each: each.why).items()
+    )
     yield Bullets(tuple(map(Item, lines)), where=_where(everything))
 
 

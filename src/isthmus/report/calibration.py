@@ -7,6 +7,7 @@ from typing import Any
 from isthmus.analysis.phrases import spanned
 from isthmus.document.document import Answer, Block, Code, Data, Document, Prose, Table
 from isthmus.document.grid import Cell, Grid, text_grid
+from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Device, format_bytes, format_rate, format_seconds
 
@@ -95,9 +96,7 @@ def _links(table: Mapping[str, Any]) -> Grid:
 
 def _gains(gains: Sequence[Mapping[str, Any]]) -> Grid:
     """The least and the most by which copies of one direction and kind of memory gain."""
-    parts: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for gain in gains:
-        parts.setdefault((gain["direction"], gain["situation"]), []).append(gain)
+    parts = grouped(gains, lambda gain: (gain["direction"], gain["situation"]))
     rows = [
         (
             direction,

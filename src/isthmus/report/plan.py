@@ -6,6 +6,7 @@ from typing import Any
 
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
 from isthmus.document.grid import Grid, text_grid
+from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.plan import (
     Method,
@@ -66,11 +67,12 @@ def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block
 
 def _reasons(plan: Plan, reasons: Mapping[str, str]) -> Bullets:
     """One line a reason, with all the methods that it holds for."""
-    by_reason: dict[str, list[str]] = {}
-    for name, why in reasons.items():
-        by_reason.setdefault(why, []).append(way_words(plan.need, name))
     comma = say("common.comma")
-    return Bullets(tuple(Item(f"{comma.join(dict.fromkeys(names))}: {why}") for why, names in by_reason.items()))
+    by_reason = {
+        why: comma.join(dict.fromkeys(way_words(plan.need, name) for name in names))
+        for why, names in grouped(reasons, reasons.__getitem__).items()
+    }
+    return Bullets(tuple(Item(f"{names}: {why}") for why, names in by_reason.items()))
 
 
 def _calls(plan: Plan, snippet: str | None) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.analysis.charts import legend_of
 from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, WAYS, Cost, costs, largest
 from isthmus.analysis.interference.words import way_words
 from isthmus.analysis.labels import of_run
@@ -9,7 +10,7 @@ from isthmus.analysis.phrases import memory_name, percent_words
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.palette import numbered_look
-from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.section import Chart, Part
 from isthmus.language import capitalised, say
 from isthmus.record import Run, format_rate
 
@@ -31,8 +32,8 @@ def cost_part(runs: Sequence[Run]) -> Part:
                     words = [say(f"interference_report.neighbour_{neighbour}"), direction.upper()]
                     title = of_run(say("common.comma").join(words), runs, index)
                     charts.append(Chart(title, f"{heading}: {title}", curves_chart(curves, *axes)))
-    legend = [LegendEntry(_name(*each), numbered_look(place)) for place, each in enumerate(WAYS)]
-    return Part(heading, say("interference_report.chart_note"), charts=tuple(charts), legend=tuple(legend))
+    legend = legend_of({_name(*each): numbered_look(place) for place, each in enumerate(WAYS)})
+    return Part(heading, say("interference_report.chart_note"), charts=tuple(charts), legend=legend)
 
 
 def _curves(shown: Sequence[Cost]) -> Iterator[Drawn]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from isthmus.analysis.labels import of_run, run_label
+from isthmus.analysis.charts import legend_of
+from isthmus.analysis.labels import sources
 from isthmus.analysis.managed.counts import Counted, counted_passes
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.timing import Touches, Unit, touches
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, time_cell
+from isthmus.document.grid import Cell, Column, Group, Row, missing, time_cell
 from isthmus.document.palette import numbered_look
-from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.pivot import columns_of, grid_of
+from isthmus.document.section import Chart, Part
 from isthmus.language import can_say, say
 from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 
@@ -26,20 +28,17 @@ def granularity_parts(runs: Sequence[Run]) -> list[Part]:
 
 
 def _units_part(runs: Sequence[Run]) -> Part:
+    title, corner = say("granularity_report.units_title"), say("granularity_report.corner")
     grids = []
-    for index, run in enumerate(runs):
-        known = mechanisms(run)
-        if not known:
-            continue
-        columns = tuple(
-            Column(name, name, run_label(runs, index), prose=key in _WORDS)
+    for each in sources(runs, lambda run: [mechanisms(run)]):
+        columns = (
+            Column(name, name, each.label, prose=key in _WORDS)
             for key in (*_WORDS, "there", "waits")
             for name in [say(f"granularity_report.column_{key}")]
         )
-        rows = tuple(Row(each.name, _unit_cells(each)) for each in known)
-        title = of_run(say("granularity_report.units_title"), runs, index)
-        grids.append(Grid(title, columns, (Group("", rows),), corner=say("granularity_report.corner")))
-    return Part(say("granularity_report.units_title"), say("granularity_report.units_note"), grids=tuple(grids))
+        rows = tuple(Row(mechanism.name, _unit_cells(mechanism)) for mechanism in each.value)
+        grids.append(grid_of(each.titled(title), columns, [Group("", rows)], corner))
+    return Part(title, say("granularity_report.units_note"), grids=tuple(filter(None, grids)))
 
 
 def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
@@ -48,17 +47,13 @@ def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
         _unit_cell(mechanism.counted),
         _unit_cell(mechanism.timed),
         Cell(agreement, state="failed" if mechanism.agreement == "no" else "ok"),
-        _time_cell(mechanism.there),
-        _time_cell(mechanism.waiting),
+        time_cell(mechanism.there),
+        time_cell(mechanism.waiting),
     )
 
 
 def _unit_cell(unit: Unit | None) -> Cell:
     return missing() if unit is None else Cell(unit_words(unit), detail=unit.why)
-
-
-def _time_cell(seconds: Interval | None) -> Cell:
-    return missing() if seconds is None else time_cell(seconds)
 
 
 def _pass_title(each: Counted) -> str:
@@ -75,22 +70,15 @@ def _mover(mover: str, direction: str) -> str:
 
 
 def _sizes_part(runs: Sequence[Run]) -> Part:
+    title, corner = say("granularity_report.sizes_title"), say("granularity_report.corner")
     grids = []
-    for index, run in enumerate(runs):
-        passes = counted_passes(run)
-        if not passes:
-            continue
-        label = run_label(runs, index)
-        columns = tuple(
-            Column(name, name, label)
-            for key in ("count", "share", "alignment")
-            for name in [say(f"granularity_report.column_{key}")]
+    for each in sources(runs, lambda run: [counted_passes(run)]):
+        columns = columns_of(
+            (say(f"granularity_report.column_{key}") for key in ("count", "share", "alignment")), each.label
         )
-        groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
-        title = of_run(say("granularity_report.sizes_title"), runs, index)
-        grids.append(Grid(title, columns, groups, corner=say("granularity_report.corner")))
-    note = say("granularity_report.sizes_note")
-    return Part(say("granularity_report.sizes_title"), note, grids=tuple(grids), page_only=True)
+        groups = (Group(_pass_title(one), tuple(_size_rows(one))) for one in each.value)
+        grids.append(grid_of(each.titled(title), columns, groups, corner))
+    return Part(title, say("granularity_report.sizes_note"), grids=tuple(filter(None, grids)), page_only=True)
 
 
 def _size_rows(each: Counted) -> Iterator[Row]:
@@ -119,25 +107,24 @@ def _faults_words(each: Counted, fault: Faults) -> str:
 
 
 def _touches_part(runs: Sequence[Run]) -> Part:
-    charts = [
-        made
-        for index, run in enumerate(runs)
-        for each in touches(run)
-        if (made := _touches_chart(each, of_run(_mover(each.mover, each.direction), runs, index)))
-    ]
-    legend = tuple(
-        LegendEntry(say(f"granularity_report.kind_{kind}"), numbered_look(place)) for place, kind in enumerate(_KINDS)
+    charts = (
+        _touches_chart(each.value, each.titled(_mover(each.value.mover, each.value.direction)))
+        for each in sources(runs, touches)
     )
-    note = say("granularity_report.touches_note")
-    return Part(say("granularity_report.touches_title"), note, tuple(charts), legend)
+    names = (say(f"granularity_report.kind_{kind}") for kind in _KINDS)
+    return Part(
+        say("granularity_report.touches_title"),
+        say("granularity_report.touches_note"),
+        tuple(filter(None, charts)),
+        legend_of({name: numbered_look(place) for place, name in enumerate(names)}),
+    )
 
 
 def _touches_chart(of: Touches, title: str) -> Chart | None:
-    kinds: Mapping[str, Mapping[int, Interval]] = dict(zip(_KINDS, (of.neighbour, of.grown, of.stride), strict=True))
     curves = []
-    for place, kind in enumerate(_KINDS):
+    for place, (kind, times) in enumerate(zip(_KINDS, (of.neighbour, of.grown, of.stride), strict=True)):
         name = say(f"granularity_report.kind_{kind}")
-        if rows := tuple(_touch_rows(name, kinds[kind])):
+        if rows := tuple(_touch_rows(name, times)):
             curves.append(Drawn(name, numbered_look(place), rows))
     if not curves:
         return None

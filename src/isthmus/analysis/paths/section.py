@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from isthmus.analysis.figures import figure_cell, narrow_cell
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import in_lines, of_run
+from isthmus.analysis.labels import in_lines, sources
 from isthmus.analysis.paths.model import (
     ALL,
     DIRECTIONS,
@@ -21,8 +21,9 @@ from isthmus.analysis.paths.model import (
 from isthmus.analysis.paths.words import factor_words, split_words, way_heading
 from isthmus.analysis.phrases import memory_label, percent_cell, way_word
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
-from isthmus.document.pivot import Entry, columns_of, pivot
+from isthmus.document.pivot import Entry, columns_of, groups_of, pivot
 from isthmus.document.section import Glance, Part, Section
+from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
 
@@ -31,24 +32,20 @@ _COSTS = ("alone", "loss_own", "loss_both", "ours_own", "ours_both")
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of it; None where that is nothing but skips."""
-    rates, cost = [], []
-    for index, run in enumerate(runs):
-        rates += [replace(grid, title=of_run(grid.title, runs, index)) for grid in rate_grids(run)]
-        if grid := cost_grid(run):
-            cost.append(replace(grid, title=of_run(grid.title, runs, index)))
     parts = [
-        Part(say(f"paths_report.part_{name}"), say(f"paths_report.note_{name}"), grids=tuple(grids))
-        for name, grids in (("rates", rates), ("cost", cost))
-        if grids
+        Part(
+            say(f"paths_report.part_{name}"),
+            say(f"paths_report.note_{name}"),
+            grids=tuple(each.value.titled(each.titled(each.value.title)) for each in sources(runs, grids)),
+        )
+        for name, grids in (("rates", rate_grids), ("cost", cost_grids))
     ]
     return section_of("paths", parts, ("host",))
 
 
 def rate_grids(run: Run) -> list[Grid]:
     """A table for each device of which anything was measured."""
-    by_target: dict[str, list[Compared]] = {}
-    for each in comparisons(run):
-        by_target.setdefault(each.target, []).append(each)
+    by_target = grouped(comparisons(run), lambda each: each.target)
     measured = (each for each in by_target.items() if any(link.rate for one in each[1] for link in one.links.values()))
     return [_rate_grid(target, of_target) for target, of_target in measured]
 
@@ -58,16 +55,11 @@ def _rate_grid(target: str, compared: Sequence[Compared]) -> Grid:
     links = [link for link in (OWN, *peers, ALL) if link == OWN or any(link in each.links for each in compared)]
     headings = [way_heading(link, len(peers)) for link in links]
     columns = [Column(in_lines(heading), heading) for heading in headings]
-    columns += [Column(in_lines(each), each) for each in (say("paths_report.times"),)]
-    columns.append(Column(in_lines(say("paths_report.split")), say("paths_report.split"), prose=True))
-    groups = []
-    for memory in MEMORIES:
-        for direction in DIRECTIONS:
-            rows = [_row(each, links) for each in compared if (each.memory, each.direction) == (memory, direction)]
-            if rows:
-                title = say("common.comma").join([memory_label(memory), way_word(direction)])
-                groups.append(Group(title, tuple(rows)))
-    return Grid(say("paths_report.grid_rates", target=target), tuple(columns), tuple(groups))
+    times, split = say("paths_report.times"), say("paths_report.split")
+    columns += [Column(in_lines(times), times), Column(in_lines(split), split, prose=True)]
+    comma = say("common.comma")
+    rows = ((comma.join([memory_label(of.memory), way_word(of.direction)]), _row(of, links)) for of in compared)
+    return Grid(say("paths_report.grid_rates", target=target), tuple(columns), groups_of(rows))
 
 
 def _row(compared: Compared, links: Sequence[str]) -> Row:
@@ -86,10 +78,11 @@ def times_cell(compared: Compared) -> Cell:
     return Cell(factor_words(gain.median), detail=span)
 
 
-def cost_grid(run: Run) -> Grid | None:
+def cost_grids(run: Run) -> list[Grid]:
     """One table: a group for each pair of devices, a row for each work during copies of either direction."""
     columns = columns_of(say(f"paths_report.heading_{name}") for name in _COSTS)
-    return pivot(say("paths_report.grid_cost"), say("paths_report.corner_cost"), columns, _entries(run))
+    grid = pivot(say("paths_report.grid_cost"), say("paths_report.corner_cost"), columns, _entries(run))
+    return [grid] if grid else []
 
 
 def _entries(run: Run) -> Iterator[Entry]:

@@ -23,6 +23,7 @@ from isthmus.analysis.peers.model import (
 from isthmus.document.grid import Cell, Grid, Group, Row
 from isthmus.document.pivot import Entry, columns_of, pivot
 from isthmus.document.section import Glance, Part, Section
+from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes
 
@@ -113,9 +114,8 @@ def glance(run: Run) -> Glance | None:
     by_kind = {(each.direction, each.method): each for way in ("peer", "both") for each in whole(run, way)}
     if not any(each.rates for each in by_kind.values()):
         return None
-    by_path: dict[str, list[Pair]] = {}
-    for pair, path in paths(run).items():
-        by_path.setdefault(path_name(path), []).append(pair)
+    joined = paths(run)
+    by_path = grouped(joined, lambda pair: path_name(joined[pair]))
     times = accesses(run)
     columns = [column for column in _COLUMNS if column in by_kind]
     rows = []

@@ -1,12 +1,14 @@
 """What a run measured of a published series: the cases with its fields, as values with intervals by place."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from isthmus.analysis.published.source import Fields, Series
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point, case_metric, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
+from isthmus.grouping import grouped
 from isthmus.record import Case, Interval, Metric, Run
 
 
@@ -55,10 +57,7 @@ def _points(run: Run, along: str, fields: Fields, metric: Metric | None) -> dict
 @once(kept=32)
 def _valid(run: Run, field: str) -> Mapping[object, Sequence[Case]]:
     """The cases that have figures, by the value of a field."""
-    cases: dict[object, list[Case]] = {}
-    for case in _with_figures(run):
-        cases.setdefault(getattr(case, field), []).append(case)
-    return cases
+    return grouped(_with_figures(run), attrgetter(field))
 
 
 @once()

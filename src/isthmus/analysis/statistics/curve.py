@@ -8,6 +8,7 @@ import numpy as np
 
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
+from isthmus.grouping import grouped
 from isthmus.record import LEAST_SAMPLES, Case, Direction, Interval, Metric, Run, median_interval
 
 
@@ -99,13 +100,14 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
     target = run.settings.target_relative_half_width
     measured = [case for case in run.cases if case.experiment == "bandwidth" and is_resolved(case)]
     aligned = len({case.alignment_bytes for case in measured}) > 1
-    groups: dict[tuple[str, Direction, str, int | None], list[Case]] = {}
-    for case in measured:
-        if case.direction is not None:
-            key = (case.method, case.direction, moved_memory(case), case.alignment_bytes if aligned else None)
-            groups.setdefault(key, []).append(case)
+    groups = grouped(
+        measured,
+        lambda case: (case.method, case.direction, moved_memory(case), case.alignment_bytes if aligned else None),
+    )
     curves = []
     for (method, direction, memory, alignment), alike in groups.items():
+        if direction is None:
+            continue
         # One of each size: what the file calls another point is none to these curves.
         cases = list({case.bytes: case for case in alike}.values())
         points = [case_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from isthmus.analysis.figures import quotient_cell
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import of_run, run_label
+from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
 from isthmus.analysis.pieces.figures import method_cell, method_columns
@@ -12,15 +13,15 @@ from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.tables import pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
 from isthmus.analysis.strided.padding import paddings
-from isthmus.document.grid import Column, Grid, Group, Row, brief, interval_cell, missing, spread
+from isthmus.document.grid import Grid, Row, brief, spread, text_grid
+from isthmus.document.pivot import columns_of, grid_of, groups_of
 from isthmus.document.section import Glance, Part, Section
 from isthmus.language import capitalised, say
 from isthmus.record import Run
 
-_KINDS = ("column", "halo", "box", "face")
-# The place of a run, and a cell of it.
-_Source = tuple[int, Cell]
+# Rows of a first screen.
 _MOST = 7
+_KINDS = ("column", "halo", "box", "face")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -30,24 +31,27 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def _known(runs: Sequence[Run]) -> list[Part]:
     """The narrowest of each kind as programs exchange them; then, on the page alone, the others."""
-    cells = [(index, cell) for index, run in enumerate(runs) for cell in piece_cells(run, STRIDED)]
-    known = [source for source in cells if source[1].shape.is_known]
-    chosen = main_known([cell for _, cell in known])
-    main = [source for source in known if source[1] in chosen]
-    others = [source for source in known if source not in main]
+    known = [each for each in sources(runs, _cells) if each.value.shape.is_known]
+    chosen = main_known([each.value for each in known])
+    main = [each for each in known if each.value in chosen]
+    others = [each for each in known if each not in main]
     parts = []
     if main:
         note = say("pieces_report.known_note", incumbent=method_name(STRIDED.incumbent))
-        parts.append(Part(say("pieces_report.known_title"), note, grids=(_known_grid(runs, main),)))
+        parts.append(Part(say("pieces_report.known_title"), note, grids=(_known_grid(main),)))
     if others:
         title = say("pieces_report.known_other_title")
-        parts.append(Part(title, grids=(_known_grid(runs, others),), page_only=bool(main)))
+        parts.append(Part(title, grids=(_known_grid(others),), page_only=bool(main)))
     return parts
+
+
+def _cells(run: Run) -> Sequence[Cell]:
+    return piece_cells(run, STRIDED)
 
 
 def main_known(cells: Iterable[Cell]) -> list[Cell]:
     """Known sections to look at first: the narrowest of each kind, as programs exchange them, in order."""
-    known = sorted((cell for cell in cells if cell.shape.is_known), key=lambda cell: _place((0, cell)))
+    known = sorted((cell for cell in cells if cell.shape.is_known), key=_place)
     narrowest: dict[str, int] = {}
     for cell in known:
         kind, width = section_kind(cell.shape), cell.shape.width_bytes
@@ -60,26 +64,26 @@ def main_known(cells: Iterable[Cell]) -> list[Cell]:
     ]
 
 
-def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
-    known = {method for _, cell in sources for method in (*cell.points, *cell.failed)}
+def _known_grid(cells: Sequence[Source[Cell]]) -> Grid:
+    known = {method for each in cells for method in (*each.value.points, *each.value.failed)}
     methods = [method for method in STRIDED.methods if method in known]
-    groups: dict[str, list[Row]] = {}
-    for index, cell in sorted(sources, key=_place):
-        cells = (*(method_cell(cell, method) for method in methods), fastest_cell(cell))
-        groups.setdefault(_title(cell), []).append(Row(f"{way_words(cell)} {run_label(runs, index)}".rstrip(), cells))
-    best = say("pieces_report.fastest")
-    return Grid(
-        say("pieces_report.known_title"),
-        (*method_columns(methods), Column(best, best)),
-        tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
-        corner=say("pieces_report.corner_way"),
+    rows = (
+        (
+            _title(each.value),
+            Row(
+                f"{way_words(each.value)} {each.label}".rstrip(),
+                (*(method_cell(each.value, method) for method in methods), fastest_cell(each.value)),
+            ),
+        )
+        for each in sorted(cells, key=lambda each: (_place(each.value), each.index))
     )
+    columns = (*method_columns(methods), *columns_of([say("pieces_report.fastest")]))
+    return Grid(say("pieces_report.known_title"), columns, groups_of(rows), say("pieces_report.corner_way"))
 
 
-def _place(source: _Source) -> tuple[object, ...]:
-    index, cell = source
+def _place(cell: Cell) -> tuple[object, ...]:
     kind = section_kind(cell.shape)
-    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS), cell.shape, cell.layouts, index
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS), cell.shape, cell.layouts
 
 
 def _title(cell: Cell) -> str:
@@ -95,31 +99,18 @@ def _title(cell: Cell) -> str:
 
 def _padding(runs: Sequence[Run]) -> Part | None:
     """How many times as long each method takes for rows that are padded on the device."""
-    measured = [(index, each) for index, run in enumerate(runs) for each in paddings(piece_cells(run, STRIDED))]
-    if not measured:
-        return None
-    methods = [method for method in STRIDED.methods if any(method in each.slowdowns for _, each in measured)]
-    groups: dict[str, list[Row]] = {}
-    for index, each in measured:
-        pitch, section = each.padded.shape.device_pitch_bytes, capitalised(shape_words(each.padded))
-        title = of_run(say("pieces_report.padding_group", section=section, pitch=pitch), runs, index)
-        target = runs[index].settings.target_relative_half_width
-        cells = tuple(
-            # Two figures went into each, known as well as the run aimed at.
-            interval_cell(slowdown, wide=slowdown.relative_half_width > 2 * target)
-            if (slowdown := each.slowdowns.get(method))
-            else missing()
-            for method in methods
-        )
-        groups.setdefault(title, []).append(Row(way_words(each.padded), cells))
-    title = say("pieces_report.padding_title")
-    grid = Grid(
-        title,
-        method_columns(methods),
-        tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
-        corner=say("pieces_report.corner_way"),
-    )
-    return Part(title, grids=(grid,))
+    measured = sources(runs, lambda run: paddings(_cells(run)))
+    methods = [method for method in STRIDED.methods if any(method in each.value.slowdowns for each in measured)]
+    rows = []
+    for each in measured:
+        padded, slowdowns = each.value.padded, each.value.slowdowns
+        pitch, section = padded.shape.device_pitch_bytes, capitalised(shape_words(padded))
+        cells = tuple(quotient_cell(slowdowns.get(method), each.target) for method in methods)
+        title = each.titled(say("pieces_report.padding_group", section=section, pitch=pitch))
+        rows.append((title, Row(way_words(padded), cells)))
+    title, corner = say("pieces_report.padding_title"), say("pieces_report.corner_way")
+    grid = grid_of(title, method_columns(methods), groups_of(rows), corner)
+    return Part(title, grids=(grid,)) if grid else None
 
 
 def glance(run: Run) -> Glance | None:
@@ -137,12 +128,11 @@ def glance(run: Run) -> Glance | None:
 
 def _grid(cells: Sequence[Cell]) -> Grid:
     names = [say("pieces_report.fastest"), say("labels.told_time"), method_name(STRIDED.incumbent)]
-    rows = tuple(
-        Row(
+    rows = (
+        (
             say("labels.named_value", name=shape_words(cell), value=way_words(cell)),
             (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.incumbent))),
         )
         for cell in cells
     )
-    columns = tuple(Column(name, name) for name in names)
-    return Grid(say("pieces_report.known_title"), columns, (Group("", rows),), say("pieces_report.corner_way"))
+    return text_grid(say("pieces_report.known_title"), say("pieces_report.corner_way"), names, rows)

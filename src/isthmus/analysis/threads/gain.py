@@ -7,7 +7,7 @@ from typing import Literal
 from isthmus.analysis.statistics.contrast import MATTERS, above
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.model import ThreadCurve, most_complete, worker_curves
-from isthmus.record import Direction
+from isthmus.grouping import grouped
 
 Answer = Literal["yes", "no", "cannot tell"]
 
@@ -51,9 +51,7 @@ class Gain:
 
 def thread_gains(curves: Sequence[ThreadCurve]) -> list[Gain]:
     """One answer for each memory kind, direction and size for which one thread and more of them were measured."""
-    groups: dict[tuple[str, Direction, int], list[ThreadCurve]] = {}
-    for curve in worker_curves(curves):
-        groups.setdefault(curve.subject, []).append(curve)
+    groups = grouped(worker_curves(curves), lambda curve: curve.subject)
     return [gain for group in groups.values() if (gain := _gain(group))]
 
 

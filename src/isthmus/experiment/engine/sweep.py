@@ -17,6 +17,7 @@ from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, Companion, reason_of, skipped_case
+from isthmus.grouping import grouped
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, Metric
 from isthmus.registry import EXPERIMENTS, load
@@ -106,10 +107,7 @@ class Sweep(ABC):
 
     def groups(self, cases: Sequence[Case]) -> Sequence[Sequence[Case]]:
         """The batches; cases that are in none of them exceed the run's memory."""
-        batches: dict[Hashable, list[Case]] = {}
-        for case in cases:
-            batches.setdefault(self.shares(case), []).append(case)
-        return list(batches.values())
+        return list(grouped(cases, self.shares).values())
 
     def weight(self, cases: Sequence[Case]) -> float:
         """A batch's share of the experiment's time, relative to those of its other batches."""

@@ -13,6 +13,7 @@ from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Order, Schedule
 from isthmus.experiment.mpi.mailbox import Mailbox
 from isthmus.experiment.mpi.ranks import Ranks
+from isthmus.grouping import grouped
 from isthmus.record import Fleet, Member, Missing, Point, Summary, write_fleet
 
 # Until all ranks that are there have heard that it is over.
@@ -66,10 +67,7 @@ class FleetLead:
         self._reports = reports
         self._silence = silence_seconds
         self._tell = tell
-        nodes: dict[int, list[int]] = {}
-        for rank, each in enumerate(joined):
-            nodes.setdefault(each.node, []).append(rank)
-        self._schedule = Schedule(nodes)
+        self._schedule = Schedule(grouped(range(len(joined)), lambda rank: joined[rank].node))
         self._heard = dict.fromkeys(range(len(joined)), time.monotonic())
         self._kept: dict[int, _Kept] = {}
         self._points: dict[Point, int] = {}
@@ -134,9 +132,7 @@ class FleetLead:
 
     def notes(self) -> list[str]:
         """What does not fit together."""
-        shared: dict[tuple[int, str], list[int]] = {}
-        for rank, kept in self._kept.items():
-            shared.setdefault((self._joined[rank].node, kept.device), []).append(rank)
+        shared = grouped(self._kept, lambda rank: (self._joined[rank].node, self._kept[rank].device))
         notes = [
             f"ranks {_list(ranks)} share {device} of {self._joined[ranks[0]].host}; together each had a part of it"
             for (_, device), ranks in shared.items()
@@ -235,12 +231,9 @@ class FleetLead:
 
     def _who_has_what(self, values: Mapping[int, str]) -> str:
         """The first rank with each value, and how many have it."""
-        first: dict[str, list[int]] = {}
-        for rank, value in values.items():
-            first.setdefault(value, []).append(rank)
         return ", ".join(
             f"{value or 'none'} on {len(ranks)}, such as {Ranks.name_of(ranks[0], self._joined[ranks[0]].host)}"
-            for value, ranks in first.items()
+            for value, ranks in grouped(values, values.__getitem__).items()
         )
 
 
