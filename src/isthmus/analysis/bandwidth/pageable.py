@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.bandwidth.erratic import erratic_finding
 from isthmus.analysis.bandwidth.words import moves, over
 from isthmus.analysis.phrases import times, way_name
 from isthmus.analysis.statistics.contrast import Contrast, contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
-from isthmus.analysis.statistics.shape import LARGE_BYTES, spread
+from isthmus.analysis.statistics.shape import LARGE_BYTES
 from isthmus.document.finding import Finding
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import MIB, Run, format_bytes
 
-# Repeats that differ by more say little of the next.
-_ERRATIC = 1.25
-
 
 def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The findings about pageable memory, with and without huge pages."""
-    candidates = [_pageable(run, curves), _isthmus(run, curves), _huge_pages(run, curves)]
+    candidates = [_pageable(run, curves), erratic_finding(run, curves), _isthmus(run, curves), _huge_pages(run, curves)]
     return [finding for finding in candidates if finding]
 
 
@@ -43,11 +41,8 @@ def _span(gaps: Sequence[Contrast]) -> str:
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
     parts = [moves(run, curves, "pageable"), *_behind(curves)]
-    spreads = [spread(curve) or 0 for direction in ONE_WAY if (curve := find(curves, direction, "pageable"))]
-    if not spreads:
+    if not any(find(curves, direction, "pageable") for direction in ONE_WAY):
         return None
-    if max(spreads) >= _ERRATIC:
-        parts.append(say("bandwidth.spread", times=times(max(spreads), max(spreads))))
     fix = pageable_advice(curves)
     staged = fix and not run.fingerprint.device.shares_host_memory
     return Finding("note", "pageable", sentences(parts), say("bandwidth.pageable_cause") if staged else "", (fix,))

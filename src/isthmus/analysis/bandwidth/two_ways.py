@@ -44,7 +44,12 @@ def two_ways(run: Run, *, only: str | None = None) -> list[TwoWays]:
     alone: dict[tuple[str, str], list[Case]] = {}
     together: dict[tuple[str, str], list[Case]] = {}
     for case in run.cases:
-        if case.experiment != "bandwidth" or case.direction not in ONE_WAY or not _counts(case):
+        if (
+            case.experiment != "bandwidth"
+            or case.direction not in ONE_WAY
+            or case.node is not None
+            or not _counts(case)
+        ):
             continue
         series = together if case.method == "duplex" else alone
         series.setdefault((case.host_memory, case.direction), []).append(case)

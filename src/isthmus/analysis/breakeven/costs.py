@@ -56,4 +56,5 @@ def cached(costs: Costs) -> Costs:
 def _is_cost(case: Case) -> bool:
     # In the breakeven experiment, single copies alone have a direction.
     single = case.experiment in {"allocation", "bandwidth"} or (case.experiment == "breakeven" and case.direction)
+    single = single and case.node is None
     return bool(single) and not case.skipped and case.verified != "no" and bool(case.samples("host_seconds"))

@@ -98,7 +98,10 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
     Skipped cases make no point, nor do cases too short for the clock; a curve without any point does not appear.
     """
     target = run.settings.target_relative_half_width
-    measured = [case for case in run.cases if case.experiment == "bandwidth" and is_resolved(case)]
+    # From a node of its own a copy is there to explain others.
+    measured = [
+        case for case in run.cases if case.experiment == "bandwidth" and case.node is None and is_resolved(case)
+    ]
     aligned = len({case.alignment_bytes for case in measured}) > 1
     groups = grouped(
         measured,

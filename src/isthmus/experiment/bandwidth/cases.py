@@ -9,6 +9,7 @@ from functools import cached_property
 
 import msgspec
 
+from isthmus.experiment.bandwidth.causes import CauseSweep
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, split_by_memory
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
@@ -16,6 +17,7 @@ from isthmus.experiment.engine.sampling import least_seconds
 from isthmus.experiment.engine.sweep import Sweep, planned
 from isthmus.experiment.engine.transfers import TransferBench, transfer_case
 from isthmus.machine.devices import OpenDevice
+from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import GIB, KIB, MIB, Case, Direction, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
 
@@ -39,9 +41,26 @@ _MOVED: Mapping[str, Sequence[tuple[str, str]]] = {
 _UNTOUCHED_BYTES = range(128 * KIB, 256 * MIB + 1)
 
 
+# Fewer sizes have no differences to explain.
+_FEW_SIZES = 3
+# As large as a rate needs, and small enough for the least number of samples to take little time.
+_CAUSE_BYTES = 64 * MIB
+
+
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every combination of the chosen kinds, directions and sizes, in groups whose buffers fit into `memory_bytes`."""
-    return planned(BandwidthSweep(device, options, memory_bytes))
+    """Every combination of the chosen kinds, directions and sizes, in groups whose buffers fit into `memory_bytes`.
+
+    Then, where pageable memory was chosen, what explains its rates, at one size.
+    """
+    sweep = BandwidthSweep(device, options, memory_bytes)
+    sizes = sweep.sizes(EFFORTS)
+    size = max((size for size in sizes if size <= _CAUSE_BYTES), default=min(sizes))
+    directions = [each for each in options.chosen(DIRECTIONS, options.directions) if each != "both"]
+    asks = "pageable" in options.chosen(MEMORY_KINDS, options.memory) and not options.alignment_bytes
+    if not (asks and directions and len(sizes) >= _FEW_SIZES and size >= MIB):
+        return planned(sweep)
+    transfers = [transfer_case(NAME, "pageable", direction, size) for direction in directions]
+    return planned(sweep, CauseSweep(device, options, memory_bytes, transfers, read_numa_nodes()))
 
 
 class BandwidthSweep(Sweep):

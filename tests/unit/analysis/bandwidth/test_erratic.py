@@ -1,0 +1,97 @@
+"""Why rates of pageable memory differ, on machines whose causes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isthmus.analysis.bandwidth.erratic import erratic_finding, two_levels
+from isthmus.analysis.statistics.curve import bandwidth_curves, find
+from isthmus.document.finding import Finding
+from isthmus.record import MIB, Case, Series
+from tests.synthetic import runs as synthetic
+
+SIZES = tuple(MIB << power for power in range(4, 9))
+STEADY = synthetic.Truth(7e-6, 10e9)
+BYTES = 64 * MIB
+
+
+def bandwidth(truth: synthetic.Truth) -> list[Case]:
+    return synthetic.cases({("copy", way, "pageable"): truth for way in ("h2d", "d2h")}, SIZES)
+
+
+def explained(rate: float, **case: Any) -> Case:
+    """A case of one size, as the sweep of causes measures it."""
+    times = [BYTES / rate * factor for factor in np.linspace(0.99, 1.01, 12)]
+    fields: dict[str, Any] = {"method": "copy", "host_memory": "pageable", "bytes": BYTES, "verified": "yes"} | case
+    return Case(experiment="bandwidth", series=[Series(metric="host_seconds", samples=times)], **fields)
+
+
+def finding(cases: Sequence[Case]) -> Finding | None:
+    run = synthetic.run(list(cases))
+    return erratic_finding(run, bandwidth_curves(run))
+
+
+def test_steady_copies_of_which_nothing_else_is_known_need_no_word() -> None:
+    assert finding(bandwidth(STEADY)) is None
+
+
+def test_sizes_that_differ_are_told_from_repeats_that_do() -> None:
+    by_size = finding(bandwidth(synthetic.Truth(7e-6, 10e9, swings=(1.0, 1.2, 1.5))))
+    assert by_size
+    assert "16 MiB to 256 MiB differ by 1.5 times" in by_size.text
+    assert "repeats of one size by 1.01 times" in by_size.text
+    by_repeat = finding(bandwidth(synthetic.Truth(7e-6, 10e9, noise=0.15)))
+    assert by_repeat
+    assert "repeats of one size by 1.50 times" in by_repeat.text
+    assert "two levels" not in by_repeat.text, "a wide spread is no gap"
+
+
+def test_two_levels_are_two_rates_and_how_often_each_comes() -> None:
+    run = synthetic.run(bandwidth(synthetic.Truth(7e-6, 10.5e9, noise=0.02, flips=(1.0, 1.0, 3.2))))
+    curve = find(bandwidth_curves(run), "h2d", "pageable")
+    assert curve
+    levels = two_levels(curve.points)
+    assert levels
+    assert levels.low == pytest.approx(10.5e9 / 3.2, rel=0.03)
+    assert levels.high == pytest.approx(10.5e9, rel=0.03)
+    assert levels.share == pytest.approx(1 / 3, abs=0.1)
+    assert two_levels(curve.points[:0]) is None
+    text = finding(run.cases)
+    assert text
+    assert "H2D has two levels and nothing between them: 3." in text.text
+
+
+def test_an_outlier_is_no_level() -> None:
+    run = synthetic.run(bandwidth(synthetic.Truth(7e-6, 10e9, flips=(1.0,) * 39 + (3.0,))))
+    curve = find(bandwidth_curves(run), "h2d", "pageable")
+    assert curve
+    assert two_levels(curve.points) is None
+
+
+@pytest.mark.parametrize(
+    ("rate", "share", "cause"), [(12.5e9, "80 %", "The CPU's copy sets"), (40e9, "25 %", "memcpy alone")]
+)
+def test_memcpy_says_whether_a_faster_cpu_would_help(rate: float, share: str, cause: str) -> None:
+    found = finding([*bandwidth(STEADY), explained(rate, method="memcpy")])
+    assert found
+    assert f"reach {share} H2D and {share} D2H of that" in found.text
+    assert found.cause.startswith(cause)
+
+
+def test_a_far_node_is_next_to_the_device_s_and_moves_no_curve() -> None:
+    nodes = [
+        explained(rate, node=node, direction=way)
+        for node, way, rate in ((0, "h2d", 10e9), (0, "d2h", 17e9), (1, "h2d", 6e9), (1, "d2h", 9e9))
+    ]
+    found = finding([*bandwidth(STEADY), *nodes])
+    assert found
+    assert (
+        "(64 MiB): node 0 (the device's) 10.0 GB/s H2D and 17.0 GB/s D2H; node 1 6.00 GB/s H2D and 9.00 GB/s D2H."
+        in found.text
+    )
+    curves = bandwidth_curves(synthetic.run([*bandwidth(STEADY), *nodes]))
+    assert curves == bandwidth_curves(synthetic.run(bandwidth(STEADY)))
