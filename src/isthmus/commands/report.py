@@ -20,6 +20,7 @@ from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document
+    from isthmus.language import Language
     from isthmus.record import Run
 
 # More side by side cannot be read.
@@ -28,14 +29,14 @@ _MOST_RUNS = 8
 
 def report(
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="RUN",
             help="Run files, .json or .json.gz, or folders of them; 8 runs at most, isthmus fleet takes more.",
             show_default=False,
             autocompletion=_completions.runs,
         ),
-    ],
+    ] = None,
     format_name: Annotated[str | None, format_option("runs")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all tables of the run, not its first screen; in a pager on a terminal.")
@@ -52,6 +53,9 @@ def report(
     ] = None,
     force: ForceOption = False,
     language: LanguageOption = "",
+    publications: Annotated[
+        bool, typer.Option("--sources", help="Show the five publications that Isthmus repeats, by which commands.")
+    ] = False,
     list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
     figure: Annotated[
         str,
@@ -66,6 +70,11 @@ def report(
         raise UsageError(
             "--figures and --figure take no --format and no --json; a figure is .svg or .png by the suffix of -o"
         )
+    if publications:
+        _show_sources(runs, spoken, format_name, output, as_json=as_json, force=force)
+        return
+    if not runs:
+        raise UsageError("no run to show; name run files, or --sources for the publications that Isthmus repeats")
     known = _read(runs)
     loaded = [run for _, run in known]
     unlike_inputs(output, (path for path, _ in known), "run files")
@@ -82,6 +91,25 @@ def report(
             _write(loaded, chosen, known[0][0], output)
         else:
             _write_screen(loaded[0], known[0][0])
+
+
+def _show_sources(
+    runs: Sequence[Path] | None,
+    spoken: "Language",
+    format_name: str | None,
+    output: Path | None,
+    *,
+    as_json: bool,
+    force: bool,
+) -> None:
+    from isthmus.language import speaking
+    from isthmus.report import sources_document
+
+    if runs:
+        raise UsageError("--sources takes no run; isthmus report RUN --all has the published figures next to its own")
+    chosen = format_of("sources", format_name, output, as_json=as_json, force=force)
+    with speaking(spoken):
+        write_report(sources_document(), chosen, output)
 
 
 def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":

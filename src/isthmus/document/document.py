@@ -10,7 +10,17 @@ from isthmus.document.pictures import FleetMap, Lanes
 from isthmus.document.section import Chart, LegendEntry
 
 Kind = Literal[
-    "runs", "check", "calibration", "comparison", "trace", "advice", "acceleration", "fleet", "devices", "plan"
+    "runs",
+    "check",
+    "calibration",
+    "comparison",
+    "trace",
+    "advice",
+    "acceleration",
+    "fleet",
+    "devices",
+    "plan",
+    "sources",
 ]
 Reader = Literal["terminal", "text", "page"]
 # Which readers see a block: `long` is not for terminals, `text` is what a page shows as a picture.
@@ -127,7 +137,7 @@ class Table(Block):
 
 @dataclass(frozen=True)
 class Code(Block):
-    """Lines to be copied as they are, under what they are; `alone` leaves them without margin, to be pasted."""
+    """Lines to be copied as they are, under what they are; `alone`, they are unfolded and have no margin."""
 
     title: str
     text: str

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isthmus.report.plan import plan_document
     from isthmus.report.runs import runs_document
     from isthmus.report.screen import screen_document
+    from isthmus.report.sources import sources_document
     from isthmus.report.trace.document import trace_document
     from isthmus.report.vega import prepare_page
 
@@ -50,6 +51,7 @@ __all__ = [
     "prepare_page",
     "runs_document",
     "screen_document",
+    "sources_document",
     "trace_document",
     "write",
 ]
@@ -70,6 +72,7 @@ _HOMES = {
     "prepare_page": "vega",
     "runs_document": "runs",
     "screen_document": "screen",
+    "sources_document": "sources",
     "trace_document": "trace.document",
 }
 

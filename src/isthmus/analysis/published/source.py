@@ -69,10 +69,13 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Rates are in `rate_unit`, of `rate_unit_bytes` each.
     `link_bytes_per_second` is the theoretical rate of that machine's link, one way, where it is known.
+    `commands` repeat it; ``published.question_`` and ``published.answer_`` with `machine` say what it asks, and what
+    came of that here.
     """
 
     citation: str
     machine: str
+    commands: tuple[str, ...]
     experiments: dict[str, Table]
     rate_unit: str = "GB/s"
     rate_unit_bytes: float = 1e9

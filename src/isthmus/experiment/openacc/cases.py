@@ -28,8 +28,9 @@ EFFORTS: Mapping[ModeName, Effort] = {
 }
 
 _NO_MANAGED_MODE = (
-    "these programs were built by GCC, which has no managed mode that directives could meet; nvc++ -gpu=managed "
-    "(NVIDIA HPC SDK) shows whether it ignores them"
+    "these programs were built by GCC, whose OpenACC has no managed mode that directives could meet (in OpenMP, GCC 12 "
+    "refuses to require unified_shared_memory, GCC 15 takes it); nvc++ -gpu=managed (NVIDIA HPC SDK) shows whether it "
+    "ignores them"
 )
 
 
