@@ -58,13 +58,6 @@ def slow(tmp_path: Path, run: Run) -> Path:
     return saved(tmp_path / "slow.json", msgspec.structs.replace(run, run="slow", cases=cases))
 
 
-def test_a_file_against_itself(compare: Compare, base: Path) -> None:
-    code, out, err = compare(base, base, "--fail-if", "different:0%")
-    assert (code, err) == (0, "")
-    assert "No significant difference." in out
-    assert "different:0% guards nothing" in out
-
-
 def test_gates_decide_the_exit_code(compare: Compare, base: Path, slow: Path) -> None:
     assert compare(base, slow)[0] == 0
     assert compare(base, slow, "--fail-if", "slower:20%", "--fail-if", "faster:5%")[0] == 0
@@ -92,11 +85,6 @@ def test_the_suffix_says_the_format(
     code, out, _ = compare(base, slow, "-o", output, "--fail-if", "slower:5%")
     assert (code, out) == (1, f"{output}\n")
     assert output.read_text("utf-8").lstrip().startswith(start.lstrip())
-
-
-def test_languages(compare: Compare, base: Path) -> None:
-    assert "有意差はありません。" in compare(base, base, "--lang", "ja")[1]
-    assert "无显著差异。" in compare(base, base, "--lang", "zh", "--format", "markdown")[1]
 
 
 def test_a_reference(compare: Compare, base: Path) -> None:
