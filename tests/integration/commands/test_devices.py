@@ -74,7 +74,7 @@ def test_json_is_one_document_that_holds_everything(run: Run) -> None:
     backends = [_NO_CUDA, Backend(name="opencl", devices=[msgspec.structs.replace(_GPU, backend="opencl")]), _HOST]
     result = run(backends, "--json")
     assert result.exit_code == 0
-    assert list(json.loads(result.stdout)) == ["backends", "host", "default_device"]
+    assert list(json.loads(result.stdout)) == ["format", "backends", "host", "default_device"]
     inventory = msgspec.json.decode(result.stdout, type=Inventory)
     assert inventory.backends == backends
     assert inventory.default_device == "opencl:0"

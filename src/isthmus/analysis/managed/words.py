@@ -10,7 +10,7 @@ from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.language import in_brackets, say
-from isthmus.record import format_bytes, format_seconds
+from isthmus.record import Metric, format_bytes, format_seconds
 
 # Kinds of memory keep their look where one method is theirs.
 _LOOKS: Mapping[ManagedWay, Look] = {
@@ -82,9 +82,7 @@ def _number(pattern: Pattern, value: float) -> str:
 
 
 def phases_shown(point: Point) -> dict[str, str]:
-    """Both phases and the samples, by the names that a reader sees."""
-    return {
-        say("managed_report.in"): format_seconds(point.phases["in_seconds"].median),
-        say("managed_report.out"): format_seconds(point.phases["out_seconds"].median),
-        say("labels.told_samples"): str(len(point.samples)),
-    }
+    """The phases that were timed, and the samples, by the names that a reader sees. A reference has no phases."""
+    names: dict[Metric, str] = {"in_seconds": say("managed_report.in"), "out_seconds": say("managed_report.out")}
+    timed = {name: format_seconds(point.phases[phase].median) for phase, name in names.items() if phase in point.phases}
+    return timed | {say("labels.told_samples"): str(len(point.samples))}
