@@ -15,6 +15,7 @@ from isthmus.trace import (
     Knowledge,
     Maker,
     Process,
+    Ranges,
     Trace,
     cause_index,
     direction_index,
@@ -52,6 +53,7 @@ class Program:
         self._records: dict[str, list[dict[str, float]]] = {
             name: [] for name in ("copies", "calls", "kernels", "holds")
         }
+        self._ranges: list[tuple[float, float, str]] = []
         self._names: dict[str, int] = {}
         self._sites: dict[tuple[str, ...], int] = {}
 
@@ -143,6 +145,10 @@ class Program:
         """Wait for everything."""
         self._call(call, self.now, max([self.now, *self._free.values()]) + WAIT)
 
+    def range(self, name: str, begin: float) -> None:
+        """What the program named, from then until now."""
+        self._ranges.append((begin, self.now, name))
+
     @property
     def until_idle(self) -> float:
         """Seconds until the device has done all that it was given."""
@@ -203,7 +209,14 @@ class Program:
             knows=known,
             allocations=Allocations.filled(**found["holds"]) if "allocations" in known else Allocations.empty(),
             sites=tuple(self._sites),
+            ranges=self._named(),
+            range_names=tuple(dict.fromkeys(name for *_, name in self._ranges)),
         )
+
+    def _named(self) -> Ranges:
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(name for *_, name in self._ranges))}
+        rows = [{"start": begin, "end": end, "thread": 1, "name": numbers[name]} for begin, end, name in self._ranges]
+        return Ranges(**_columns(rows, self.process)) if rows else Ranges.empty()
 
     def _call(self, name: str, begin: float, end: float, site: str = "") -> int:
         place = self._sites.setdefault((site,), len(self._sites)) if site else UNKNOWN

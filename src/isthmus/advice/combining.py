@@ -16,14 +16,15 @@ def gain_of(scene: Scene, draft: Draft) -> Interval:
     return _within(draft.gains.sum(axis=0) - draft.once[[0, 2, 1]], _bound(scene, draft))
 
 
-def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]]) -> Interval | None:
+def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]], most: float | None = None) -> Interval | None:
     """What drafts gain together; of a record that several would change only the first counts, and what is beyond it.
 
-    Processes run at the same time, so that it is the gain of the one that gains most.
+    Processes run at the same time, so that it is the gain of the one that gains most. Kernels remain: no process gains
+    more than `most`, by default what its busiest stream leaves of its time, but for what changes shorten kernels.
     """
     claimed: dict[int, list[tuple[Rule, Draft]]] = {}
     totals: dict[int, Range] = {}
-    spans: dict[int, float] = {}
+    bounds: dict[int, float] = {}
     for rule, scene, draft in drafts:
         before = claimed.setdefault(id(scene), [])
         free = _unclaimed(before, rule, draft)
@@ -33,10 +34,12 @@ def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]]) -> Interval | Non
         left = draft.gains[free].sum(axis=0) - draft.once[[0, 2, 1]] * share
         gained = np.array(_within(np.minimum(left, whole), max(whole.high, 0.0)))
         totals[id(scene)] = totals.get(id(scene), np.zeros(3)) + gained
-        spans[id(scene)] = scene.span_seconds
-    gains = [_within(total, spans[scene]) for scene, total in totals.items()]
-    most = max(gains, key=lambda gain: gain.median, default=None)
-    return most if most and most.median > 0 else None
+        left_by_kernels = scene.span_seconds - scene.busiest() if most is None else most
+        bounds.setdefault(id(scene), left_by_kernels)
+        bounds[id(scene)] += whole.high if rule.in_kernels else 0.0
+    gains = [_within(total, max(bounds[scene], 0.0)) for scene, total in totals.items()]
+    largest = max(gains, key=lambda gain: gain.median, default=None)
+    return largest if largest and largest.median > 0 else None
 
 
 def _unclaimed(before: Sequence[tuple[Rule, Draft]], rule: Rule, draft: Draft) -> Mask:

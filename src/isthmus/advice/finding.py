@@ -117,13 +117,25 @@ class GainGate:
 
     def fails(self, advice: Advice) -> bool:
         """Whether the advice reaches it; advice without a price never does."""
-        steps = None if self.of_total or self.share is None else advice.steps
-        gain = steps.gain_seconds if steps else advice.gain_seconds
-        if gain is None:
-            return False
-        time = steps.steady_seconds if steps else advice.span_seconds
-        limit = self.share * time if self.share is not None else self.seconds or 0.0
-        return gain.median >= limit
+        gain, time = self._judged(advice)
+        return gain is not None and gain.median >= (
+            self.share * time if self.share is not None else self.seconds or 0.0
+        )
+
+    def gained(self, advice: Advice) -> str:
+        """The figure that is judged, as a text: a share of the steps, or of the time traced, or seconds of that."""
+        gain, time = self._judged(advice)
+        if gain is None or self.share is None:
+            return format_seconds(gain.median if gain else 0.0)
+        what = "steps" if self._steps(advice) else "time traced"
+        return f"{100 * gain.median / time if time else 0.0:.1f} % of the {what}"
+
+    def _judged(self, advice: Advice) -> tuple[Interval | None, float]:
+        steps = self._steps(advice)
+        return (steps.gain_seconds, steps.steady_seconds) if steps else (advice.gain_seconds, advice.span_seconds)
+
+    def _steps(self, advice: Advice) -> Steps | None:
+        return None if self.of_total or self.share is None else advice.steps
 
 
 def parse_gain_gate(text: str, *, of_total: bool = False) -> GainGate:

@@ -71,6 +71,8 @@ class Rule:
     beyond: frozenset[str] = frozenset()
     # Whether gains follow from the trace's own times alone, so that they are the traced machine's whatever prices it.
     by_trace: bool = False
+    # Whether gains are within the time of kernels, which wait for pages.
+    in_kernels: bool = False
 
 
 def removed(scene: Scene, rates: Rates, rows: Integers, facts: Mapping[str, Any]) -> Draft | None:

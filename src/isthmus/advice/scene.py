@@ -11,7 +11,7 @@ from isthmus.advice.records import ONE_WAY, Mask, Records
 from isthmus.advice.thresholds import LONGEST_START_SECONDS, SHORTEST_LAUNCH_SECONDS, TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
-from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union, vendors
+from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, grouped, memory_index, union, vendors
 
 # Longer than any trace, and short enough for sums of it to keep nanoseconds.
 _ALWAYS = Union(np.array([-1e6]), np.array([1e6]))
@@ -99,6 +99,24 @@ class Scene(Records):
     def idle_between(self, begin: Seconds, end: Seconds) -> Seconds:
         """Seconds of each interval in which no device worked for this process and no copy of it was in progress."""
         return np.maximum(end - begin - self._at_work.covered(begin, end), 0.0)
+
+    def busiest(self, begin: Seconds | None = None, end: Seconds | None = None) -> float:
+        """Seconds in which the stream with the most to compute did so: of all, or within these intervals."""
+        longest = 0.0
+        for of_stream in self._streams:
+            longest = max(
+                longest,
+                float(of_stream.length if begin is None or end is None else of_stream.covered(begin, end).sum()),
+            )
+        return longest
+
+    @cached_property
+    def _streams(self) -> list[Union]:
+        """When each stream of each device computed for this process."""
+        kernels = self.trace.kernels
+        mine = np.flatnonzero(kernels.process == self.process)
+        streams = (mine[group] for group in grouped(kernels.device[mine], kernels.stream[mine]))
+        return [union(*self.working(kernels.taken(rows))) for rows in streams]
 
     def own_time(self, begin: Seconds, end: Seconds) -> Seconds:
         """Seconds of each interval in which the process was in no call and no device worked for it."""

@@ -8,11 +8,12 @@ import numpy as np
 from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted
 from isthmus.advice.finding import Steps
+from isthmus.advice.named_steps import named_steps
 from isthmus.advice.rates import Seconds
 from isthmus.advice.records import ONE_WAY, Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_STEPS, SLOW_STEP_TIMES, STEADY_SHARE, STEP_SPREAD
+from isthmus.advice.thresholds import LEAST_STEPS, SLOW_STEP_TIMES, STEADY_SHARE, STEP_COVERAGE, STEP_SPREAD
 from isthmus.trace import Integers, direction_index, grouped
 
 # Kinds of kernels and copies that are looked at for one that each step has once: those that are rarest.
@@ -38,36 +39,86 @@ def steps_of(scene: Scene, drafts: Sequence[Drafted]) -> Steps | None:
     if phase is None:
         return None
     lasted = phase.end - phase.begin
+    steady = float(lasted.sum())
     within = [(rule, of, part) for rule, of, draft in drafts if of is scene and (part := _within(of, draft, phase))]
     return Steps(
         count=lasted.size,
         seconds=float(np.median(lasted)),
         before_seconds=float(phase.begin[0]),
-        steady_seconds=float(lasted.sum()),
-        gain_seconds=gain_together(within),
+        steady_seconds=steady,
+        gain_seconds=gain_together(within, most=steady - scene.busiest(phase.begin, phase.end)),
     )
 
 
 def _phase(scene: Scene) -> _Phase | None:
-    """Between the beginnings of what each step does once: the rarest kind of record that comes at even distances."""
-    begun = scene.kernels[0]
-    by_kind: list[Seconds] = []
-    kinds = sorted((kind for kind in _kinds(scene) if kind.size > LEAST_STEPS), key=lambda kind: kind.size)
-    for begins in kinds[:_MOST_KINDS]:
-        distances = np.diff(np.sort(begins))
-        usual = float(np.median(distances))
-        even = np.abs(distances - usual) <= STEP_SPREAD * usual
-        launched = np.diff(np.searchsorted(begun, np.sort(begins)))
-        is_most = 2 * launched[even].sum() > begun.size and np.median(launched) > 0
-        if usual > 0 and is_most and even.mean() >= STEADY_SHARE:
-            by_kind.append(np.sort(begins))
-    if not by_kind:
+    """The steps that the program or its profiler named, else between the beginnings of what each step does once."""
+    named = named_steps(scene)
+    phase = _recurring(scene) if named is None else _Phase(*named)
+    if phase is None or not phase.begin.size:
         return None
-    begins = min(by_kind, key=lambda each: (each.size, each[0]))
-    distances = np.diff(begins)
     # Steps in which something is loaded, saved or tested are no part of what goes on and on.
-    ordinary = distances <= SLOW_STEP_TIMES * np.median(distances)
-    return _Phase(begins[:-1][ordinary], begins[1:][ordinary])
+    lasted = phase.end - phase.begin
+    ordinary = lasted <= SLOW_STEP_TIMES * np.median(lasted)
+    return _Phase(phase.begin[ordinary], phase.end[ordinary])
+
+
+def _recurring(scene: Scene) -> _Phase | None:
+    """Between the beginnings of the rarest kind of record that comes at even distances, and covers most of the time.
+
+    What leaves long gaps, as the layers of a step do, is within steps: then what begins after each gap is a step.
+    """
+    gaps: list[Seconds] = []
+    kinds = sorted((np.sort(kind) for kind in _kinds(scene) if kind.size >= LEAST_STEPS), key=_rarest)
+    for begins in kinds[:_MOST_KINDS]:
+        if not _is_even(scene, begins):
+            continue
+        if _coverage(scene, begins) >= STEP_COVERAGE:
+            return _ending(scene, begins)
+        distances = np.diff(begins)
+        gaps.append(begins[np.append(True, distances > SLOW_STEP_TIMES * np.median(distances))])
+    for begins in gaps:
+        if begins.size >= LEAST_STEPS and _is_even(scene, begins) and _coverage(scene, begins) >= STEP_COVERAGE:
+            return _ending(scene, begins)
+    return None
+
+
+def _rarest(begins: Seconds) -> tuple[int, float]:
+    return begins.size, float(begins[0])
+
+
+def _is_even(scene: Scene, begins: Seconds) -> bool:
+    """Whether these are at even distances, between which most kernels are."""
+    distances = np.diff(begins)
+    usual = float(np.median(distances))
+    even = np.abs(distances - usual) <= STEP_SPREAD * usual
+    begun = scene.kernels[0]
+    launched = np.diff(np.searchsorted(begun, begins))
+    # The last step has no distance.
+    is_most = 2 * launched[even].sum() + np.median(launched) > begun.size and np.median(launched) > 0
+    return bool(usual > 0 and is_most and even.mean() >= STEADY_SHARE)
+
+
+def _coverage(scene: Scene, begins: Seconds) -> float:
+    """The share of the time from the first of these on that ordinary steps take."""
+    distances = np.diff(begins)
+    ordinary = distances[distances <= SLOW_STEP_TIMES * np.median(distances)]
+    return float(ordinary.sum() + np.median(distances)) / max(scene.span_seconds - float(begins[0]), 1e-9)
+
+
+def _ending(scene: Scene, begins: Seconds) -> _Phase:
+    """With what is before the first or after the last where that is about as long as a step, or most of one.
+
+    What each step does once it may do at its beginning, or at its end.
+    """
+    usual = float(np.median(np.diff(begins)))
+    before, after = float(begins[0]), scene.span_seconds - float(begins[-1])
+    edges = begins
+    for part, edge in sorted([(before, 0.0), (after, scene.span_seconds)], reverse=True):
+        # Two halves are of one step.
+        least = usual / 2 if edges.size == begins.size else (1 - STEP_SPREAD) * usual
+        if least <= part <= SLOW_STEP_TIMES * usual:
+            edges = np.union1d(edges, edge)
+    return _Phase(edges[:-1], edges[1:])
 
 
 def _kinds(scene: Scene) -> list[Seconds]:

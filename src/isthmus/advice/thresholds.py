@@ -48,11 +48,13 @@ LEAST_WAITS = 3
 LEAST_LATE_SECONDS = 20e-6
 LATE_SHARE = 0.1
 WAIT_SURE_SHARE = 0.75
-# A phase repeats where something comes again more often than this, at distances of which such a share is within such a
-# spread of the median, with more than half of all kernels between them. What takes so many times the median is no step.
-LEAST_STEPS = 5
+# A phase repeats where something comes so often or more, at distances of which such a share is within such a spread of
+# the median, with more than half of all kernels between them; and steps take such a share of the time from the first
+# on. What takes so many times the median is no step.
+LEAST_STEPS = 3
 STEADY_SHARE = 0.8
 STEP_SPREAD = 0.25
+STEP_COVERAGE = 0.75
 SLOW_STEP_TIMES = 1.5
 # Less of its own work after a copy is a thread's way from one call to the next.
 LEAST_OWN_SECONDS = 20e-6

@@ -65,7 +65,6 @@ def advise(
     from isthmus.advice import ADVICE_LANGUAGES, interface_of_all, parse_gain_gate
     from isthmus.commands._run_choice import advice_on, rates_for
     from isthmus.language import speaking
-    from isthmus.record import format_seconds
     from isthmus.report import advice_document
     from isthmus.trace import open_trace
 
@@ -102,10 +101,7 @@ def advise(
             "name a run of the traced one by --run, or advise on its machine"
         )
     if gate.fails(advice):
-        assert advice.gain_seconds
-        share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
-        gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
-        to_stderr(f"isthmus: {gate} fails: all changes together gain {gained}")
+        to_stderr(f"isthmus: {gate} fails: all changes together gain {gate.gained(advice)}")
         raise typer.Exit(1)
     if advice.unseen:
         raise TraceFileError(f"{gate} cannot be judged: {advice.unseen[0]}")

@@ -28,7 +28,7 @@ def program(slow: float, *, saves: bool = False) -> Trace:
         found.kernel(1e-3, name="optimizer")
         found.synchronize()
         if saves and step % 10 == 9:
-            found.own(0.5)
+            found.own(0.02)
     return found.trace()
 
 
@@ -41,7 +41,7 @@ def test_a_step_is_told_with_what_it_would_take(run: Run, seconds: Callable[...,
     assert steps.seconds == pytest.approx(slow + 4e-3, rel=0.02)
     assert steps.before_seconds > 2.0
     # Those around a saved checkpoint are none.
-    assert steps.count == STEPS - 1 - (3 if saves else 0)
+    assert steps.count == STEPS - (3 if saves else 0)
     # Pinned, and at best beside the kernels.
     assert 4e-3 <= steps.new_seconds <= 1.05 * (fast + 4e-3)
 
@@ -65,6 +65,59 @@ def test_a_program_without_a_loop_has_no_steps(run: Run) -> None:
         found.kernel(1e-3, name=f"kernel {pause}")
         found.own(pause)
     assert advise([found.trace()], run).steps is None
+
+
+LAYERS, LAYER, IDLE = 24, 4e-3, 90e-3
+
+
+def batches(count: int = 5, *, marked: bool = True, named: str = "", saved: float = 0.0) -> Trace:
+    """Batches of equal layers with an idle device between them, and a copy at the end of each where they are marked."""
+    made = Program()
+    for batch in range(count):
+        begin = made.now
+        for _ in range(LAYERS):
+            made.kernel(LAYER / 2, name="attention")
+            made.kernel(LAYER / 2, name="mlp")
+        if marked:
+            made.copy(2_900_000, 60e-6, direction="d2h", call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        made.synchronize()
+        made.own(IDLE + (saved if batch % 2 else 0.0))
+        if named:
+            made.range(named.format(number=batch), begin)
+    return made.trace()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_layer_is_no_step(run: Run, marked: bool) -> None:
+    advice = advise([batches(marked=marked)], run)
+    assert advice.steps
+    assert advice.steps.seconds == pytest.approx(LAYERS * LAYER + IDLE, rel=0.02)
+    assert advice.steps.count == 5
+    # Whatever is promised, the kernels remain.
+    assert advice.steps.new_seconds >= LAYERS * LAYER
+    assert advice.gain_seconds
+    assert advice.gain_seconds.high <= advice.span_seconds - 5 * LAYERS * LAYER + 1e-9
+
+
+@pytest.mark.parametrize(
+    "name", ["ProfilerStep#{number}", "execute_context_{number}(7)", "train step {number}", "batch", "anything at all"]
+)
+def test_what_the_program_named_is_a_step(run: Run, name: str) -> None:
+    # So irregular that no distance tells.
+    steps = advise([batches(4, marked=False, named=name, saved=70e-3)], run).steps
+    assert steps
+    assert steps.count == 4
+    assert steps.seconds > LAYERS * LAYER + IDLE
+
+
+def test_a_gate_says_the_share_that_it_judges(run: Run, seconds: Callable[..., float]) -> None:
+    advice = advise([program(seconds("pageable", "h2d", SIZE))], run)
+    assert advice.steps
+    assert advice.steps.gain_seconds
+    of_steps = 100 * advice.steps.gain_seconds.median / advice.steps.steady_seconds
+    assert parse_gain_gate("gain:10%").gained(advice) == f"{of_steps:.1f} % of the steps"
+    assert "% of the time traced" in parse_gain_gate("gain:10%", of_total=True).gained(advice)
+    assert parse_gain_gate("gain:10ms").gained(advice).endswith(" ms")
 
 
 @pytest.mark.parametrize(

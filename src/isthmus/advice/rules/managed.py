@@ -177,4 +177,4 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("managed", (("migrations",),), _find, _words)
+RULE = Rule("managed", (("migrations",),), _find, _words, in_kernels=True)
