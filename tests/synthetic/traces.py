@@ -73,10 +73,11 @@ class Program:
         rows: int = 1,
         launch: float = LAUNCH,
         waits: bool = False,
+        staged: bool = False,
     ) -> None:
         """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's.
 
-        With `waits` it waits whatever those are, and a `kind` of nothing is one that the recorder did not know.
+        With `waits` it waits whatever those are, with `staged` for nothing; and a `kind` of nothing is one that the recorder did not know.
         """
         begin = self.now
         start = max(begin + launch, self._free.get(stream, 0.0), self._free.get(direction, 0.0))
@@ -85,7 +86,7 @@ class Program:
         inward = direction == "h2d"
         host_kind = memory_index(kind) if kind else UNKNOWN
         number = self._call(
-            call, begin, begin + launch if _returns_early(call, kind) and not waits else end + WAIT, site
+            call, begin, begin + launch if staged or (_returns_early(call, kind) and not waits) else end + WAIT, site
         )
         self._records["copies"].append(
             {

@@ -12,8 +12,8 @@ from isthmus.advice.hip import words_in_hip
 from isthmus.advice.links import generation_of, most_to_gain
 from isthmus.advice.machines import elsewhere_words, other_devices
 from isthmus.advice.missing import missing_words, unknown_kinds_words
-from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
-from isthmus.advice.rates import Rates, Seconds
+from isthmus.advice.places import Spent, call_places, copy_places, gathered, place_evidence
+from isthmus.advice.rates import Rates
 from isthmus.advice.records import is_hip
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
@@ -25,7 +25,7 @@ from isthmus.analysis.phrases import describe_device
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Run, format_seconds
-from isthmus.trace import Trace
+from isthmus.trace import DIRECTIONS, Trace
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
 _BY_KIND = ("pageable", "slow-copies")
@@ -150,19 +150,19 @@ class _Records(NamedTuple):
 def _records(scene: Scene, draft: Draft) -> _Records:
     trace, rows = scene.trace, draft.rows
     if draft.table == "copies":
-        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], _took(scene, draft)
+        places, sizes, calls = copy_places(scene, rows), trace.copies.bytes[rows], scene.call(rows)
+        device = (scene.device_begin(rows), scene.device_end(rows))
+        engines = trace.copies.device[rows] * len(DIRECTIONS) + trace.copies.direction[rows]
+        spent = Spent(scene.in_calls(calls), scene.threads(calls), device, engines)
     elif draft.table == "calls":
         places, sizes = call_places(scene, rows), np.zeros(rows.size, np.int64)
-        seconds = scene.lasted(trace.calls, rows)
+        spent = Spent(scene.in_calls(rows), scene.threads(rows))
     else:
-        places, sizes = call_places(scene, trace.allocations.call[rows]), trace.allocations.bytes[rows]
-        seconds = scene.lasted(trace.allocations, rows)
+        calls = trace.allocations.call[rows]
+        places, sizes = call_places(scene, calls), trace.allocations.bytes[rows]
+        spent = Spent(scene.in_calls(calls), scene.threads(calls))
     known = np.maximum(sizes, 0)
-    return _Records(int(rows.size), int(known.sum()), place_evidence(scene, places, known, seconds))
-
-
-def _took(scene: Scene, draft: Draft) -> Seconds:
-    return scene.took(draft.rows) if draft.took is None else draft.took
+    return _Records(int(rows.size), int(known.sum()), place_evidence(scene, places, known, spent, draft.took))
 
 
 def _rank(finding: Finding) -> tuple[bool, float]:

@@ -18,8 +18,11 @@ class Evidence:
     place: str
     calls: int
     bytes: int
-    # That they took: each as long as its call or the device, of a loop as long as the loop took for it, untraced.
+    # In these calls, of the thread that spent most; of a loop that the loop took, of waits that were waited. Where no
+    # calls are known, on the device.
     seconds: float
+    # On the device, by the engine that was busy longest; None of loops, and of what is no copy.
+    device_seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """Where in the program records come from: by call site, else by call, else by direction; and groups of records."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from isthmus.advice.finding import Evidence
 from isthmus.advice.rates import Seconds
+from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import MOST_PLACES
 from isthmus.language import say
-from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, site_words
+from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, site_words, union
 
 _STEPS_A_DOUBLING = 4
 
@@ -53,28 +55,61 @@ def size_steps(sizes: Integers) -> Integers:
     return np.round(np.log2(np.maximum(sizes, 1)) * _STEPS_A_DOUBLING).astype(np.int64)
 
 
-def place_evidence(scene: Scene, places: Integers, sizes: Integers, seconds: Seconds) -> list[Evidence]:
-    """What comes from each place, those with the most time first, as many as are shown."""
+class Spent(NamedTuple):
+    """When each record was in a call, and of which thread; when a device was at it, and with which engine."""
+
+    call: tuple[Seconds, Seconds]
+    thread: Integers
+    device: tuple[Seconds, Seconds] | None = None
+    engine: Integers | None = None
+
+
+def place_evidence(
+    scene: Scene, places: Integers, sizes: Integers, spent: Spent, took: Seconds | None
+) -> list[Evidence]:
+    """What comes from each place, those with the most time first, as many as are shown; `took` is the time if given."""
     distinct, inverse = np.unique(places, return_inverse=True)
     calls = np.bincount(inverse, minlength=distinct.size)
-    lasted = np.bincount(inverse, seconds, distinct.size)
     moved = np.zeros(distinct.size, np.int64)
     np.add.at(moved, inverse, np.where(sizes == UNKNOWN, 0, sizes))
-    first = np.argsort(-lasted, kind="stable")[:MOST_PLACES].tolist()
-    return [
-        Evidence(_text(scene, int(distinct[at])), int(calls[at]), int(moved[at]), float(lasted[at])) for at in first
-    ]
+    lasted = spent.call[1] - spent.call[0]
+    if spent.device is not None:
+        lasted = np.maximum(lasted, spent.device[1] - spent.device[0])
+    longest = np.bincount(inverse, lasted if took is None else took, distinct.size)
+    evidence = []
+    for at in np.argsort(-longest, kind="stable")[:MOST_PLACES].tolist():
+        mine = inverse == at
+        device = None if spent.device is None or took is not None else _longest(spent.device, spent.engine, mine)
+        seconds = _longest(spent.call, spent.thread, mine) if took is None else float(took[mine].sum())
+        shown = seconds or device or 0.0
+        evidence.append(Evidence(_text(scene, int(distinct[at])), int(calls[at]), int(moved[at]), shown, device))
+    return sorted(evidence, key=_by_time)
+
+
+def _longest(when: tuple[Seconds, Seconds], of: Integers | None, mine: Mask) -> float:
+    """The seconds of the thread or engine that was at these longest; no moment counts twice."""
+    owners = np.zeros(mine.size, np.int64) if of is None else of
+    each = (mine & (owners == owner) for owner in np.unique(owners[mine]))
+    return max((float(union(when[0][rows], when[1][rows]).length) for rows in each), default=0.0)
+
+
+def _by_time(evidence: Evidence) -> float:
+    return -max(evidence.seconds, evidence.device_seconds or 0.0)
 
 
 def gathered(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """One entry a place, of all processes together, those with the most time first."""
+    """One entry a place, of all processes together, those with the most time first; times are of the longest."""
     by_place: dict[str, Evidence] = {}
     for each in evidence:
-        known = by_place.get(each.place, Evidence(each.place, 0, 0, 0.0))
-        by_place[each.place] = Evidence(
-            each.place, known.calls + each.calls, known.bytes + each.bytes, known.seconds + each.seconds
-        )
-    return tuple(sorted(by_place.values(), key=lambda each: -each.seconds))[:MOST_PLACES]
+        known = by_place.get(each.place)
+        by_place[each.place] = each if known is None else _both(known, each)
+    return tuple(sorted(by_place.values(), key=_by_time))[:MOST_PLACES]
+
+
+def _both(one: Evidence, other: Evidence) -> Evidence:
+    devices = [each for each in (one.device_seconds, other.device_seconds) if each is not None]
+    longest, calls, moved = max(one.seconds, other.seconds), one.calls + other.calls, one.bytes + other.bytes
+    return Evidence(one.place, calls, moved, longest, max(devices, default=None))
 
 
 def previous(order: Integers, *keys: Integers) -> Integers:

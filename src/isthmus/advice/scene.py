@@ -53,12 +53,14 @@ class Scene(Records):
         return mask
 
     def occupied(self, rows: Integers) -> tuple[Seconds, Seconds]:
-        """From when to when each copy occupied the program: its call where that waited, else the device."""
+        """From when to when each copy occupied the program: its call where that waited for it, else the device."""
         begin, end = self.device_begin(rows), self.device_end(rows)
         blocking, calls = self.blocking(rows), np.clip(self.call(rows), 0, None)
         if not blocking.any():
             return begin, end
         table = self.trace.calls
+        # A call that returned before the device began had staged the bytes; a queue costs the program nothing.
+        blocking &= begin <= self.moments(table.end_ns[calls])
         begin = np.where(blocking, np.minimum(begin, self.moments(table.start_ns[calls])), begin)
         return begin, np.where(blocking, np.maximum(end, self.moments(table.end_ns[calls])), end)
 
@@ -215,6 +217,21 @@ class Scene(Records):
         if "calls" not in self.trace.knows:
             return _ALWAYS
         return union(*self._of_calls(np.flatnonzero(self.trace.calls.process == self.process)))
+
+    def in_calls(self, calls: Integers) -> tuple[Seconds, Seconds]:
+        """From when to when each of these calls lasted; no time where a call is not known."""
+        known = self._known_call(calls)
+        if not known.any():
+            return np.zeros(calls.size), np.zeros(calls.size)
+        begin, end = self._of_calls(np.where(known, calls, 0))
+        return begin, np.where(known, end, begin)
+
+    def threads(self, calls: Integers) -> Integers:
+        """The thread of each of these calls; UNKNOWN where a call is not known."""
+        known = self._known_call(calls)
+        threads: Integers = np.full(calls.size, UNKNOWN)
+        threads[known] = self.trace.calls.thread[calls[known]]
+        return threads
 
     def _of_calls(self, rows: Integers) -> tuple[Seconds, Seconds]:
         calls = self.trace.calls

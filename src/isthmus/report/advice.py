@@ -178,7 +178,7 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
     where = ""
     if finding.evidence:
         place, *others = finding.evidence
-        where = say("advice_report.at", place=place.place, time=format_seconds(place.seconds))
+        where = _spent_at(place)
         if others:
             where = sentences([where, say("advice_report.at_others", count=len(others))])
     # CUDA's say nothing to the author of a program of Python.
@@ -189,6 +189,14 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
         yield Code(where or say("advice_report.snippet", language=library), code, where="terminal")
     elif where:
         yield Prose(where, where="terminal")
+
+
+def _spent_at(place: Evidence) -> str:
+    host, device = place.seconds, place.device_seconds
+    if device is None or device == host:
+        return say("advice_report.at", place=place.place, time=format_seconds(host))
+    words = {"host": format_seconds(host), "device": format_seconds(device)}
+    return say("advice_report.at_device", place=place.place, **words)
 
 
 def _language_of(traces: Sequence[Trace]) -> str | None:
@@ -222,12 +230,16 @@ def _snippets(finding: Finding, snippet: str | None, own: str | None, *, everyth
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Grid:
-    rows = [
-        (format_seconds(each.seconds), (str(each.calls), decimal_bytes(each.bytes) if each.bytes else "", each.place))
-        for each in evidence
-    ]
-    time, *others = (say(f"trace_report.column_{name}") for name in ("time", "number", "bytes"))
-    return text_grid("", time, [*others, say("advice_report.column_place")], rows, words=1)
+    on_device = any(each.device_seconds is not None for each in evidence)
+    rows = []
+    for each in evidence:
+        device = ("" if each.device_seconds is None else format_seconds(each.device_seconds),) if on_device else ()
+        size = decimal_bytes(each.bytes) if each.bytes else ""
+        rows.append((format_seconds(each.seconds), (*device, str(each.calls), size, each.place)))
+    columns = [say(f"trace_report.column_{name}") for name in ("number", "bytes")]
+    devices = [say("advice_report.column_device")] if on_device else []
+    host = say("advice_report.column_host") if on_device else say("trace_report.column_time")
+    return text_grid("", host, [*devices, *columns, say("advice_report.column_place")], rows, words=1)
 
 
 def _abstentions(advice: Advice, *, everything: bool) -> Iterator[Block]:
