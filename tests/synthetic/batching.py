@@ -167,3 +167,9 @@ def h200_cases() -> list[Case]:
         found.append(refused("device_pack", "the pieces lie apart in host memory", direction=direction))
         found.append(refused("kernel", "kernels do not reach it", memory="pageable", direction=direction))
     return found
+
+
+def in_one_call(size: int, count: int) -> float:
+    """The fastest that one call of the library or the driver moves so many pieces."""
+    methods = H200.keys() & {"kernel", "pack_threads", "pack_kernel", "batch"}
+    return min(H200[method](size, count) for method in methods)

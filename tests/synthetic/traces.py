@@ -77,7 +77,7 @@ class Program:
     ) -> None:
         """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's.
 
-        With `waits` it waits whatever those are, with `staged` for nothing; and a `kind` of nothing is one that the recorder did not know.
+        With `waits` it waits whatever those are, with `staged` never; a `kind` of "" is not known.
         """
         begin = self.now
         start = max(begin + launch, self._free.get(stream, 0.0), self._free.get(direction, 0.0))

@@ -21,7 +21,7 @@ class Evidence:
     # In these calls, of the thread that spent most; of a loop that the loop took, of waits that were waited. Where no
     # calls are known, on the device.
     seconds: float
-    # On the device, by the engine that was busy longest; None of loops, and of what is no copy.
+    # On the device, by the engine that was busy longest; None for loops and for calls without copies.
     device_seconds: float | None = None
 
 

@@ -12,12 +12,14 @@ from isthmus.advice.rates import Range, Rates, Seconds, range_of, saved
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS, MOST_PACKED_BYTES
+from isthmus.advice.thresholds import LEAST_BURST, LEAST_BURST_SHARE, LONGEST_BURST_GAP_SECONDS, MOST_PACKED_BYTES
 from isthmus.record import Interval, LayoutName, OneWay, PiecesNeed, PiecesSource
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, grouped, memory_index
 
 # Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
 _MOST_KINDS = 64
+# Methods that one call has, the library's or the driver's.
+_ONE_CALL = ("kernel", "pack_threads", "pack_kernel", "batch")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class Burst:
     between: float
     # Whether the host waited for each of them.
     waited: bool
+    # From one to the next in seconds, and the share of that in which kernels run, where such are between them.
+    period: float = 0.0
+    computing: float = 0.0
 
 
 def bursts(scene: Scene, rows: Integers, *same: Integers) -> list[Burst]:
@@ -112,7 +117,7 @@ def looped(
             gain = saved(np.array(cost), range_of(loop.seconds) * share, np.array(burst.elapsed))
             # One call instead of many leaves little to do between them; what it leaves is not known.
             gain = gain + np.array([burst.between, 0.0, burst.between])
-            if gain[0] <= 0:
+            if gain[0] <= LEAST_BURST_SHARE * burst.elapsed:
                 continue
             taken.append(burst.rows)
             took.append(np.full(count, (cost + burst.between) / count))
@@ -143,6 +148,15 @@ def pieces_need(scene: Scene, burst: Burst, source: PiecesSource) -> PiecesNeed:
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
     layout, count = _device_layout(scene, rows), min(rows.size, max(MOST_PACKED_BYTES // each, 1))
     return PiecesNeed(count, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
+
+
+def in_one_call(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> tuple[str, Interval] | None:
+    """The fastest call that moves all of a burst without a change of its memory, and its time; None if none is known.
+
+    The library's batches and rows are moved by a kernel or by threads that pack, whatever its table says is faster.
+    """
+    known = _measured(scene, rates, burst, source)
+    return min(((name, known[name]) for name in _ONE_CALL if name in known), key=lambda each: each[1], default=None)
 
 
 def packed(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> Interval:

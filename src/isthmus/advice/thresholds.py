@@ -19,6 +19,15 @@ SHORTEST_LAUNCH_SECONDS = 3e-6
 # Copies of at most so many bytes are mostly latency; so many in a row, with no longer a pause between, are a burst.
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16
+# Up to here a copy's latency counts, so that one call for a burst gains something; and such a share of it is worth it.
+LATENCY_BYTES = 512 * KIB
+LEAST_BURST_SHARE = 0.1
+# Copies of one place with kernels between them are a loop where they come as often, and the device computes for less
+# than such a share of it.
+LONGEST_PERIOD_SECONDS = 1e-3
+MOST_COMPUTING = 0.5
+# What Python's numbers and lists make.
+LIST_BYTES = 4 * KIB
 LONGEST_BURST_GAP_SECONDS = 200e-6
 # What takes the place of a burst within a device: one launch, and a kernel that moves a few megabytes.
 ONE_LAUNCH_SECONDS = 10e-6

@@ -60,7 +60,7 @@ def test_thousands_of_small_copies(run: Run, seconds: Callable[..., float], call
         launch = LAUNCH if call == "cudaMemcpy" else as_it_is / count
         program.copy(size, as_it_is / count + overhead, call=call, launch=launch + overhead, **place)
     program.synchronize()
-    packed = batching.H200["pack"](size, count)
+    packed = batching.in_one_call(size, count)
     advice = advise([program.trace()], run)
     top = advice.findings[0]
     assert top.rule == "small-copies"
@@ -101,8 +101,8 @@ def test_no_buffer_holds_all_of_many_small_copies(run: Run) -> None:
     program.synchronize()
     found = next(each for each in advise([program.trace()], run).findings if each.rule == "small-copies")
     assert "64 MiB take" in found.pricing
-    assert "size_t{16384} * 4096" in found.snippets["cuda"]
-    packed = count / at_once * batching.H200["pack"](size, at_once)
+    assert "piece < 16384" in found.snippets["cuda"]
+    packed = count / at_once * batching.in_one_call(size, at_once)
     assert found.gain_seconds
     assert found.gain_seconds.median == pytest.approx(count * each - packed, rel=0.1)
     # What its call takes a copy takes, too.
@@ -226,3 +226,42 @@ def test_a_program_that_does_everything_right(run: Run, seconds: Callable[..., f
     program.release(HOST, 5e-3)
     advice = advise([program.trace()], run)
     assert [each.rule for each in advice.findings if each.level == "ATTENTION"] == []
+
+
+@pytest.mark.parametrize(("kernel", "is_row"), [(2e-6, True), (60e-6, False)])
+def test_rows_one_by_one_between_kernels(run: Run, kernel: float, is_row: bool) -> None:
+    """Each row with memory, a kernel and a wait of its own; a device that computes most of the time is no such loop."""
+    count, size = 400, KIB
+    program = Program()
+    for row in range(count):
+        program.call("cudaMalloc", 6e-6)
+        program.kernel(kernel)
+        program.own(4e-6 if is_row else kernel + 4e-6)
+        program.copy(
+            size, 10e-6, call="cudaMemcpyAsync", host=HOST + row * row * size, device=DEVICE + row * row * size
+        )
+        program.synchronize("cudaStreamSynchronize")
+        program.own(10e-6)
+    finding = next((each for each in advise([program.trace()], run).findings if each.rule == "small-copies"), None)
+    assert (finding is not None) is is_row
+    if finding is not None:
+        assert finding.calls == count
+        assert finding.gain_seconds
+        assert "between" in finding.title
+        # No more than the calls that copy, wait and allocate take.
+        allocated = count * 6e-6
+        assert allocated < finding.gain_seconds.median < allocated + count * 20e-6
+        assert finding.gain_seconds.low < finding.gain_seconds.median - 0.9 * allocated
+
+
+@pytest.mark.parametrize("profiled", [True, False])
+def test_lists_made_into_tensors_are_named_so(run: Run, profiled: bool) -> None:
+    program = Program()
+    for _ in range(200):
+        program.copy(80, 8e-6, kind="pageable", call="cudaMemcpyAsync", site="train.py:7 step")
+        program.own(20e-6)
+    program.kernel(1e-3)
+    program.synchronize()
+    trace = program.trace(EVERYTHING - {"addresses"}, maker="kineto" if profiled else "isthmus")
+    finding = next(each for each in advise([trace], run).findings if each.rule == "small-copies")
+    assert ("lists or numbers of Python" in finding.change) is profiled

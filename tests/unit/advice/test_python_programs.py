@@ -11,6 +11,7 @@ import pytest
 
 from isthmus.advice import Advice, advise
 from isthmus.record import KIB, MIB, Run
+from tests.synthetic import batching
 from tests.synthetic.traces import EVERYTHING, Program
 
 HOST, STAGED, DEVICE = (0x1000_0000_0000 * place for place in range(1, 4))
@@ -68,8 +69,7 @@ def item(_: Seconds, *, fixed: bool) -> Program:
 
 def blocks(_: Seconds, *, fixed: bool) -> Program:
     program, order, moved, size = Program(), random.Random(0), 2048, 32 * KIB
-    # As the run has it of one thread.
-    packing = 14e-3
+    packing = batching.in_one_call(size, moved)
     for _step in range(5):
         if fixed:
             program.copy(moved * size, packing, call="cudaMemcpyAsync", host=STAGED, device=DEVICE)

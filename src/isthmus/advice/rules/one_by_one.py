@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from isthmus.advice.code import CALLS, own_code, way_code
-from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, pieces_need, source_of
+from isthmus.advice.loops import Burst, Loop, bursts, in_one_call, looped, one_way, packed, pieces_need, source_of
+from isthmus.advice.paced import paced
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_BURST, SMALL_COPY_BYTES
-from isthmus.language import say
+from isthmus.advice.thresholds import LATENCY_BYTES, LEAST_BURST, LIST_BYTES, SMALL_COPY_BYTES
+from isthmus.language import say, sentences
 from isthmus.record import PiecesNeed, SectionNeed, decimal_bytes, format_bytes, format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers
 
@@ -94,7 +95,7 @@ STRIDED = Rule("strided", (("addresses",),), _find_strided, _words_strided)
 
 def _find_small_copies(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies
-    rows = scene.copies[(copies.bytes[scene.copies] <= SMALL_COPY_BYTES) & (copies.rows[scene.copies] <= 1)]
+    rows = scene.copies[(copies.bytes[scene.copies] <= LATENCY_BYTES) & (copies.rows[scene.copies] <= 1)]
     # What is at regular distances is the other rule's.
     regular = regular_bursts(scene)
     if regular:
@@ -104,22 +105,51 @@ def _find_small_copies(scene: Scene, rates: Rates) -> Draft | None:
         source = source_of(scene, burst)
         if source is None:
             return None
-        return Loop(packed(scene, rates, burst, source), {"need": pieces_need(scene, burst, source)})
+        need = pieces_need(scene, burst, source)
+        is_list = source == "pageable" and need.direction == "h2d" and need.piece_bytes <= LIST_BYTES
+        facts = {
+            "need": need,
+            "period": burst.period,
+            "computing": burst.computing,
+            "lists": is_list and scene.trace.maker == "kineto",
+        }
+        whole = in_one_call(scene, rates, burst, source) if scene.interface == "cuda" else None
+        if whole is not None:
+            return Loop(whole[1], {**facts, "way": whole[0]})
+        return Loop(packed(scene, rates, burst, source), {**facts, "way": "pack"})
 
-    return looped(scene, rates, bursts(scene, rows), replaced)
+    in_a_row = bursts(scene, rows)
+    left = rows[~np.isin(rows, np.concatenate([burst.rows for burst in in_a_row]))] if in_a_row else rows
+    # Larger ones are the work itself.
+    left = left[copies.bytes[left] <= SMALL_COPY_BYTES]
+    return looped(scene, rates, [*in_a_row, *paced(scene, left)], replaced)
 
 
 def _words_small_copies(summary: Summary) -> Words:
     facts = summary.facts
     need: PiecesNeed = facts["need"]
     at_once = facts["new"] * need.pieces / facts["count"]
-    return Words(
-        say("advice.small_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
+    title, cause = (
+        "advice.small_title",
         say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
-        say("advice.small_change"),
-        say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
-        {**own_code("small_copies", summary.interface), **way_code(need, "pack", summary.interface)},
-        "small-copies",
+    )
+    if facts["period"]:
+        title, computing = "advice.paced_title", f"{100 * facts['computing']:.0f} %"
+        words = {"period": format_seconds(facts["period"]), "time": format_seconds(facts["each"])}
+        cause = say("advice.paced_cause", count=facts["count"], computing=computing, **words)
+    in_one_call = facts["way"] != "pack"
+    change = say("advice.small_one_call" if in_one_call else "advice.small_change")
+    if facts["period"]:
+        change = say("advice.paced_change")
+    size, time = near_bytes(need.pieces * need.piece_bytes), format_seconds(at_once)
+    pricing = say("advice.small_call_pricing" if in_one_call else "advice.small_pricing", size=size, time=time)
+    return Words(
+        say(title, count=summary.calls, size=decimal_bytes(summary.bytes)),
+        cause,
+        sentences([say("advice.small_lists") if facts["lists"] else "", change]),
+        pricing,
+        {**own_code("small_copies", summary.interface), **way_code(need, facts["way"], summary.interface)},
+        "small-lists" if facts["lists"] else "small-copies",
     )
 
 
