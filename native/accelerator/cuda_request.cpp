@@ -162,7 +162,7 @@ bool CudaRequest::is_small() const {
 }
 
 bool CudaRequest::may_divide() const {
-    return !session_->has_own_way_alone() && copy_.in_one_piece() && copy_.bytes >= least_divided_bytes;
+    return !session_->has_own_link_alone() && copy_.in_one_piece() && copy_.bytes >= least_divided_bytes;
 }
 
 bool CudaRequest::is_reached_by_all(const KnownMemory& first) const {

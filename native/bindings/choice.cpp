@@ -146,9 +146,9 @@ nb::dict dict_of(const Explanation& explanation, Session* session) {
     dict["stores"] = std::string(explanation.stores ? name_of(*explanation.stores) : "");
     dict["seconds"] = explanation.seconds;
     dict["why"] = explanation.why;
-    nb::dict ways;
-    for (const auto& [name, share] : explanation.ways) ways[name.c_str()] = share;
-    dict["ways"] = ways;
+    nb::dict links;
+    for (const auto& [name, share] : explanation.links) links[name.c_str()] = share;
+    dict["ways"] = links;
     return dict;
 }
 

@@ -136,7 +136,7 @@ void bind_sessions(nb::module_& module) {
             "ways",
             [](const SessionHandle& self) {
                 nb::dict dict;
-                for (const auto& [name, bytes] : self.session->ways_taken()) dict[name.c_str()] = bytes;
+                for (const auto& [name, bytes] : self.session->links_taken()) dict[name.c_str()] = bytes;
                 return dict;
             },
             described::Session_ways.text)

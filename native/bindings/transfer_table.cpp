@@ -76,7 +76,7 @@ nb::dict dict_of(const PieceRule& rule) {
     return dict;
 }
 
-nb::dict dict_of(const WayRule& rule) {
+nb::dict dict_of(const LinkRule& rule) {
     nb::dict dict;
     dict["direction"] = direction_of(rule.to_device);
     dict["device"] = rule.pci_address;
@@ -150,7 +150,7 @@ void bind_transfer_table(nb::module_& module) {
             nb::arg("direction"), nb::arg("bytes"))
         .def_prop_ro("kernels", [](const TransferTable& self) { return list_of(self.kernels); })
         .def_prop_ro("pieces", [](const TransferTable& self) { return list_of(self.pieces); })
-        .def_prop_ro("ways", [](const TransferTable& self) { return list_of(self.ways); })
+        .def_prop_ro("ways", [](const TransferTable& self) { return list_of(self.links); })
         .def("text", &TransferTable::text)
         .def("buffer", &buffer, nb::arg("direction"), nb::arg("bytes"))
         .def("piece", &piece, nb::kw_only(), nb::arg("direction"), nb::arg("pageable"), nb::arg("apart_on_host"),

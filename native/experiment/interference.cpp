@@ -70,7 +70,7 @@ Status Interference::check(const InterferencePlan& plan, Buffer& load, Buffer& d
         (!by_session && !belong_together(load, source))) {
         return {Code::invalid_argument, "the buffers belong to different devices"};
     }
-    if ((plan.way == CopyWay::isthmus) != by_session) {
+    if ((plan.way == CopyMethod::isthmus) != by_session) {
         return {Code::invalid_argument, "copies by the library, and these alone, need a session"};
     }
     if (plan.bytes == 0 || !(plan.seconds > 0)) {
@@ -87,7 +87,7 @@ Status Interference::prepare() {
     to_ = to;
     from_ = from;
     region_ = region;
-    if (plan_.way == CopyWay::kernel) {
+    if (plan_.way == CopyMethod::kernel) {
         const MemoryKind host = is_on_device(to.allocation->kind()) ? from.allocation->kind() : to.allocation->kind();
         if (auto why = device().why_no_reach(host)) return {Code::unsupported, *why};
     }
@@ -120,12 +120,12 @@ Result<Mismatch> Interference::verify() {
 
 Status Interference::copy() {
     switch (plan_.way) {
-        case CopyWay::isthmus: return copy_by_session(*copies_, to_, from_);
-        case CopyWay::kernel:
+        case CopyMethod::isthmus: return copy_by_session(*copies_, to_, from_);
+        case CopyMethod::kernel:
             return synchronized(
                 launch_few(device(), *copying_, plan_.blocks, kernel::copy, to_, from_, std::uint64_t{plan_.bytes}),
                 *copying_);
-        case CopyWay::copy: break;
+        case CopyMethod::copy: break;
     }
     return synchronized(device().copy(*copying_, to_, from_), *copying_);
 }

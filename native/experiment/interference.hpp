@@ -20,7 +20,7 @@ enum class Neighbour {
 };
 
 // How the copies are made.
-enum class CopyWay {
+enum class CopyMethod {
     copy,     // by the driver
     isthmus,  // by a session of the library
     kernel,   // by a kernel, which has so many blocks
@@ -28,7 +28,7 @@ enum class CopyWay {
 
 struct InterferencePlan {
     Neighbour neighbour = Neighbour::compute;
-    CopyWay way = CopyWay::copy;
+    CopyMethod way = CopyMethod::copy;
     std::uint32_t blocks = 0;  // of a kernel, of copy_threads each; 0 for as many as fill the device
     std::size_t bytes = 0;     // of one copy
     std::uint64_t seed = 0;    // the source holds its pattern
@@ -51,7 +51,7 @@ class Interference {
 
     // One of `destination` and `source` is device memory. `load` is the device memory that the neighbour works on,
     // which may be another device's if the library copies; what Neighbour::copies copies to, from `load_source`, of
-    // which one is the host's. `copies` makes those of CopyWay::isthmus.
+    // which one is the host's. `copies` makes those of CopyMethod::isthmus.
     static Result<std::unique_ptr<Interference>> create(const InterferencePlan& plan, std::shared_ptr<Buffer> load,
                                                         std::shared_ptr<Buffer> destination,
                                                         std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies,

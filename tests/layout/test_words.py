@@ -15,10 +15,10 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
-    "found": ("the thing that it is: `curve`, `runs`, `reply`", 510),
-    "way": ("method, direction, link or memory kind", 550),
-    "ways": ("methods, directions, links or memory kinds", 290),
-    "told": ("values, reported, distinguished", 80),
+    "found": ("the thing that it is: `curve`, `runs`, `reply`", 502),
+    "way": ("method, direction, link or memory kind", 524),
+    "ways": ("methods, directions, links or memory kinds", 153),
+    "told": ("values, reported, distinguished", 68),
     "said": ("reported, stated, shown", 46),
     "saw": ("`record_...`, measured", 0),
     "noted": ("recorded", 16),
@@ -26,12 +26,12 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "gave": ("`released`, returned", 14),
     "turn": ("iteration, interleaved", 43),
     "turns": ("iterations, interleaved", 29),
-    "beside": ("with, next to, concurrent with", 100),
+    "beside": ("with, next to, concurrent with", 97),
     "nobody": ("no caller; or turn the sentence round", 23),
     "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),
     "whoever": ("any caller; or turn the sentence round", 10),
-    "lies": ("is, is at, is stored in", 32),
-    "stands": ("is, is at, is stored in", 12),
+    "lies": ("is, is at, is stored in", 31),
+    "stands": ("is, is at, is stored in", 11),
     "what is no": ("NaN, stale data, or what it is", 5),
     "Of ...": ("first what the comment or docstring is about", 34),
 }

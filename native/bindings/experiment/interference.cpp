@@ -27,7 +27,7 @@ using namespace experiment;
 namespace {
 
 constexpr std::array<std::string_view, 4> neighbours{"compute", "memory", "thread", "copies"};
-constexpr std::array<std::string_view, 3> ways{"copy", "isthmus", "kernel"};
+constexpr std::array<std::string_view, 3> methods{"copy", "isthmus", "kernel"};
 
 template <typename Enum, std::size_t Count>
 Enum named(const std::array<std::string_view, Count>& names, const std::string& name, const char* what) {
@@ -42,7 +42,7 @@ std::unique_ptr<Interference> create_interference(const std::string& neighbour, 
                                                   std::uint64_t seed, double seconds, std::uint32_t blocks,
                                                   nb::handle session, const std::shared_ptr<Buffer>& load_source) {
     const InterferencePlan plan{named<Neighbour>(neighbours, neighbour, "neighbour"),
-                                named<CopyWay>(ways, way, "way"),
+                                named<CopyMethod>(methods, way, "way"),
                                 blocks,
                                 bytes,
                                 seed,

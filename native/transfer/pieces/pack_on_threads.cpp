@@ -30,11 +30,11 @@ std::size_t divided_chunk_bytes(const Ring& ring) {
     return ring.bytes / ring.divided_slots() / least_page * least_page;
 }
 
-std::optional<Ways::Use> use_of(const Packing& packing, const Ring& ring, std::size_t bytes, bool can_divide) {
+std::optional<Links::Use> use_of(const Packing& packing, const Ring& ring, std::size_t bytes, bool can_divide) {
     // Smaller ones are in flight for less time than the calls take.
     constexpr std::size_t least_chunk_bytes = std::size_t{1} << 20;
-    if (packing.ways == nullptr || !can_divide || divided_chunk_bytes(ring) < least_chunk_bytes) return std::nullopt;
-    return packing.ways->use(bytes, divided_chunk_bytes(ring), nullptr);
+    if (packing.links == nullptr || !can_divide || divided_chunk_bytes(ring) < least_chunk_bytes) return std::nullopt;
+    return packing.links->use(bytes, divided_chunk_bytes(ring), nullptr);
 }
 
 RingPacker::Slots slots_of(Staging& staging, std::size_t bytes, std::size_t count) {
@@ -52,11 +52,12 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       may_clear_pages_(packing.clears_pages.value_or(true)),
       lane_mutex_(packing.lane_mutex),
       ring_{to_device(), staging_->bytes()},
-      ways_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
-      chunks_(Chunks::cut(extent.bytes(), threads_,
-                          ways_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
-      slots_(ways_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
-                   : ring_.slots(chunks_.chunk_bytes)),
+      links_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
+      chunks_(
+          Chunks::cut(extent.bytes(), threads_,
+                      links_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
+      slots_(links_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
+                    : ring_.slots(chunks_.chunk_bytes)),
       ring_slots_(slots_of(*staging_, chunks_.chunk_bytes, to_device() ? slots_ : ring_.bytes / chunks_.chunk_bytes)),
       run_{&pieces(), chunks_},
       packer_({&run_, 1}, {counts_.data(), slots_}, ring_slots_, stores_, threads_),
@@ -192,10 +193,10 @@ Status PackOnThreads::send(std::size_t chunk) {
 Relay* PackOnThreads::relay_for(std::size_t chunk) {
     // The own link is not to run dry.
     constexpr std::size_t least_on_own_link = 2;
-    if (!ways_ || on_own_link_ < least_on_own_link) return nullptr;
+    if (!links_ || on_own_link_ < least_on_own_link) return nullptr;
     if (!pieces().is_one_range(packer_.staged(run_, chunk))) return nullptr;
-    return ways_->taker(chunks_.chunk_bytes, extent_.bytes() - chunk * chunks_.chunk_bytes,
-                        on_own_link_ * chunks_.chunk_bytes);
+    return links_->taker(chunks_.chunk_bytes, extent_.bytes() - chunk * chunks_.chunk_bytes,
+                         on_own_link_ * chunks_.chunk_bytes);
 }
 
 Status PackOnThreads::send_by_own_link(std::size_t chunk) {
@@ -206,14 +207,14 @@ Status PackOnThreads::send_by_own_link(std::size_t chunk) {
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
     ++on_own_link_;
-    if (ways_) ways_->own_took(all.bytes());
+    if (links_) links_->own_took(all.bytes());
     return {};
 }
 
 Status PackOnThreads::receive_from_relays() {
     // Those that fail leave the list.
-    for (std::size_t i = ways_->relays().size(); i-- > 0;) {
-        Relay& relay = *ways_->relays()[i];
+    for (std::size_t i = links_->relays().size(); i-- > 0;) {
+        Relay& relay = *links_->relays()[i];
         while (relay.under_way() != 0) {
             auto received = relay.receive(most_times_packed);
             if (!received.ok()) return give_up(relay, received.take_status());
@@ -226,7 +227,7 @@ Status PackOnThreads::receive_from_relays() {
 
 Status PackOnThreads::give_up(Relay& relay, const Status& why) {
     Status status;
-    ways_->lose(relay, why, [&](std::size_t chunk) {
+    links_->lose(relay, why, [&](std::size_t chunk) {
         on_relay(chunk) = {};
         if (status.ok()) status = send_by_own_link(chunk);
     });
@@ -234,7 +235,7 @@ Status PackOnThreads::give_up(Relay& relay, const Status& why) {
 }
 
 Result<bool> PackOnThreads::receive() {
-    if (ways_) ISTHMUS_TRY(receive_from_relays());
+    if (links_) ISTHMUS_TRY(receive_from_relays());
     if (arrived_ == sent_) return false;
     if (on_relay(arrived_).is) {
         if (!on_relay(arrived_).has_arrived) return false;
@@ -266,8 +267,8 @@ std::size_t PackOnThreads::chunks_arrived() const {
 
 Status PackOnThreads::drain() {
     Status status;
-    if (ways_) {
-        for (Relay* const relay : ways_->relays()) (void)relay->drain();
+    if (links_) {
+        for (Relay* const relay : links_->relays()) (void)relay->drain();
     }
     // The last one has offsets.
     for (Stream* stream : {&staging_->copies(), &staging_->kernels(), &staging_->stream()}) {

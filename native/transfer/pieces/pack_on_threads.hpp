@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <memory>
 
+#include "transfer/links/links.hpp"
 #include "transfer/pieces/chunks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/pieces/ring_packer.hpp"
-#include "transfer/ways/ways.hpp"
 
 namespace isthmus {
 
@@ -69,7 +69,7 @@ class PackOnThreads final : public PackedCopy {
     const bool may_clear_pages_;
     const FairMutex* const lane_mutex_;
     const Ring ring_;
-    std::optional<Ways::Use> ways_;  // none where all goes by the own link
+    std::optional<Links::Use> links_;  // none where all goes by the own link
     const Chunks chunks_;
     const std::size_t slots_;  // so many chunks are packed, in flight or unpacked at once
     // The slots of the ring, in which chunks to the device have as many slots, and those from it go round all there

@@ -12,7 +12,7 @@
 
 namespace isthmus {
 
-class Ways;
+class Links;
 
 enum class PieceMethod {
     waited_copies,  // one copy a piece, each waited for
@@ -56,7 +56,7 @@ struct Packing {
     // side is in. Outlives the copy.
     const FileBytes* file = nullptr;
     // By which other devices chunks may go, too, where `pack_threads` copies them as they are. Outlives the copy.
-    Ways* ways = nullptr;
+    Links* links = nullptr;
 };
 
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().

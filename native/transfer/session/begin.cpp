@@ -185,8 +185,8 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     CopyJob& job = *task.job;
     if (job.is_contiguous()) {
         const std::size_t bytes = job.extent.bytes();
-        if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::ways) {
-            if (auto use = ways(job.to_device()).use(bytes, Ways::chunk_bytes(bytes, false), &stream)) {
+        if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::links) {
+            if (auto use = links(job.to_device()).use(bytes, Links::chunk_bytes(bytes, false), &stream)) {
                 return enqueue_divided(stream, *use, job.destination_region(), job.source_region(), part_bytes);
             }
         }

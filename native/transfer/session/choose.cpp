@@ -74,7 +74,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
 }
 
 Choice SessionImpl::choose(const CopyJob& job) {
-    Choice choice = choose_way(job);
+    Choice choice = choose_method(job);
     if (choice.method != PieceMethod::pack_threads || job.to_device()) return choice;
     const bool clears_pages = fills_untouched(job.destination, job.extent);
     choice.packing.clears_pages = clears_pages;
@@ -86,7 +86,7 @@ Choice SessionImpl::choose(const CopyJob& job) {
     return choice;
 }
 
-Choice SessionImpl::choose_way(const CopyJob& job) {
+Choice SessionImpl::choose_method(const CopyJob& job) {
     if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
         return choose_buffer(job.ends, job.extent.bytes());
     }

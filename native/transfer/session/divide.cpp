@@ -19,7 +19,7 @@ bool SessionImpl::divides(bool to_device, std::size_t bytes) {
     const Call call(*this);
     if (!call.status().ok()) return false;
     Binding binding(*device_);
-    return binding.status().ok() && ways(to_device).divides(bytes);
+    return binding.status().ok() && links(to_device).divides(bytes);
 }
 
 Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) {
@@ -37,7 +37,7 @@ Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, 
     if (order.stream == nullptr) return false;
     ISTHMUS_TRY_ASSIGN(to, device_->borrow(ends.destination, piece.destination, bytes));
     ISTHMUS_TRY_ASSIGN(from, device_->borrow(ends.source, piece.source, bytes));
-    auto use = ways(to_device).use(bytes, Ways::chunk_bytes(bytes, false), order.stream);
+    auto use = links(to_device).use(bytes, Links::chunk_bytes(bytes, false), order.stream);
     if (!use) return false;
     // The own link's part is one command, as the driver's own copy is: queues are not filled sooner.
     ISTHMUS_TRY(enqueue_divided(*order.stream, *use, {to.get(), 0, bytes}, {from.get(), 0, bytes}, bytes));
@@ -57,10 +57,10 @@ Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, con
     return {};
 }
 
-Status SessionImpl::enqueue_divided(Stream& stream, Ways::Use& links, const Region& destination, const Region& source,
+Status SessionImpl::enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
                                     std::size_t most_bytes) {
     const std::vector<Relay*> relays = links.relays();
-    const std::size_t chunk_bytes = Ways::chunk_bytes(source.bytes, false);
+    const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, false);
     const std::vector<std::size_t> bytes = links.divide(source.bytes, chunk_bytes);
     const std::size_t own_bytes = source.bytes - std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
     struct Part {

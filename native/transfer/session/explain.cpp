@@ -118,7 +118,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             suitable_stores(job.to_device(), choice.method == PieceMethod::pack_kernel, explanation.bytes));
     }
     explanation.kernel_blocks = explained_blocks(job, choice);
-    explain_ways(job, choice, explanation);
+    explain_links(job, choice, explanation);
     if (job.ends.partly_locked && !choice.no_room) {
         explanation.why =
             "the host's memory is page-locked in part, which the driver does not copy: threads copy between it and "
@@ -132,15 +132,15 @@ Explanation SessionImpl::explain(const CopyJob& job) {
     return explanation;
 }
 
-void SessionImpl::explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation) {
+void SessionImpl::explain_links(const CopyJob& job, const Choice& choice, Explanation& explanation) {
     const bool threads = choice.method == PieceMethod::pack_threads && !choice.packing.clears_pages.value_or(false) &&
                          !needs_kernel(job.device_side(), job.extent);
-    const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::ways;
+    const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::links;
     if (neighbours_->is_own() || (!threads && !large)) return;
-    const Ways::Shares shares = ways(job.to_device()).shares(explanation.bytes);
+    const Links::Shares shares = links(job.to_device()).shares(explanation.bytes);
     if (!shares.of_neighbours.empty()) {
-        explanation.ways.emplace_back(name_of(*device_), shares.own);
-        explanation.ways.insert(explanation.ways.end(), shares.of_neighbours.begin(), shares.of_neighbours.end());
+        explanation.links.emplace_back(name_of(*device_), shares.own);
+        explanation.links.insert(explanation.links.end(), shares.of_neighbours.begin(), shares.of_neighbours.end());
         explanation.why += "; its chunks go over the device's own link and by way of ";
         for (std::size_t i = 0; i < shares.of_neighbours.size(); ++i) {
             explanation.why += (i == 0 ? "" : ", ") + shares.of_neighbours[i].first;

@@ -6,10 +6,10 @@
 
 #include "backend/device.hpp"
 #include "base/threads.hpp"
+#include "transfer/links/divided_copy.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
-#include "transfer/ways/divided_copy.hpp"
 
 namespace isthmus {
 
@@ -103,7 +103,7 @@ Status SessionImpl::check_memory(const CopyJob& job) const {
 SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
     if (choice.kind != Choice::Kind::direct) return Cut::none;
     // Pages of managed memory may be anywhere.
-    return ends.host_kind() == MemoryKind::pinned ? Cut::ways : Cut::parts;
+    return ends.host_kind() == MemoryKind::pinned ? Cut::links : Cut::parts;
 }
 
 Outcome SessionImpl::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
@@ -147,10 +147,10 @@ Outcome SessionImpl::in_parts(const Region& destination, const Region& source, C
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
     StreamPool::Loan& loan = borrowed.value();
-    if (cut == Cut::ways) {
-        const std::size_t chunk_bytes = Ways::chunk_bytes(source.bytes, true);
-        Ways& ways = this->ways(is_on_device(destination.allocation->kind()));
-        if (auto use = ways.use(source.bytes, chunk_bytes, nullptr)) {
+    if (cut == Cut::links) {
+        const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, true);
+        Links& links = this->links(is_on_device(destination.allocation->kind()));
+        if (auto use = links.use(source.bytes, chunk_bytes, nullptr)) {
             return copy_divided(*device_, loan, &*use, chunk_bytes, destination, source);
         }
     }

@@ -64,7 +64,7 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
         return {std::move(status)};
     }
     // Clearing pages takes longer than one link takes for them.
-    if (!packing.clears_pages.value_or(false)) packing.ways = &ways(job->to_device());
+    if (!packing.clears_pages.value_or(false)) packing.links = &links(job->to_device());
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.

@@ -109,7 +109,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       lanes_{StagingLane(device_, lane_plan(budget_, true, table_, paths), threads, blocks_),
              StagingLane(device_, lane_plan(budget_, false, table_, paths), threads, blocks_)},
       neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
-      ways_{Ways(neighbours_, device_, true, table_), Ways(neighbours_, device_, false, table_)},
+      links_{Links(neighbours_, device_, true, table_), Links(neighbours_, device_, false, table_)},
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
@@ -136,7 +136,7 @@ SessionImpl::~SessionImpl() {
     }
     streams_.forget();
     for (StagingLane& lane : lanes_) lane.forget();
-    for (Ways& ways : ways_) ways.forget();
+    for (Links& links : links_) links.forget();
     neighbours_->forget();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->forget();
     keep_for_good(std::move(pool_));
@@ -248,7 +248,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     return with_progress(std::move(outcome), ends.value().route, piece.bytes);
 }
 
-std::vector<std::pair<std::string, std::size_t>> SessionImpl::ways_taken() {
+std::vector<std::pair<std::string, std::size_t>> SessionImpl::links_taken() {
     std::vector<std::pair<std::string, std::size_t>> sums;
     if (neighbours_->is_own()) return sums;
     const auto add = [&sums](const std::string& name, std::size_t bytes) {
@@ -259,8 +259,8 @@ std::vector<std::pair<std::string, std::size_t>> SessionImpl::ways_taken() {
             known->second += bytes;
         }
     };
-    for (Ways& ways : ways_) {
-        const Ways::Taken taken = ways.taken();
+    for (Links& links : links_) {
+        const Links::Taken taken = links.taken();
         add(name_of(*device_), taken.own);
         for (const auto& [name, bytes] : taken.of_neighbours) add(name, bytes);
     }
@@ -295,7 +295,7 @@ Result<PinnedRange> SessionImpl::pin(std::uintptr_t address, std::size_t bytes) 
 
 void SessionImpl::give_back() {
     for (StagingLane& lane : lanes_) lane.trim();
-    for (Ways& ways : ways_) ways.trim();
+    for (Links& links : links_) links.trim();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->trim();
     spare_offsets_->clear();
     streams_.trim();

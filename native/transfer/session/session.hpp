@@ -61,7 +61,7 @@ struct Explanation {
     double seconds = 0;            // expected; 0 where the table cannot say
     std::string why;               // a sentence
     // Where it is divided between several links: what each takes of it, "cuda:0" being the own link's.
-    std::vector<std::pair<std::string, double>> ways;
+    std::vector<std::pair<std::string, double>> links;
 };
 
 // Hears that a copy has ended.
@@ -142,7 +142,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
     // Whether copies have only the device's own link; and whether one of so many bytes of page-locked memory goes
     // several links. The latter opens the other devices the first time.
-    virtual bool has_own_way_alone() const = 0;
+    virtual bool has_own_link_alone() const = 0;
     virtual bool divides(bool to_device, std::size_t bytes) = 0;
 
     virtual Device& device() = 0;
@@ -152,7 +152,7 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual bool is_closed() const = 0;
     // The bytes of divided copies that each device's link took, the own one's first. Empty where the session goes by
     // its own link alone.
-    virtual std::vector<std::pair<std::string, std::size_t>> ways_taken() = 0;
+    virtual std::vector<std::pair<std::string, std::size_t>> links_taken() = 0;
     // Gives page-locked memory back that no copy uses at this moment, and no caller has; who needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "transfer/links/links.hpp"
 #include "transfer/pinned/pinned_pool.hpp"
 #include "transfer/pinned/pinned_range.hpp"
 #include "transfer/session/async_copy.hpp"
@@ -17,7 +18,6 @@
 #include "transfer/staging/ring_pool.hpp"
 #include "transfer/staging/staging_lane.hpp"
 #include "transfer/staging/stream_pool.hpp"
-#include "transfer/ways/ways.hpp"
 
 namespace isthmus {
 
@@ -61,7 +61,7 @@ class SessionImpl final : public Session {
     std::size_t pinned_pool_bytes() const override { return pool_->held_bytes(); }
     Result<Explanation> explain_rows(const RowCopy& copy) override;
 
-    bool has_own_way_alone() const override { return neighbours_->is_own(); }
+    bool has_own_link_alone() const override { return neighbours_->is_own(); }
     bool divides(bool to_device, std::size_t bytes) override;
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
@@ -71,7 +71,7 @@ class SessionImpl final : public Session {
     }
     bool is_closed() const override { return closed_; }
     std::size_t pinned_budget_bytes() const override { return budget_; }
-    std::vector<std::pair<std::string, std::size_t>> ways_taken() override;
+    std::vector<std::pair<std::string, std::size_t>> links_taken() override;
     Status trim() override;
     Status close() override;
 
@@ -113,11 +113,11 @@ class SessionImpl final : public Session {
 
     StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
-    Ways& ways(bool to_device) { return ways_[to_device ? 0 : 1]; }
+    Links& links(bool to_device) { return links_[to_device ? 0 : 1]; }
 
     Choice choose(const CopyJob& job);
     // Whatever was done with the memory before.
-    Choice choose_way(const CopyJob& job);
+    Choice choose_method(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
     Choice choose_pieces(const CopyJob& job);
     // How pieces like these go, which are not repeated.
@@ -135,7 +135,7 @@ class SessionImpl final : public Session {
     KernelBlocks blocks_between(const Layout& destination, const Layout& source) const;
     std::uint32_t explained_blocks(const CopyJob& job, const Choice& choice) const;
     Explanation explain(const CopyJob& job);
-    void explain_ways(const CopyJob& job, const Choice& choice, Explanation& explanation);
+    void explain_links(const CopyJob& job, const Choice& choice, Explanation& explanation);
     // How the job with the most bytes goes, with the sums of all. `parts`: what they are, "sizes".
     Explanation explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts);
     static Explanation nothing(const char* why);
@@ -198,7 +198,7 @@ class SessionImpl final : public Session {
     // Without gaps, as copies of no more than so many bytes each, and what of it goes by other devices, where that
     // gains.
     Status enqueue_parts(Stream& stream, const Region& destination, const Region& source, std::size_t most_bytes);
-    Status enqueue_divided(Stream& stream, Ways::Use& links, const Region& destination, const Region& source,
+    Status enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
                            std::size_t most_bytes);
     static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();
@@ -230,7 +230,7 @@ class SessionImpl final : public Session {
     Outcome launch(RowLaunch& rows, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     // How a large copy is cut: not at all; so that others' copies get between; and for several links at once.
-    enum class Cut { none, parts, ways };
+    enum class Cut { none, parts, links };
     static Cut cut_of(const Choice& choice, const Ends& ends);
     Outcome by_driver(const Region& destination, const Region& source, Cut cut, const Order& order);
     // Between the host and the device, of memory that has addresses.
@@ -271,7 +271,7 @@ class SessionImpl final : public Session {
     StreamPool streams_;
     std::array<StagingLane, 2> lanes_;
     const std::shared_ptr<Neighbours> neighbours_;
-    std::array<Ways, 2> ways_;
+    std::array<Links, 2> links_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
     std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;

@@ -55,7 +55,7 @@ struct KernelRule {
 };
 
 // What a copy over another device takes, and whether dividing copies between that link and the own one gains.
-struct WayRule {
+struct LinkRule {
     bool to_device = true;
     std::string pci_address;  // of the other device
     bool gains = true;
@@ -72,7 +72,7 @@ struct TransferTable {
     std::vector<DirectTime> direct;   // by direction, then ascending in size; there may be none
     std::vector<KernelRule> kernels;  // at most one for each direction
     std::vector<PieceRule> pieces;
-    std::vector<WayRule> ways;  // at most one for each direction and device
+    std::vector<LinkRule> links;  // at most one for each direction and device
 
     // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name;
     // of CUDA's devices those whose table is in native/transfer/table/devices have their own.

@@ -204,13 +204,13 @@ Result<PieceRule> piece_rule(Line line) {
     return rule;
 }
 
-Result<WayRule> way_rule(Line line, const std::vector<WayRule>& before) {
-    WayRule rule;
+Result<LinkRule> link_rule(Line line, const std::vector<LinkRule>& before) {
+    LinkRule rule;
     ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
     rule.to_device = direction == 1;
     ISTHMUS_TRY_ASSIGN(address, line.word("device", "device=ADDRESS on the PCI bus, such as 0000:1b:00.0"));
     rule.pci_address = address;
-    for (const WayRule& other : before) {
+    for (const LinkRule& other : before) {
         if (other.to_device == rule.to_device && other.pci_address == rule.pci_address) {
             return line.wrong("a second line for the way by " + rule.pci_address +
                                   " with direction=" + std::string(directions[direction]),
@@ -265,8 +265,8 @@ Status read_line(TransferTable& table, std::size_t number, std::string_view line
         ISTHMUS_TRY_ASSIGN(rule, piece_rule({number, line}));
         table.pieces.push_back(rule);
     } else if (begins(line, "way")) {
-        ISTHMUS_TRY_ASSIGN(rule, way_rule({number, line}, table.ways));
-        table.ways.push_back(std::move(rule));
+        ISTHMUS_TRY_ASSIGN(rule, link_rule({number, line}, table.links));
+        table.links.push_back(std::move(rule));
     } else {
         return Line(number, line)
             .wrong("'" + std::string(whole.substr(0, 60)) + "'",
@@ -315,7 +315,7 @@ std::string line_of(const PieceRule& rule) {
     return line + " seconds=" + digits(rule.seconds) + "\n";
 }
 
-std::string line_of(const WayRule& rule) {
+std::string line_of(const LinkRule& rule) {
     return "way direction=" + std::string(directions[rule.to_device]) + " device=" + rule.pci_address +
            " gains=" + std::string(answers[rule.gains]) + " from=" + std::to_string(rule.from_bytes) +
            " bytes=" + std::to_string(rule.bytes) + " seconds=" + digits(rule.seconds) + "\n";
@@ -360,7 +360,7 @@ std::string TransferTable::text() const {
     for (const DirectTime& time : direct) text += line_of(time);
     for (const KernelRule& rule : kernels) text += line_of(rule);
     for (const PieceRule& rule : pieces) text += line_of(rule);
-    for (const WayRule& rule : ways) text += line_of(rule);
+    for (const LinkRule& rule : links) text += line_of(rule);
     return text + std::string(last_line) + "\n";
 }
 

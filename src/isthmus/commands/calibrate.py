@@ -123,7 +123,7 @@ def _data(table: "TransferTable", path: Path | None, measured: "Calibration | No
         ],
         "way_gains": [
             {"direction": way.direction, "device": way.device, "bytes": size, "own": ratio._asdict()}
-            for way in measured.ways
+            for way in measured.links
             for size, ratio in way.ratios.items()
         ],
         "new_pieces": len(measured.pieces),

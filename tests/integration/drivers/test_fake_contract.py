@@ -16,7 +16,7 @@ PAIR = {"FAKE_CUDA_DEVICES": "2"}
 
 
 def suites(*names: str) -> list[str]:
-    return ["tests/contract/ways" if name == "ways" else f"tests/contract/test_{name}.py" for name in names]
+    return ["tests/contract/links" if name == "links" else f"tests/contract/test_{name}.py" for name in names]
 
 
 ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "rows", "streams")
@@ -30,9 +30,9 @@ ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "
         (suites(*ALONE), {}),
         (suites("gate"), {}),
         (suites("threads"), STRICT),
-        (suites("peers", "two_devices", "ways"), PAIR),
+        (suites("peers", "two_devices", "links"), PAIR),
         (suites("peers", "two_devices"), PAIR | {"FAKE_CUDA_NO_PEERS": "1"}),
-        (suites("ways"), {"FAKE_CUDA_DEVICES": "4"}),
+        (suites("links"), {"FAKE_CUDA_DEVICES": "4"}),
     ],
     ids=["alone", "gate", "strict", "pair", "pair without peers", "four"],
 )

@@ -1,5 +1,5 @@
 // How many links copies take where the host's memory is the limit of all, and where it is not.
-#include "transfer/ways/ceiling.hpp"
+#include "transfer/links/ceiling.hpp"
 
 #include <algorithm>
 #include <cstdio>

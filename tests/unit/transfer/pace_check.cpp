@@ -1,5 +1,5 @@
 // Whether a way that others use is told from one that is free, and how seldom it is tried then.
-#include "transfer/ways/pace.hpp"
+#include "transfer/links/pace.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Whether links to which a copy is divided beforehand end at the same time.
-#include "transfer/ways/parts.hpp"
+#include "transfer/links/parts.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -196,7 +196,10 @@ def test_a_session_that_copies_loads_nothing_of_what_measures() -> None:
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
-    assert ran.stdout == "['_native', 'c_interface', 'cache', 'errors', 'files', 'machine', 'record', 'transfer']\n"
+    assert (
+        ran.stdout
+        == "['_native', 'c_interface', 'cache', 'errors', 'files', 'machine', 'own_files', 'record', 'transfer']\n"
+    )
 
 
 _FORKED = """

@@ -21,6 +21,7 @@ from isthmus.experiment.calibration.buffers import (
     thread_counts,
 )
 from isthmus.experiment.calibration.kernels import kernel_blocks
+from isthmus.experiment.calibration.links import LinkChoice, choose_links, reaching
 from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, settings
 from isthmus.experiment.calibration.turns import (
     BUILT_IN,
@@ -33,7 +34,6 @@ from isthmus.experiment.calibration.turns import (
     choose_in_turns,
     fewest,
 )
-from isthmus.experiment.calibration.ways import WayChoice, choose_ways, reaching
 from isthmus.experiment.engine.piece_buffers import Cell, Setting
 from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
 from isthmus.machine.devices import OpenDevice
@@ -64,7 +64,7 @@ class Calibration(NamedTuple):
     kernels: dict[Direction, int]
     pieces: list[PieceChoice]
     gains: list[Gain]
-    ways: list[WayChoice]
+    links: list[LinkChoice]
 
 
 def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[int, int], None]) -> Calibration:
@@ -105,9 +105,9 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
             direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
     kernels = kernel_blocks(device, seed)
-    ways: list[WayChoice] = []
+    links: list[LinkChoice] = []
     for other in others:
-        ways += choose_ways(device, other, table_text("without ways", buffers, direct, []), quick, seed)
+        links += choose_links(device, other, table_text("without links", buffers, direct, []), quick, seed)
         ended += 1
         progress(ended, total)
     # Pieces as sessions will move them.
@@ -121,8 +121,8 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             pieces.append(choice)
         ended += 1
         progress(ended, total)
-    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels, ways)
-    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains, ways)
+    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels, links)
+    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains, links)
 
 
 def _certain(
@@ -187,7 +187,7 @@ def table_text(
     pieces: Sequence[PieceChoice],
     built_in: TransferTable | None = None,
     kernels: Mapping[Direction, int] | None = None,
-    ways: Sequence[WayChoice] = (),
+    links: Sequence[LinkChoice] = (),
 ) -> str:
     """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending.
 
@@ -207,7 +207,7 @@ def table_text(
     rules = [line for line in built_in.text().splitlines() if line.startswith("pieces ")] if built_in else []
     by_shape = {line.partition(" method=")[0]: line for line in [*rules, *map(_piece_line, pieces)]}
     lines += by_shape.values()
-    lines += [way.line for way in ways]
+    lines += [link.line for link in links]
     return "\n".join([*lines, "end", ""])
 
 

@@ -1,5 +1,5 @@
 // Which other devices a session may go by.
-#include "transfer/ways/paths.hpp"
+#include "transfer/links/paths.hpp"
 
 #include <algorithm>
 #include <charconv>

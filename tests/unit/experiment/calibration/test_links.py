@@ -10,10 +10,10 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed, DeviceAbsent, OutOfMemory
-from isthmus.experiment.calibration import ways
+from isthmus.experiment.calibration import links
 from isthmus.experiment.calibration.buffers import DRIVER, Choice
 from isthmus.experiment.calibration.calibrate import table_text
-from isthmus.experiment.calibration.ways import Taken, choose_way, choose_ways, reaching
+from isthmus.experiment.calibration.links import Taken, choose_link, choose_links, reaching
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import KIB, MIB, Device
 
@@ -37,7 +37,7 @@ def every(factor: float) -> dict[int, float]:
 
 
 def test_a_way_is_used_from_where_it_gains_on_and_its_rate_is_that_beside_the_own_link() -> None:
-    way = choose_way("h2d", ADDRESS, taken({9 * MIB: 1.0, 16 * MIB: 1.3, 64 * MIB: 1.7, 256 * MIB: 2.0}))
+    way = choose_link("h2d", ADDRESS, taken({9 * MIB: 1.0, 16 * MIB: 1.3, 64 * MIB: 1.7, 256 * MIB: 2.0}))
     assert way
     assert (way.gains, way.from_bytes) == (True, 16 * MIB)
     assert way.bytes / way.seconds == pytest.approx(50e9)
@@ -57,21 +57,21 @@ def test_a_way_is_used_from_where_it_gains_on_and_its_rate_is_that_beside_the_ow
     ],
 )
 def test_no_size_from_there_on_gains_less_than_a_twentieth(factors: dict[int, float], start: int | None) -> None:
-    way = choose_way("d2h", ADDRESS, taken(factors))
+    way = choose_link("d2h", ADDRESS, taken(factors))
     assert way
     assert (way.from_bytes if way.gains else None) == start
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_noise_leaves_open_is_as_without_a_table(seed: int) -> None:
-    way = choose_way("h2d", ADDRESS, taken(every(1.0), noise=0.3, seed=seed))
+    way = choose_link("h2d", ADDRESS, taken(every(1.0), noise=0.3, seed=seed))
     assert way is None or not way.gains or way.ratios[256 * MIB].low > 1
     unsure = Taken({256 * MIB: ([1.0] * 8 + [9.0] * 7, [0.9] * 8 + [9.9] * 7)}, MIB)
-    assert choose_way("h2d", ADDRESS, unsure) is None
+    assert choose_link("h2d", ADDRESS, unsure) is None
 
 
 def test_a_way_that_took_nothing_is_not_judged() -> None:
-    assert choose_way("h2d", ADDRESS, taken(every(1.0), share=0)) is None
+    assert choose_link("h2d", ADDRESS, taken(every(1.0), share=0)) is None
 
 
 @pytest.fixture
@@ -88,14 +88,14 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, tuple
                 asked.append(by)
                 return taken(every(ruled if "ruled" in by else factor))
 
-        monkeypatch.setattr(ways, "_Turns", Known)
+        monkeypatch.setattr(links, "_Turns", Known)
         return asked
 
     return put
 
 
 def chosen() -> list[bool]:
-    return [way.gains for way in choose_ways(open_device("host"), ("cuda:1", ADDRESS), TABLE, True, 0)]
+    return [way.gains for way in choose_links(open_device("host"), ("cuda:1", ADDRESS), TABLE, True, 0)]
 
 
 def test_a_rule_is_checked_against_none_and_left_out_where_it_loses(turns: Callable[..., Any]) -> None:
@@ -113,13 +113,13 @@ def test_a_rule_is_checked_against_none_and_left_out_where_it_loses(turns: Calla
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways, "_SIZES", (64 * KIB, 128 * KIB))
-    monkeypatch.setattr(ways, "_QUICK_ROUNDS", 2)
+    monkeypatch.setattr(links, "_SIZES", (64 * KIB, 128 * KIB))
+    monkeypatch.setattr(links, "_QUICK_ROUNDS", 2)
 
 
 def test_sessions_take_turns_and_what_takes_no_part_has_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch)
-    found = ways._Turns(open_device("host").native, 3, 0).taken(
+    found = links._Turns(open_device("host").native, 3, 0).taken(
         "d2h", "cuda:1", {"a": ("own", TABLE), "b": ("", TABLE)}
     )
     assert {size: [len(each) for each in both] for size, both in found.seconds.items()} == {
@@ -132,12 +132,12 @@ def test_sessions_take_turns_and_what_takes_no_part_has_no_rule(monkeypatch: pyt
 def test_wrong_data_ends_it_and_lack_of_memory_leaves_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch)
     with pytest.raises(CallFailed, match="wrong data h2d by own"):
-        choose_ways(open_device("host:fault=copy:partial"), ("own", ADDRESS), TABLE, True, 0)
+        choose_links(open_device("host:fault=copy:partial"), ("own", ADDRESS), TABLE, True, 0)
 
     def lacking(*_: object) -> object:
         raise OutOfMemory("no room")
 
-    monkeypatch.setattr(ways, "_Turns", lacking)
+    monkeypatch.setattr(links, "_Turns", lacking)
     assert chosen() == []
 
 
@@ -151,8 +151,8 @@ def test_only_other_devices_that_reach_this_one_are_tried(monkeypatch: pytest.Mo
             raise DeviceAbsent("it has fallen off the bus")
         return native
 
-    monkeypatch.setattr(ways, "neighbours", lambda *_: names)
-    monkeypatch.setattr(ways, "open_neighbour", opened)
+    monkeypatch.setattr(links, "neighbours", lambda *_: names)
+    monkeypatch.setattr(links, "open_neighbour", opened)
     assert reaching(OpenDevice(native, names[0])) == [("cuda:1", "0000:01:00.0")]
 
 

@@ -14,7 +14,7 @@
 #include "backend/region.hpp"
 #include "backend/stream.hpp"
 #include "base/clock.hpp"
-#include "transfer/ways/pace.hpp"
+#include "transfer/links/pace.hpp"
 
 namespace isthmus {
 

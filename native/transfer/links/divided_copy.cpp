@@ -1,6 +1,6 @@
 // A copy between memory that devices reach and the device in chunks, which are divided over several links while it
 // runs.
-#include "transfer/ways/divided_copy.hpp"
+#include "transfer/links/divided_copy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,11 +19,11 @@ namespace {
 
 class DividedCopy {
   public:
-    DividedCopy(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,
+    DividedCopy(Device& own, StreamPool::Loan& loan, Links::Use* links, std::size_t chunk_bytes,
                 const Region& destination, const Region& source)
         : own_(own),
           loan_(loan),
-          ways_(ways),
+          links_(links),
           chunk_bytes_(chunk_bytes),
           destination_(destination),
           source_(source),
@@ -48,8 +48,8 @@ class DividedCopy {
         Outcome outcome = ended(std::move(status), loan_.stream().synchronize(), source_.bytes);
         if (!outcome.status.ok()) {
             outcome.bytes_completed = first_bytes();
-        } else if (ways_ != nullptr) {
-            ways_->ended(source_.bytes, seconds_between(begun, now()));
+        } else if (links_ != nullptr) {
+            links_->ended(source_.bytes, seconds_between(begun, now()));
         }
         return outcome;
     }
@@ -63,7 +63,7 @@ class DividedCopy {
     };
 
     std::span<Relay* const> relays() const {
-        return ways_ != nullptr ? std::span<Relay* const>(ways_->relays()) : std::span<Relay* const>();
+        return links_ != nullptr ? std::span<Relay* const>(links_->relays()) : std::span<Relay* const>();
     }
     bool has_work() const { return next_ < chunks_ || !returned_.empty(); }
     std::size_t own_under_way() const { return own_sent_ - own_arrived_; }
@@ -82,7 +82,7 @@ class DividedCopy {
     }
 
     void own_has_arrived(const Sent& sent) {
-        if (ways_ != nullptr) ways_->own_arrives(part(source_, sent.chunk).bytes, sent.at, sent.was_idle);
+        if (links_ != nullptr) links_->own_arrives(part(source_, sent.chunk).bytes, sent.at, sent.was_idle);
         note(sent.chunk);
     }
 
@@ -96,7 +96,7 @@ class DividedCopy {
         for (std::size_t i = relays().size(); i-- > 0;) {
             Relay& relay = *relays()[i];
             while (relay.under_way() != 0) {
-                auto received = relay.receive(ways_->most_times());
+                auto received = relay.receive(links_->most_times());
                 if (!received.ok()) {
                     give_up(relay, received.take_status());
                     break;
@@ -109,14 +109,14 @@ class DividedCopy {
     }
 
     void give_up(Relay& relay, const Status& why) {
-        ways_->lose(relay, why, [this](std::size_t chunk) { returned_.push_back(chunk); });
+        links_->lose(relay, why, [this](std::size_t chunk) { returned_.push_back(chunk); });
     }
 
     Status hand_out(bool& sent) {
         // What a relay lost comes first, and by the own link.
-        if (returned_.empty() && ways_ != nullptr) {
+        if (returned_.empty() && links_ != nullptr) {
             const std::size_t left = source_.bytes - next_ * chunk_bytes_;
-            if (Relay* const relay = ways_->taker(chunk_bytes_, left, own_under_way() * chunk_bytes_)) {
+            if (Relay* const relay = links_->taker(chunk_bytes_, left, own_under_way() * chunk_bytes_)) {
                 const std::size_t chunk = next_++;
                 Status status =
                     caught([&] { return relay->send(chunk, part(destination_, chunk), part(source_, chunk)); });
@@ -125,7 +125,7 @@ class DividedCopy {
                 return {};
             }
             // What the own link does not need at once is for those that are about to take some.
-            if (own_under_way() != 0 && ways_->may_soon_take()) return {};
+            if (own_under_way() != 0 && links_->may_soon_take()) return {};
         }
         if (own_under_way() == depth) return {};
         const std::size_t chunk = returned_.empty() ? next_ : returned_.back();
@@ -139,14 +139,14 @@ class DividedCopy {
         } else {
             returned_.pop_back();
         }
-        if (ways_ != nullptr) ways_->own_took(from.bytes);
+        if (links_ != nullptr) links_->own_took(from.bytes);
         sent = true;
         return {};
     }
 
     Device& own_;
     StreamPool::Loan& loan_;
-    Ways::Use* const ways_;
+    Links::Use* const links_;
     const std::size_t chunk_bytes_;
     const Region destination_, source_;
     const std::size_t chunks_;
@@ -159,9 +159,9 @@ class DividedCopy {
 
 }  // namespace
 
-Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,
+Outcome copy_divided(Device& own, StreamPool::Loan& loan, Links::Use* links, std::size_t chunk_bytes,
                      const Region& destination, const Region& source) {
-    return DividedCopy(own, loan, ways, chunk_bytes, destination, source).run();
+    return DividedCopy(own, loan, links, chunk_bytes, destination, source).run();
 }
 
 }  // namespace isthmus

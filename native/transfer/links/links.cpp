@@ -1,5 +1,5 @@
 // The links of one direction next to the device's own link.
-#include "transfer/ways/ways.hpp"
+#include "transfer/links/links.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/fork.hpp"
-#include "transfer/ways/parts.hpp"
+#include "transfer/links/parts.hpp"
 
 namespace isthmus {
 namespace {
@@ -98,16 +98,16 @@ void Neighbours::forget() {
     keep_for_good(std::move(found_));
 }
 
-Ways::Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
-           const TransferTable& table)
+Links::Links(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
+             const TransferTable& table)
     : neighbours_(std::move(neighbours)),
       own_(std::move(own)),
       to_device_(to_device),
       own_seconds_per_byte_(seconds_per_byte(table, to_device)),
-      rules_(table.ways),
+      rules_(table.links),
       own_pace_(own_seconds_per_byte_) {}
 
-void Ways::prepare() {
+void Links::prepare() {
     if (is_prepared_) return;
     is_prepared_ = true;
     for (const Neighbours::Found& neighbour : neighbours_->found()) {
@@ -119,7 +119,7 @@ void Ways::prepare() {
         link.why_not = neighbour.why_not;
         if (neighbour.device != nullptr) {
             link.seconds_per_byte *= slowness(*own_, *neighbour.device);
-            for (const WayRule& rule : rules_) {
+            for (const LinkRule& rule : rules_) {
                 if (rule.to_device != to_device_ || rule.pci_address != neighbour.device->info().pci_address) continue;
                 link.from_bytes = rule.from_bytes;
                 link.seconds_per_byte = rule.seconds / static_cast<double>(rule.bytes);
@@ -133,12 +133,12 @@ void Ways::prepare() {
     }
 }
 
-std::size_t Ways::chunk_bytes(std::size_t bytes, bool waited) {
+std::size_t Links::chunk_bytes(std::size_t bytes, bool waited) {
     // Each is some calls of the driver: the fewer, the better, down to one for each link.
     return std::clamp(bytes / (waited ? 2 : 16) / mib * mib, mib, most_chunk_bytes);
 }
 
-std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream) {
+std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream) {
     if (neighbours_->is_own()) return std::nullopt;
     const std::lock_guard lock(mutex_);
     if (is_used_) return std::nullopt;
@@ -165,13 +165,13 @@ std::optional<Ways::Use> Ways::use(std::size_t bytes, std::size_t chunk_bytes, S
     return Use(*this, std::move(relays));
 }
 
-Status Ways::ask(Relay& relay, bool is_waited) const {
+Status Links::ask(Relay& relay, bool is_waited) const {
     if (const auto is_free = relay.is_free(most_times_of(own_pace_))) relay.pace().looked(*is_free);
     if (relay.pace().is_due()) return relay.look();
     return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
 }
 
-Ways::Use::~Use() {
+Links::Use::~Use() {
     if (owner_ == nullptr) return;
     for (Relay* const relay : relays_) relay->release();
     const std::lock_guard lock(owner_->mutex_);
@@ -182,7 +182,7 @@ Ways::Use::~Use() {
     owner_->is_used_ = false;
 }
 
-Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes) {
+Relay* Links::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::size_t own_bytes) {
     double rate = own_.bytes_per_second();
     std::size_t to_come = left_bytes + own_bytes;
     for (Relay* const relay : relays_) {
@@ -204,28 +204,28 @@ Relay* Ways::Use::taker(std::size_t chunk_bytes, std::size_t left_bytes, std::si
     return best;
 }
 
-bool Ways::Use::may_soon_take() const {
+bool Links::Use::may_soon_take() const {
     return std::ranges::any_of(relays_, [](const Relay* relay) { return relay->may_soon_answer(); });
 }
 
-void Ways::Use::own_took(std::size_t bytes) {
+void Links::Use::own_took(std::size_t bytes) {
     own_bytes_ += bytes;
     for (Relay* const relay : relays_) relay->pace().pass();
 }
 
-void Ways::Use::own_arrives(std::size_t bytes, TimePoint sent, bool was_idle) {
+void Links::Use::own_arrives(std::size_t bytes, TimePoint sent, bool was_idle) {
     own_.arrives(bytes, sent, was_idle, never_shared);
 }
 
-double Ways::Use::most_times() const {
+double Links::Use::most_times() const {
     return most_times_of(own_);
 }
 
-void Ways::Use::ended(std::size_t bytes, double seconds) {
+void Links::Use::ended(std::size_t bytes, double seconds) {
     if (bytes >= timed_from_bytes) owner_->ceiling_.moved(links_, bytes, seconds);
 }
 
-void Ways::Use::begin_queue(Stream& stream) {
+void Links::Use::begin_queue(Stream& stream) {
     Queued& queued = owner_->queued_;
     if (queued.bytes != 0) return;
     for (std::unique_ptr<Event>* event : {&queued.begun, &queued.own_ended, &queued.ended}) {
@@ -237,12 +237,12 @@ void Ways::Use::begin_queue(Stream& stream) {
     (void)owner_->own_->record(*queued.begun, stream);
 }
 
-void Ways::Use::end_own_queue(Stream& stream) {
+void Links::Use::end_own_queue(Stream& stream) {
     const Queued& queued = owner_->queued_;
     if (queued.bytes == 0 && queued.ended != nullptr) (void)owner_->own_->record(*queued.own_ended, stream);
 }
 
-void Ways::Use::end_queue(Stream& stream, std::size_t bytes, std::size_t own_bytes) {
+void Links::Use::end_queue(Stream& stream, std::size_t bytes, std::size_t own_bytes) {
     Queued& queued = owner_->queued_;
     if (queued.bytes != 0 || queued.ended == nullptr || own_bytes == 0) return;
     if (!owner_->own_->record(*queued.ended, stream).ok()) return;
@@ -251,7 +251,7 @@ void Ways::Use::end_queue(Stream& stream, std::size_t bytes, std::size_t own_byt
     queued.links = links_;
 }
 
-void Ways::take_queue_times() {
+void Links::take_queue_times() {
     if (queued_.bytes == 0) return;
     auto passed = own_->has_passed(*queued_.ended);
     if (passed.ok() && !passed.value()) return;
@@ -264,12 +264,12 @@ void Ways::take_queue_times() {
     if (seconds.ok() && bytes >= timed_from_bytes) ceiling_.moved(queued_.links, bytes, seconds.value());
 }
 
-std::size_t Ways::unshared(const std::vector<Relay*>& relays) {
+std::size_t Links::unshared(const std::vector<Relay*>& relays) {
     const auto is_free = [](Relay* relay) { return !relay->pace().is_shared(); };
     return static_cast<std::size_t>(std::ranges::count_if(relays, is_free));
 }
 
-void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
+void Links::leave_to_owners(std::vector<Relay*>& relays) const {
     const std::size_t all = 1 + unshared(relays);
     std::size_t most = ceiling_.links(all, own_pace_.lateness() > reached_lateness) - 1;
     // The fastest stay, and those that others use, which take none.
@@ -282,7 +282,7 @@ void Ways::leave_to_owners(std::vector<Relay*>& relays) const {
     });
 }
 
-std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
+std::vector<std::size_t> Links::Use::divide(std::size_t bytes, std::size_t chunk_bytes) {
     std::vector<double> rates;
     for (Relay* const relay : relays_) {
         relay->take_time(most_times());
@@ -298,7 +298,7 @@ std::vector<std::size_t> Ways::Use::divide(std::size_t bytes, std::size_t chunk_
     return parts;
 }
 
-void Ways::Use::lose(Relay& relay, const Status& why) {
+void Links::Use::lose(Relay& relay, const Status& why) {
     std::erase(relays_, &relay);
     const std::lock_guard lock(owner_->mutex_);
     for (Link& link : owner_->links_) {
@@ -309,7 +309,7 @@ void Ways::Use::lose(Relay& relay, const Status& why) {
     }
 }
 
-Ways::Shares Ways::shares(std::size_t bytes) {
+Links::Shares Links::shares(std::size_t bytes) {
     Shares shares;
     if (neighbours_->is_own()) return shares;
     const std::lock_guard lock(mutex_);
@@ -335,7 +335,7 @@ Ways::Shares Ways::shares(std::size_t bytes) {
     return shares;
 }
 
-Ways::Taken Ways::taken() {
+Links::Taken Links::taken() {
     const std::lock_guard lock(mutex_);
     Taken taken{own_taken_bytes_, {}};
     for (const Link& link : links_) {
@@ -344,14 +344,14 @@ Ways::Taken Ways::taken() {
     return taken;
 }
 
-bool Ways::divides(std::size_t bytes) {
+bool Links::divides(std::size_t bytes) {
     if (neighbours_->is_own()) return false;
     const std::lock_guard lock(mutex_);
     prepare();
     return std::ranges::any_of(links_, [bytes](const Link& link) { return link.relay && bytes >= link.from_bytes; });
 }
 
-void Ways::trim() {
+void Links::trim() {
     const std::lock_guard lock(mutex_);
     if (is_used_) return;
     for (Link& link : links_) {
@@ -360,7 +360,7 @@ void Ways::trim() {
     }
 }
 
-void Ways::forget() {
+void Links::forget() {
     for (Link& link : links_) {
         if (link.relay != nullptr) link.relay->forget();
         for (const std::unique_ptr<Relay>& lost : link.lost) lost->forget();

@@ -1,6 +1,6 @@
 """Copies over a device's own link and over its neighbours' links, too, in turns, against their bars.
 
-python benchmarks/ways.py [--device cuda:0] [--only pinned,pageable,queued,busy,product,weights] [--turns 12] [-o FILE]
+python benchmarks/links.py [--device cuda:0] [--only pinned,pageable,queued,busy,product,weights] [--turns 12] [-o FILE]
 
 Pinned and pageable memory by size, each way, by a session of the own link and one of all ways; the same while a process
 copies from or to the neighbour at its full rate, and while one multiplies matrices there, with what either costs that

@@ -21,7 +21,7 @@ _GAINS = 1.05
 _OWN, _BOTH, _RULED = "own", "both", "ruled"
 
 
-class WayChoice(NamedTuple):
+class LinkChoice(NamedTuple):
     """Whether copies are divided between the own link and another device's, and from so many bytes on.
 
     While they were, so many bytes took so many seconds on the other one. `ratios` are how many times as fast as by the
@@ -70,7 +70,7 @@ def reaching(device: OpenDevice) -> list[tuple[str, str]]:
     return found
 
 
-def choose_way(direction: Direction, address: str, taken: Taken) -> WayChoice | None:
+def choose_link(direction: Direction, address: str, taken: Taken) -> LinkChoice | None:
     """What a table is to say; None where noise leaves it open, so that it stays as without a table."""
     ratios = {size: gain(own, both) for size, (own, both) in taken.seconds.items()}
     largest = max(ratios)
@@ -82,11 +82,11 @@ def choose_way(direction: Direction, address: str, taken: Taken) -> WayChoice | 
     if taken.bytes == 0 or (start is None and ratios[largest].median >= _GAINS):
         return None
     seconds = median(taken.seconds[largest][1])
-    return WayChoice(direction, address, start is not None, start or largest, taken.bytes, seconds, ratios)
+    return LinkChoice(direction, address, start is not None, start or largest, taken.bytes, seconds, ratios)
 
 
-def choose_ways(device: OpenDevice, other: tuple[str, str], table: str, quick: bool, seed: int) -> list[WayChoice]:
-    """The ways over one neighbour, to the device and from it, beside what a table without ways says of all else.
+def choose_links(device: OpenDevice, other: tuple[str, str], table: str, quick: bool, seed: int) -> list[LinkChoice]:
+    """The links over one neighbour, to the device and from it, beside what a table without links says of all else.
 
     None where memory is lacking. Raises CallFailed for a copy that fails or moves wrong data.
     """
@@ -98,7 +98,7 @@ def choose_ways(device: OpenDevice, other: tuple[str, str], table: str, quick: b
     chosen = []
     for direction in _DIRECTIONS:
         taken = turns.taken(direction, spec, {_OWN: ("own", table), _BOTH: (spec, table)})
-        way = choose_way(direction, address, taken)
+        way = choose_link(direction, address, taken)
         if way is not None and way.gains:
             ruled = table.replace("\nend\n", f"\n{way.line}\nend\n")
             again = turns.taken(direction, spec, {_BOTH: (spec, table), _RULED: (spec, ruled)}, way.from_bytes)

@@ -1,5 +1,5 @@
 // A link over another device, for one direction.
-#include "transfer/ways/relay.hpp"
+#include "transfer/links/relay.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "backend/region.hpp"
+#include "transfer/links/ceiling.hpp"
+#include "transfer/links/paths.hpp"
+#include "transfer/links/relay.hpp"
 #include "transfer/table/transfer_table.hpp"
-#include "transfer/ways/ceiling.hpp"
-#include "transfer/ways/paths.hpp"
-#include "transfer/ways/relay.hpp"
 
 namespace isthmus {
 
@@ -45,17 +45,17 @@ class Neighbours {
     std::vector<Found> found_;
 };
 
-class Ways {
+class Links {
   public:
-    Ways(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
-         const TransferTable& table);
-    Ways(const Ways&) = delete;
-    Ways& operator=(const Ways&) = delete;
+    Links(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
+          const TransferTable& table);
+    Links(const Links&) = delete;
+    Links& operator=(const Links&) = delete;
 
     // The relays, for one copy alone.
     class Use {
       public:
-        Use(Ways& owner, std::vector<Relay*> relays)
+        Use(Links& owner, std::vector<Relay*> relays)
             : owner_(&owner), relays_(std::move(relays)), links_(1 + unshared(relays_)), own_(owner.own_pace_) {}
         Use(Use&& other) noexcept
             : owner_(std::exchange(other.owner_, nullptr)),
@@ -100,7 +100,7 @@ class Ways {
         std::vector<std::size_t> divide(std::size_t bytes, std::size_t chunk_bytes);
 
       private:
-        Ways* owner_;  // null once it was moved on
+        Links* owner_;  // null once it was moved on
         std::vector<Relay*> relays_;
         std::size_t links_;  // that carry its bytes
         Pace& own_;
@@ -157,7 +157,7 @@ class Ways {
     const std::shared_ptr<Device> own_;
     const bool to_device_;
     const double own_seconds_per_byte_;
-    const std::vector<WayRule> rules_;
+    const std::vector<LinkRule> rules_;
     std::mutex mutex_;  // guards all below
     bool is_prepared_ = false, is_used_ = false;
     std::size_t own_taken_bytes_ = 0;

@@ -2,16 +2,16 @@
 // runs.
 #pragma once
 
+#include "transfer/links/links.hpp"
 #include "transfer/session/session.hpp"
 #include "transfer/staging/stream_pool.hpp"
-#include "transfer/ways/ways.hpp"
 
 namespace isthmus {
 
 // Each link takes the next chunk when it is free; where `links` is null, that is the own link. Few are in flight at a
 // time, so that other copies get between them. Returns when all has arrived, or all that was begun has ended; what a
 // relay that fails has not brought goes by the own link. `own` is current for the calling thread.
-Outcome copy_divided(Device& own, StreamPool::Loan& loan, Ways::Use* ways, std::size_t chunk_bytes,
+Outcome copy_divided(Device& own, StreamPool::Loan& loan, Links::Use* links, std::size_t chunk_bytes,
                      const Region& destination, const Region& source);
 
 }  // namespace isthmus
