@@ -122,9 +122,9 @@ def _data(table: "TransferTable", path: Path | None, measured: "Calibration | No
             for gain in measured.gains
         ],
         "way_gains": [
-            {"direction": way.direction, "device": way.device, "bytes": size, "own": ratio._asdict()}
-            for way in measured.links
-            for size, ratio in way.ratios.items()
+            {"direction": link.direction, "device": link.device, "bytes": size, "own": ratio._asdict()}
+            for link in measured.links
+            for size, ratio in link.ratios.items()
         ],
         "new_pieces": len(measured.pieces),
     }

@@ -98,14 +98,14 @@ def choose_links(device: OpenDevice, other: tuple[str, str], table: str, quick: 
     chosen = []
     for direction in _DIRECTIONS:
         taken = turns.taken(direction, spec, {_OWN: ("own", table), _BOTH: (spec, table)})
-        way = choose_link(direction, address, taken)
-        if way is not None and way.gains:
-            ruled = table.replace("\nend\n", f"\n{way.line}\nend\n")
-            again = turns.taken(direction, spec, {_BOTH: (spec, table), _RULED: (spec, ruled)}, way.from_bytes)
+        link = choose_link(direction, address, taken)
+        if link is not None and link.gains:
+            ruled = table.replace("\nend\n", f"\n{link.line}\nend\n")
+            again = turns.taken(direction, spec, {_BOTH: (spec, table), _RULED: (spec, ruled)}, link.from_bytes)
             if loses([gain(*seconds) for seconds in again.seconds.values()]):
                 # A rate that was known beforehand divides them worse than one that is found while they run.
-                way = None
-        chosen += [way] if way is not None else []
+                link = None
+        chosen += [link] if link is not None else []
     return chosen
 
 
