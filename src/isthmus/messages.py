@@ -1,8 +1,12 @@
-"""Words from files, machines and drivers made fit to be shown, and the one way to standard error."""
+"""Words from files, machines and drivers made fit to be shown; standard error, and readers of standard output."""
 
 import functools
+import io
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from unicodedata import category
 
 from isthmus.errors import as_text
@@ -26,6 +30,25 @@ def printable(text: str) -> str:
 def to_stderr(words: str) -> None:
     """Print a line, or lines, in which names may be anybody's."""
     print(plain(words), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def heard_enough() -> Iterator[None]:
+    """Write to standard output, whose reader may have all it wanted, as head does: no failure, and no verdict either.
+
+    What comes later goes nowhere then.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_output()
+
+
+def leave_output() -> None:
+    """Have standard output go nowhere: Python flushes once more when it ends, which must not raise again."""
+    with suppress(io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @functools.cache

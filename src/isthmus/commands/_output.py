@@ -14,6 +14,7 @@ from isthmus.commands._own_files import check_replaceable, marked
 from isthmus.commands._progress import working_on
 from isthmus.errors import UsageError, as_text
 from isthmus.files import is_stream, write_whole
+from isthmus.messages import heard_enough
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def unlike_inputs(output: Path | None, inputs: Iterable[Path], what: str) -> Non
 def write_report(document: "Document", format_name: str, output: Path | None) -> None:
     """Write to the file and print its name, or else to standard output; raises UsageError where that is impossible."""
     if output is None:
-        write(document, format_name, sys.stdout)
+        with heard_enough():
+            write(document, format_name, sys.stdout)
     else:
         save_report(document, format_name, output)
         # A name would be written into the report where that goes to /dev/stdout.

@@ -1,6 +1,5 @@
 """`isthmus advise`: what to change in a program that was traced, and what each change would gain."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -90,8 +89,7 @@ def advise(
     with speaking(spoken):
         advice = advice_on(opened, rates)
     for path, form in zip(outputs, chosen, strict=True):
-        # Whoever stops reading does not decide a gate.
-        with speaking(spoken), suppress(BrokenPipeError):
+        with speaking(spoken):
             write_report(advice_document(advice, opened, snippet, everything=everything), form, path)
     if gate is None:
         return

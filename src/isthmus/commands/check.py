@@ -18,7 +18,7 @@ from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import DeviceAbsent, IsthmusError, UsageError
 from isthmus.files import in_turn
-from isthmus.messages import to_stderr
+from isthmus.messages import heard_enough, to_stderr
 
 if TYPE_CHECKING:
     from isthmus.compare import Health, Reference
@@ -193,14 +193,14 @@ def _shown(checked: "Iterator[Checked]", chosen: str) -> list[str]:
     in_lines = launched(os.environ).ranks > 1
     ended: list[Checked] = []
     for each in checked:
-        if chosen == "terminal" and in_lines:
-            print(check_line(*each[:2]), flush=True)
-        elif chosen == "terminal":
-            if ended:
-                print()
-            columns = shutil.get_terminal_size((100, 24)).columns
-            write_report(check_document([each], columns=columns), chosen, None)
-            sys.stdout.flush()
+        with heard_enough():
+            if chosen == "terminal" and in_lines:
+                print(check_line(*each[:2]))
+            elif chosen == "terminal":
+                if ended:
+                    print()
+                columns = shutil.get_terminal_size((100, 24)).columns
+                write_report(check_document([each], columns=columns), chosen, None)
         ended.append(each)
     if chosen == "json" and in_lines:
         print(msgspec.json.format(msgspec.json.encode(check_data(*ended[0])), indent=0).decode())

@@ -1,7 +1,6 @@
 """`isthmus compare`: says what got slower or faster between two runs, why, and whether a build may go on."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,8 +71,7 @@ def compare(
     spoken = language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, share, gates)
-    # Whoever stops reading does not decide a gate.
-    with speaking(spoken), suppress(BrokenPipeError):
+    with speaking(spoken):
         write_report(comparison_document(shown), chosen, output)
     if failed:
         raise typer.Exit(1)

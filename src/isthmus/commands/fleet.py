@@ -1,6 +1,5 @@
 """`isthmus fleet`: which devices of many machines are slow, in what, and why."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,8 +80,7 @@ def fleet(
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None
     surveyed = survey(places, margin=share, reference=expected)
-    # Whoever stops reading does not decide a gate.
-    with speaking(spoken), suppress(BrokenPipeError):
+    with speaking(spoken):
         write_report(fleet_document(surveyed), chosen, output)
     if chosen in ("slurm", "kubectl") and (odd := odd_names(surveyed)):
         to_stderr(f"isthmus: {odd}")

@@ -29,7 +29,7 @@ from isthmus.commands.plan import plan
 from isthmus.commands.report import report
 from isthmus.commands.trace import trace
 from isthmus.errors import IsthmusError, UsageError, as_text, exit_code
-from isthmus.messages import to_stderr
+from isthmus.messages import leave_output, to_stderr
 
 app = typer.Typer(
     name="isthmus",
@@ -132,8 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A reader that has all it wanted, such as head, is no failure; a full disk behind standard output is.
         if not isinstance(error, BrokenPipeError):
             code = _fail(exit_code(error), f"{error.filename or 'standard output'}: {error.strerror or error}")
-        # Python flushes once more when it ends, which must not raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        leave_output()
     return code
 
 

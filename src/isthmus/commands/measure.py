@@ -24,7 +24,7 @@ from isthmus.commands._progress import ProgressBar, working_on
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
 from isthmus.errors import IsthmusError, ReportFailed, RunFileError, Terminated, UsageError, as_text
 from isthmus.files import new_file, write_whole
-from isthmus.messages import to_stderr
+from isthmus.messages import heard_enough, to_stderr
 from isthmus.registry import MEASURED
 
 if TYPE_CHECKING:
@@ -333,13 +333,14 @@ def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool)
     # Written before the table, whose reader may leave early, and reported after it, since the table counts more.
     with working_on(f"writing the page {page}"):
         trouble = _write_page(report.runs_document([run]), page)
-    if as_json:
-        import msgspec
+    with heard_enough():
+        if as_json:
+            import msgspec
 
-        print(msgspec.json.encode(run).decode())
-    else:
-        report.write(report.screen_document(run), "terminal", sys.stdout)
-        print(f"\n{where_more_is(path, page if trouble is None else None)}")
+            print(msgspec.json.encode(run).decode())
+        else:
+            report.write(report.screen_document(run), "terminal", sys.stdout)
+            print(f"\n{where_more_is(path, page if trouble is None else None)}")
     if trouble is not None:
         raise RunFileError(
             f"{page}: the page cannot be written: {trouble}; the run is saved, make the page elsewhere with: "
