@@ -11,14 +11,14 @@ from isthmus.analysis.pieces.words import method_name
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import in_brackets, say
 from isthmus.record import MIB, Case, Direction, Interval, Run, format_bytes, format_rate, median_interval
 
 
 def quality_findings(run: Run) -> list[Finding]:
     """What speaks for and against trusting the run's figures."""
-    candidates = [
+    return known(
         *wrong_data(run),
         _above_the_link(run),
         _calls_failed(run),
@@ -26,8 +26,7 @@ def quality_findings(run: Run) -> list[Finding]:
         _nothing_measured(run),
         _few_samples(run),
         _precision(run),
-    ]
-    return [finding for finding in candidates if finding]
+    )
 
 
 def wrong_data(run: Run) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from isthmus.analysis.machine import link_name
 from isthmus.analysis.phrases import link_rate
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import in_brackets, say
 from isthmus.record import Link, Run, format_bytes, memory_kind
 
@@ -11,7 +11,7 @@ _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supp
 
 def surroundings_findings(run: Run) -> list[Finding]:
     """What the fingerprint and the placement say that explains the figures or should be changed."""
-    candidates = [
+    return known(
         _trained_down(run),
         _no_link(run),
         _numa(run),
@@ -19,8 +19,7 @@ def surroundings_findings(run: Run) -> list[Finding]:
         _confidential(run),
         _locked_memory(run),
         _huge_pages_off(run),
-    ]
-    return [finding for finding in candidates if finding]
+    )
 
 
 def _trained_down(run: Run) -> Finding | None:

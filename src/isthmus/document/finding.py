@@ -47,6 +47,11 @@ class Finding:
         return sentences(self.do)
 
 
+def known(*findings: Finding | None) -> list[Finding]:
+    """The findings that there are, in their order."""
+    return [finding for finding in findings if finding]
+
+
 def gravest_first(findings: Iterable[Finding]) -> list[Finding]:
     """The findings by level; those of one level stay in their order."""
     return sorted(findings, key=lambda finding: gravity(finding.level))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from isthmus.analysis.allocation.model import AllocationCosts, SizedCost, allocation_costs, pinned_choices
 from isthmus.analysis.phrases import memory_name, times
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_seconds
 
@@ -23,7 +23,7 @@ def findings(run: Run) -> list[Finding]:
     costs = allocation_costs(run)
     if costs is None:
         return []
-    candidates = [
+    return known(
         _pageable(costs),
         _pinned(costs),
         _cheapest_pinned(run, costs),
@@ -32,8 +32,7 @@ def findings(run: Run) -> list[Finding]:
         *_shaped(costs),
         _beside(costs),
         _first_calls(costs),
-    ]
-    return [finding for finding in candidates if finding]
+    )
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -44,8 +43,7 @@ def takeaway(run: Run) -> Finding | None:
     pinned = _pinned(costs)
     # Pinned memory whose pages are still to come says nothing of what memory costs.
     first = pinned if pinned and pinned.do else _pageable(costs)
-    candidates = [finding for finding in (first, _cheapest_pinned(run, costs), _device(costs)) if finding]
-    text = sentences(finding.text for finding in candidates)
+    text = sentences(each.text for each in known(first, _cheapest_pinned(run, costs), _device(costs)))
     return Finding("note", "allocation", text, do=pinned.do if pinned else ()) if text else None
 
 

@@ -7,7 +7,7 @@ from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes
 
@@ -20,14 +20,13 @@ _FIXES = {
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """One finding for every kind measured in one direction; pageable memory has its own file."""
-    candidates = [
+    return known(
         _pinned(run, curves),
         _beside_pinned(run, curves, "write_combined"),
         _beside_pinned(run, curves, "registered"),
         _mapped(run, curves),
         _beside_pinned(run, curves, "managed"),
-    ]
-    return [finding for finding in candidates if finding]
+    )
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:

@@ -8,15 +8,14 @@ from isthmus.analysis.phrases import times, way_name
 from isthmus.analysis.statistics.contrast import Contrast, contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import MIB, Run, format_bytes
 
 
 def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The findings about pageable memory, with and without huge pages."""
-    candidates = [_pageable(run, curves), erratic_finding(run, curves), _isthmus(run, curves), _huge_pages(run, curves)]
-    return [finding for finding in candidates if finding]
+    return known(_pageable(run, curves), erratic_finding(run, curves), _isthmus(run, curves), _huge_pages(run, curves))
 
 
 def pageable_advice(curves: Sequence[Curve]) -> str:

@@ -8,7 +8,7 @@ from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, tak
 from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
 from isthmus.analysis.pieces.thresholds import Cliff, batch_cliff
 from isthmus.analysis.pieces.words import way_words
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -21,7 +21,7 @@ def findings(run: Run) -> list[Finding]:
         gain_finding(run, f"batching_gain_{memory}", [cell for cell in typical if cell.host_memory == memory])
         for memory in dict.fromkeys(cell.host_memory for cell in typical)
     ]
-    return [finding for finding in (*candidates, _cliff(main)) if finding]
+    return known(*candidates, _cliff(main))
 
 
 def takeaway(run: Run) -> Finding | None:

@@ -5,7 +5,7 @@ from isthmus.analysis.breakeven.derived import AGREEMENT
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, answer_words, case_words, uses_count
 from isthmus.analysis.phrases import about_bytes, memory_name, percent_words, times
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import clauses, say, sentences
 from isthmus.record import Run, format_bytes
 
@@ -17,8 +17,7 @@ def findings(run: Run) -> list[Finding]:
     analysis = analyse_breakeven(run)
     if analysis is None:
         return []
-    candidates = [_pinning(analysis), _derived(analysis), _choice(analysis), _in_place(analysis)]
-    return [finding for finding in candidates if finding]
+    return known(_pinning(analysis), _derived(analysis), _choice(analysis), _in_place(analysis))
 
 
 def takeaway(run: Run) -> Finding | None:

@@ -11,7 +11,7 @@ from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtak
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
 from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -29,7 +29,7 @@ def findings(run: Run) -> list[Finding]:
         candidates += [_prefetch(percents), _advice(percents)]
     if main:
         candidates += [_fastest(main), _stays(why_no_migration(run)), _paper(run)]
-    return [*(finding for finding in candidates if finding), *granularity_findings(run)]
+    return known(*candidates, *granularity_findings(run))
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -67,8 +67,8 @@ def _paper(run: Run) -> Finding | None:
 
 def granularity_findings(run: Run) -> list[Finding]:
     """What a fault of the device moves and costs; where counters and timing differ, or counts are incomplete."""
-    known = mechanisms(run)
-    fault = _device_fault(known)
+    all_mechanisms = mechanisms(run)
+    fault = _device_fault(all_mechanisms)
     findings = [fault] if fault else []
     findings += [
         Finding(
@@ -76,7 +76,7 @@ def granularity_findings(run: Run) -> list[Finding]:
             "granularity_differs",
             say("granularity.differs", mechanism=each.name, counted=unit_words(counted), timed=unit_words(timed)),
         )
-        for each in known
+        for each in all_mechanisms
         if each.agreement == "no" and (counted := each.counted) and (timed := each.timed)
     ]
     passes = counted_passes(run)
@@ -86,9 +86,9 @@ def granularity_findings(run: Run) -> list[Finding]:
     return findings
 
 
-def _device_fault(known: list[Mechanism]) -> Finding | None:
+def _device_fault(of: list[Mechanism]) -> Finding | None:
     """What a fault of the device moves, where that is known, and what to do about it where its time is known too."""
-    device = next((each for each in known if each.key == "device"), None)
+    device = next((each for each in of if each.key == "device"), None)
     if device is None or (unit := device.unit) is None or unit.bytes is None:
         return None
     fix = ""

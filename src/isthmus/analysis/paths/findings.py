@@ -19,7 +19,7 @@ from isthmus.analysis.paths.model import (
 from isthmus.analysis.paths.words import factor_words, gain_words, links_words
 from isthmus.analysis.phrases import memory_name, percent_words, way_word
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -29,9 +29,7 @@ _MUCH = 0.1
 
 def findings(run: Run) -> list[Finding]:
     """One for each device, one on where the host ends it, one on what it costs; only on what was measured."""
-    return [
-        finding for finding in (*(_gains(run, each) for each in targets(run)), _ceiling(run), _costs(run)) if finding
-    ]
+    return known(*(_gains(run, each) for each in targets(run)), _ceiling(run), _costs(run))
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -46,9 +44,8 @@ def takeaway(run: Run) -> Finding | None:
 
 
 def _of(run: Run, target: str, memory: str) -> list[Compared]:
-    compared = (largest(run, target, memory, direction) for direction in DIRECTIONS)
-    known = [each for each in compared if each]
-    return [each for each in known if each.bytes == known[0].bytes]
+    compared = [each for direction in DIRECTIONS if (each := largest(run, target, memory, direction))]
+    return [each for each in compared if each.bytes == compared[0].bytes]
 
 
 def _gains(run: Run, target: str) -> Finding | None:
@@ -72,12 +69,12 @@ def _gains(run: Run, target: str) -> Finding | None:
 
 def _ceiling(run: Run) -> Finding | None:
     """What all devices copy at once by their own links, beyond which further links bring nothing."""
-    known = ceilings(run)
-    if not known:
+    all_links = ceilings(run)
+    if not all_links:
         return None
-    each = say("common.between_clauses").join(map(_ceiling_words, known))
-    texts = [say("paths.ceiling", count=known[0].devices, each=each)]
-    if any(ceiling.share is not None and ceiling.share < 1 - _MUCH for ceiling in known):
+    each = say("common.between_clauses").join(map(_ceiling_words, all_links))
+    texts = [say("paths.ceiling", count=all_links[0].devices, each=each)]
+    if any(ceiling.share is not None and ceiling.share < 1 - _MUCH for ceiling in all_links):
         texts.append(say("paths.ceiling_host"))
     return Finding("note", "paths_ceiling", sentences(texts))
 

@@ -7,7 +7,7 @@ from isthmus.analysis.peers.links import Together, group_name, together
 from isthmus.analysis.peers.model import Copies, Pair, accesses, at_once, paths, whole
 from isthmus.analysis.phrases import range_text, spanned, way_word
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
 
@@ -20,14 +20,9 @@ _LEAST_PAIRS = 3
 def findings(run: Run) -> list[Finding]:
     """Nothing where nothing was measured between devices."""
     one_way = whole(run, "peer")
-    candidates = [
-        _rates(run, one_way),
-        _all_pairs(run),
-        _by_host(run),
-        _uneven(run, one_way),
-        *map(_shared, together(run)),
-    ]
-    return [finding for finding in candidates if finding]
+    return known(
+        _rates(run, one_way), _all_pairs(run), _by_host(run), _uneven(run, one_way), *map(_shared, together(run))
+    )
 
 
 def takeaway(run: Run) -> Finding | None:

@@ -6,7 +6,7 @@ from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, takeaway_of, times_of
 from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.analysis.pieces.words import section_kind
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.record import Run
 
 _KINDS = ("column", "halo", "box", "face")
@@ -15,8 +15,7 @@ _KINDS = ("column", "halo", "box", "face")
 def findings(run: Run) -> list[Finding]:
     """The findings about sections that programs know."""
     cells = piece_cells(run, STRIDED)
-    candidates = [gain_finding(run, f"strided_{kind}", _typical(cells, kind)) for kind in _KINDS]
-    return [finding for finding in candidates if finding]
+    return known(*(gain_finding(run, f"strided_{kind}", _typical(cells, kind)) for kind in _KINDS))
 
 
 def takeaway(run: Run) -> Finding | None:

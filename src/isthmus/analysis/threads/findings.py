@@ -8,7 +8,7 @@ from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.analysis.threads.places_findings import place_findings
 from isthmus.analysis.threads.spawn import SpawnCost, spawn_costs, usual_spawn_cost
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -16,30 +16,29 @@ from isthmus.record import Run, format_bytes, format_seconds
 def findings(run: Run) -> list[Finding]:
     """The findings about threads of one device, and about several devices and nodes where there are some."""
     curves = thread_curves(run)
-    cost = usual_spawn_cost(spawn_costs(curves))
-    spawned = [_spawn_finding(cost)] if cost else []
-    right = right_finding(run)
-    return [
+    return known(
         *gain_findings(run, thread_gains(curves)),
         *both_directions_findings(run, curves),
-        *filter(None, [right, busy_finding(run)]),
-        *spawned,
+        right_finding(run),
+        busy_finding(run),
+        _spawn_finding(usual_spawn_cost(spawn_costs(curves))),
         *place_findings(run),
-    ]
+    )
 
 
 def takeaway(run: Run) -> Finding | None:
     """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
     texts = gain_takeaways(thread_gains(curves)) or [each.text for each in place_findings(run)[:1]]
-    cost = usual_spawn_cost(spawn_costs(curves))
-    spawned = _spawn_finding(cost) if cost else None
+    spawned = _spawn_finding(usual_spawn_cost(spawn_costs(curves)))
     advice = sentences([*spawned.do, spawned.text]) if spawned and spawned.do else ""
     return Finding("note", "threads", sentences(texts), do=(advice,)) if texts or advice else None
 
 
-def _spawn_finding(cost: SpawnCost) -> Finding:
-    """What persistent threads save."""
+def _spawn_finding(cost: SpawnCost | None) -> Finding | None:
+    """What persistent threads save; None where that was not measured."""
+    if cost is None:
+        return None
     curve = cost.curve
     seconds = cost.seconds.median if cost.is_resolved else max(cost.seconds.high, 0.0)
     text = say(

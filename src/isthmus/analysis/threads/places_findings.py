@@ -15,7 +15,7 @@ from isthmus.analysis.threads.places import (
     node_rates,
     peer_rates,
 )
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, known
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Direction, Run, format_bytes, format_rate
 
@@ -30,9 +30,8 @@ def place_findings(run: Run) -> list[Finding]:
     for group in groups:
         if (group.devices, group.setting.bytes) == (most, size) and group.alone and group.together:
             chosen.setdefault(group.setting.host_memory, {}).setdefault(group.direction, group)
-    candidates = [_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values()]
-    others = [_peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
-    return [*candidates, *(finding for finding in others if finding)]
+    at_once = (_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values())
+    return known(*at_once, _peers(run, peer_rates(run)), _nodes(run, node_rates(run)))
 
 
 def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
