@@ -1,4 +1,4 @@
-"""What a rule is: what it needs, what it finds in one process, and the words for what it found."""
+"""What a rule is: what it needs, what it finds in one process, and the words for that."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from isthmus.trace import Integers, Knowledge
 
 @dataclass(frozen=True)
 class Draft:
-    """What a rule found in one process: records, and what each of them would save."""
+    """What a rule finds in one process: records, and what each of them would save."""
 
     # Rows of this table of the trace.
     table: Literal["copies", "calls", "allocations"]
@@ -36,7 +36,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that a rule found, for its words: totals of all processes, and the facts of the one with the largest gain."""
+    """All that a rule finds, for its words: totals of all processes, and the facts of the one with the largest gain."""
 
     calls: int
     bytes: int

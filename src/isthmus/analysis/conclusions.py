@@ -43,13 +43,13 @@ class Conclusions:
 
     @property
     def reliable(self) -> bool:
-        """Whether nothing found speaks against every figure of the run."""
+        """Whether nothing speaks against every figure of the run."""
         return all(finding.level != "FAULT" for finding in self.findings)
 
     def of(self, experiment: str) -> Conclusion:
         """What the experiment shows; an empty conclusion where it shows nothing."""
-        found = (each for each in self.experiments if each.experiment == experiment)
-        return next(found, Conclusion(experiment, None, ()))
+        of_name = (each for each in self.experiments if each.experiment == experiment)
+        return next(of_name, Conclusion(experiment, None, ()))
 
 
 def conclude(run: Run) -> Conclusions:

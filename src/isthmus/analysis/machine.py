@@ -60,16 +60,16 @@ def link_line(run: Run) -> str:
         return ""
     last = links[-1]
     loaded = (last.generation_under_load, last.width_under_load) if last.read_under_load else (None, None)
-    told = say(
+    text = say(
         "health.link_fact",
         idle=_short_link(last.generation, last.width),
         most=_short_link(last.max_generation, last.max_width),
         loaded=_short_link(*loaded),
     )
     if last.replays is None:
-        return told
+        return text
     counted = say("health.replays_counted", all=last.replays, more=replays_of(run) or 0)
-    return say("common.comma").join([told, counted])
+    return say("common.comma").join([text, counted])
 
 
 def _short_link(generation: int | None, width: int | None) -> str:

@@ -23,15 +23,15 @@ def moved_memory_name(kind: str) -> str:
     return say(key) if can_say(key) else memory_name(kind)
 
 
-def way_name(direction: str) -> str:
+def direction_name(direction: str) -> str:
     """``H2D``; for both directions at once it says that rates are sums."""
     key = f"common.way_{direction}"
     return say(key) if can_say(key) else direction
 
 
-def way_word(direction: str) -> str:
+def direction_word(direction: str) -> str:
     """``H2D``, ``both``: next to the name of a device or an experiment."""
-    return say("skips.way_both") if direction == "both" else way_name(direction)
+    return say("skips.way_both") if direction == "both" else direction_name(direction)
 
 
 def link_rate(run: Run, *, both: bool = False) -> float | None:

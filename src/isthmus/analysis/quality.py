@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from isthmus.analysis.overlap.times import timed_cases
-from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
+from isthmus.analysis.phrases import direction_name, link_rate, memory_label, memory_name, moved_memory_name
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.words import method_name
@@ -61,7 +61,7 @@ def _above_the_link(run: Run) -> Finding | None:
             "quality.above_link",
             count=len(above),
             name=name,
-            direction=way_name(direction),
+            direction=direction_name(direction),
             rate=format_rate(most.rate.median),
             size=format_bytes(most.bytes),
             limit=format_rate(limit),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from isthmus.analysis.labels import DIRECTIONS
-from isthmus.analysis.phrases import spanned, way_word
+from isthmus.analysis.phrases import direction_word, spanned
 from isthmus.document.document import Item
 from isthmus.grouping import grouped
 from isthmus.language import enumerated, say
@@ -64,7 +64,7 @@ def _what(run: Run, cases: list[Case]) -> str:
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
-    directions = [way_word(direction) for direction in DIRECTIONS if _has(cases, direction)]
+    directions = [direction_word(direction) for direction in DIRECTIONS if _has(cases, direction)]
     comma = say("common.comma")
     if experiment == "bandwidth":
         return _colon(comma.join(kinds), _parts([comma.join(directions), _span(cases)]))

@@ -31,12 +31,12 @@ class Summary(NamedTuple):
     advice: tuple[Entry, ...]
 
 
-def summarise(found: Conclusions) -> Summary:
+def summarise(conclusions: Conclusions) -> Summary:
     """The most important answers by their first sentences and what to do, as far as they fit.
 
     A run with wrong figures gets no answers here; its sections still have them.
     """
-    answers = _answers(found)
+    answers = _answers(conclusions)
     return Summary(
         _fitting([Entry(first_sentence(each.text), name) for name, each in answers], _LINES_DOES),
         _fitting([Entry(do, name) for name, each in answers for do in each.do[:1]], _LINES_ADVICE),
@@ -48,17 +48,17 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s+(?=[^\W_])|(?<=。)", text, maxsplit=1)[0]
 
 
-def things_to_do(found: Conclusions, most: int) -> tuple[Entry, ...]:
+def things_to_do(conclusions: Conclusions, most: int) -> tuple[Entry, ...]:
     """What to do, the most important first: one thing of each experiment, in a sentence, before a second of any."""
-    taken = _answers(found)
+    taken = _answers(conclusions)
     every = [(name, do) for at in (0, 1) for name, each in taken for do in each.do[at : at + 1]]
     return tuple(Entry(first_sentence(text), name) for name, text in every)[:most]
 
 
-def _answers(found: Conclusions) -> list[tuple[str, Finding]]:
+def _answers(conclusions: Conclusions) -> list[tuple[str, Finding]]:
     """Takeaways with their experiments, the most important first; none of a run with wrong figures."""
     importance = {each.name: each.importance for each in EXPERIMENTS}
-    concluded = found.experiments if found.reliable else ()
+    concluded = conclusions.experiments if conclusions.reliable else ()
     answers = [(each.experiment, each.takeaway) for each in concluded if each.takeaway]
     return sorted(answers, key=lambda each: importance[each[0]])
 

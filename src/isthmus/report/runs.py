@@ -44,7 +44,7 @@ class _Concluded(NamedTuple):
     letter: str
     title: str
     anchor: str
-    found: Conclusions
+    conclusions: Conclusions
 
 
 def runs_document(runs: Sequence[Run]) -> Document:
@@ -71,7 +71,7 @@ def _data(every: Sequence[_Concluded]) -> dict[str, Any]:
             {
                 "run": each.run.run,
                 "device": msgspec.to_builtins(each.run.fingerprint.device),
-                "findings": list(map(_finding, each.found.findings)),
+                "findings": list(map(_finding, each.conclusions.findings)),
             }
             for each in every
         ],
@@ -98,14 +98,14 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
         if several:
             yield Heading(each.title, 3, where="text")
         yield Prose(origin_line(each.run), "small", where="page")
-        yield from verdict_blocks(each.run, each.found)
+        yield from verdict_blocks(each.run, each.conclusions)
     if not several and shown:
         yield from _glance(every[0].run, shown[0])
     yield from (_answer(each, titles, each.title if several else "") for each in every)
     for each in every:
-        if each.found.findings:
+        if each.conclusions.findings:
             yield Heading(_of(each, say("page.findings"), several), where="terminal")
-            yield Findings(tuple(each.found.findings), each.anchor, where="terminal")
+            yield Findings(tuple(each.conclusions.findings), each.anchor, where="terminal")
     for section in shown:
         yield from _section(section, every)
     for each in every:
@@ -114,7 +114,7 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
             yield Bullets(tuple(map(skip_item, groups)))
     yield Heading(say("page.machine"), anchor="machine", where="long")
     machines = tuple(
-        Machine(each.title if several else "", facts(each.run), each.found.whole.findings, each.anchor)
+        Machine(each.title if several else "", facts(each.run), each.conclusions.whole.findings, each.anchor)
         for each in every
     )
     yield Machines(machines, where="long")
@@ -135,18 +135,18 @@ def _of(each: _Concluded, title: str, several: bool) -> str:
 
 
 def _answer(each: _Concluded, titles: Mapping[str, str], title: str) -> Answer:
-    found, summary = each.found, summarise(each.found)
+    conclusions, summary = each.conclusions, summarise(each.conclusions)
     texts = (
-        "" if found.complete else say("page.incomplete"),
-        "" if found.reliable else say("page.unreliable"),
-        found.nothing,
+        "" if conclusions.complete else say("page.incomplete"),
+        "" if conclusions.reliable else say("page.unreliable"),
+        conclusions.nothing,
     )
     lists = [
         Bullets(tuple(_entry(entry, titles) for entry in entries), heading)
         for heading, entries in ((say("page.does"), summary.does), (say("page.advice"), summary.advice))
         if entries
     ]
-    return Answer(tuple(filter(None, texts)), title, tuple(lists), failed=not found.reliable)
+    return Answer(tuple(filter(None, texts)), title, tuple(lists), failed=not conclusions.reliable)
 
 
 def _entry(entry: Entry, titles: Mapping[str, str]) -> Item:
@@ -164,7 +164,7 @@ def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:
     if section.question:
         yield Prose(section.question, "question", where=where)
     for each in every:
-        if answer := each.found.of(section.name).takeaway:
+        if answer := each.conclusions.of(section.name).takeaway:
             yield Prose(_of_text(each, answer.text, several), "answer", where="long")
     if section.has_grids:
         yield Prose(section.intro, where=where)
@@ -176,7 +176,7 @@ def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:
     for part in section.parts:
         yield from _part(part, several)
     for each in every:
-        if known := each.found.of(section.name).findings:
+        if known := each.conclusions.of(section.name).findings:
             yield Heading(_of(each, say("page.findings"), several), 3, where="long")
             yield Findings(known, each.anchor, where="long")
     if section.caveats:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.analysis.figures import Figure, figures
-from isthmus.analysis.phrases import percent_words, spanned, times, way_name
+from isthmus.analysis.phrases import direction_name, percent_words, spanned, times
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, Point, find
 from isthmus.analysis.statistics.shape import spread
 from isthmus.document.finding import Finding
@@ -66,18 +66,18 @@ def _swings(direction: str, curve: Curve | None) -> Iterator[str]:
     if len(large) >= _FEW_SIZES and max(max(rates) / min(rates), repeats) >= ERRATIC:
         yield say(
             "bandwidth.erratic",
-            direction=way_name(direction),
+            direction=direction_name(direction),
             sizes=times(max(rates) / min(rates), max(rates) / min(rates)),
             rates=spanned(format_rate(min(rates)), format_rate(max(rates))),
             range=spanned(format_bytes(large[0].bytes), format_bytes(large[-1].bytes)),
             repeats=times(repeats, repeats),
         )
     elif repeats >= ERRATIC:
-        yield say("bandwidth.spread", direction=way_name(direction), times=times(repeats, repeats))
+        yield say("bandwidth.spread", direction=direction_name(direction), times=times(repeats, repeats))
     if levels := two_levels(large):
         yield say(
             "bandwidth.two_levels",
-            direction=way_name(direction),
+            direction=direction_name(direction),
             percent=percent_words(levels.share),
             low=format_rate(levels.low),
             high=format_rate(levels.high),
@@ -91,7 +91,7 @@ def _shares(memcpy: Figure, curves: Sequence[Curve]) -> Mapping[str, float]:
         curve = find(curves, direction, "pageable")
         point = curve.at(memcpy.case.bytes) if curve else None
         if point and memcpy.rate:
-            shares[way_name(direction)] = point.rate.median / memcpy.rate.median
+            shares[direction_name(direction)] = point.rate.median / memcpy.rate.median
     return shares
 
 
@@ -117,7 +117,7 @@ def _by_node(run: Run, nodes: Sequence[Figure]) -> str:
     texts = []
     for node in sorted({each.case.node for each in nodes if each.case.node is not None}):
         rates = [
-            f"{format_rate(each.rate.median)} {way_name(each.case.direction or '')}"
+            f"{format_rate(each.rate.median)} {direction_name(each.case.direction or '')}"
             for each in nodes
             if each.case.node == node and each.rate
         ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.erratic import erratic_finding
 from isthmus.analysis.bandwidth.words import moves, over
-from isthmus.analysis.phrases import times, way_name
+from isthmus.analysis.phrases import direction_name, times
 from isthmus.analysis.statistics.contrast import Contrast, contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES
@@ -27,7 +27,7 @@ def pageable_advice(curves: Sequence[Curve]) -> str:
     ours = [gap for gap in contrasts(curves, "pageable_isthmus", "pageable", LARGE_BYTES).values() if gap.matters]
     if ours and all(gap.ratio > 1 for gap in ours):
         return say("bandwidth.isthmus_do", times=_span([*ours]), pinned=_span([*gains.values()]))
-    only = enumerated([way_name(direction) for direction in gains]) if len(gains) < len(gaps) else ""
+    only = enumerated([direction_name(direction) for direction in gains]) if len(gains) < len(gaps) else ""
     size = format_bytes(min(min(gap.faster) for gap in gains.values()))
     return say("bandwidth.pin", times=_span([*gains.values()]), ways=in_brackets(only), size=size)
 

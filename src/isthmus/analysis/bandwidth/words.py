@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.phrases import (
+    direction_name,
     factor_digits,
     link_rate,
     memory_name,
     moved_memory_name,
     range_text,
     spanned,
-    way_name,
 )
 from isthmus.analysis.statistics.contrast import contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
@@ -36,7 +36,7 @@ def moves(run: Run, curves: Sequence[Curve], kind: str, directions: Sequence[Dir
 
 def _rate(curve: Curve) -> str:
     """Where the curve levels off, else the rates of its largest sizes."""
-    direction, settled = way_name(curve.direction), plateau(curve)
+    direction, settled = direction_name(curve.direction), plateau(curve)
     if settled:
         return f"{format_rate(settled.rate.median)} {direction}"
     end = largest(curve)
@@ -55,9 +55,9 @@ def over(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int = LA
     if not any(gap.matters for gap in gaps.values()):
         return say("bandwidth.tied", other=memory_name(other))
     factors = [
-        f"{factor_digits(gap.ratio)}x {way_name(direction)}"
+        f"{factor_digits(gap.ratio)}x {direction_name(direction)}"
         if gap.matters
-        else say("bandwidth.tied_way", direction=way_name(direction))
+        else say("bandwidth.tied_way", direction=direction_name(direction))
         for direction, gap in gaps.items()
     ]
     size = format_bytes(minimum_bytes)

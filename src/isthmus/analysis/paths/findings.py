@@ -17,7 +17,7 @@ from isthmus.analysis.paths.model import (
     targets,
 )
 from isthmus.analysis.paths.words import factor_words, gain_words, links_words
-from isthmus.analysis.phrases import memory_name, percent_words, way_word
+from isthmus.analysis.phrases import direction_word, memory_name, percent_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
@@ -80,7 +80,7 @@ def _ceiling(run: Run) -> Finding | None:
 
 
 def _ceiling_words(ceiling: Ceiling) -> str:
-    words = {"direction": way_word(ceiling.direction), "rate": format_rate(ceiling.rate.median)}
+    words = {"direction": direction_word(ceiling.direction), "rate": format_rate(ceiling.rate.median)}
     if ceiling.share is None:
         return say("paths.ceiling_rate", **words)
     return say("paths.ceiling_share", percent=percent_words(ceiling.share), **words)

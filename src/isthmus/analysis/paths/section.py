@@ -19,7 +19,7 @@ from isthmus.analysis.paths.model import (
     targets,
 )
 from isthmus.analysis.paths.words import factor_words, split_words, way_heading
-from isthmus.analysis.phrases import memory_label, percent_cell, way_word
+from isthmus.analysis.phrases import direction_word, memory_label, percent_cell
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
 from isthmus.document.pivot import Entry, columns_of, groups_of, pivot
 from isthmus.document.section import Glance, Part, Section
@@ -58,7 +58,7 @@ def _rate_grid(target: str, compared: Sequence[Compared]) -> Grid:
     times, split = say("paths_report.times"), say("paths_report.split")
     columns += [Column(in_lines(times), times), Column(in_lines(split), split, prose=True)]
     comma = say("common.comma")
-    rows = ((comma.join([memory_label(of.memory), way_word(of.direction)]), _row(of, links)) for of in compared)
+    rows = ((comma.join([memory_label(of.memory), direction_word(of.direction)]), _row(of, links)) for of in compared)
     return Grid(say("paths_report.grid_rates", target=target), tuple(columns), groups_of(rows))
 
 
@@ -88,7 +88,7 @@ def cost_grids(run: Run) -> list[Grid]:
 def _entries(run: Run) -> Iterator[Entry]:
     for cost in costs(run):
         group = say("paths_report.beside", peer=cost.peer, target=cost.target, size=format_bytes(cost.bytes))
-        row = say(f"paths_report.work_{cost.work}", way=way_word(cost.direction))
+        row = say(f"paths_report.work_{cost.work}", way=direction_word(cost.direction))
         links = "own" if cost.method == OWN else "both"
         loss = percent_cell(cost.loss, wide=cost.wide)
         loss = brief(replace(loss, detail=say("common.half", half=loss.half_width, unit="%")))
@@ -125,7 +125,7 @@ def glance(run: Run) -> Glance | None:
         cells = [cell for rate in at_once for cell in (rate, Cell(""), Cell(""))]
         rows.append(Row(say("paths_report.at_once", count=next(iter(known.values())).devices), tuple(cells)))
     headings = [
-        say(f"paths_report.glance_{name}", way=way_word(direction))
+        say(f"paths_report.glance_{name}", way=direction_word(direction))
         for direction in DIRECTIONS
         for name in ("own", "all", "times")
     ]

@@ -1,7 +1,7 @@
 """How links of copies over several links, and what they cost, are named."""
 
 from isthmus.analysis.paths.model import ALL, OWN, Compared
-from isthmus.analysis.phrases import way_word
+from isthmus.analysis.phrases import direction_word
 from isthmus.language import say
 from isthmus.record import format_rate
 
@@ -28,7 +28,7 @@ def gain_words(compared: Compared) -> str:
     split = split_words(compared) if len(compared.peers) == 1 else ""
     return say(
         "paths.gain" if split else "paths.gain_unsplit",
-        direction=way_word(compared.direction),
+        direction=direction_word(compared.direction),
         rate=format_rate(rate.median),
         factor=factor_words(gain.median),
         own=format_rate(own.rate.median),

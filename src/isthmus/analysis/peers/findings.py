@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from isthmus.analysis.peers.cells import path_name
 from isthmus.analysis.peers.links import Together, group_name, together
 from isthmus.analysis.peers.model import Copies, Pair, accesses, at_once, paths, whole
-from isthmus.analysis.phrases import range_text, spanned, way_word
+from isthmus.analysis.phrases import direction_word, range_text, spanned
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
@@ -115,7 +115,7 @@ def _shared(group: Together) -> Finding | None:
     if not shares:
         return None
     each = say("common.comma").join(
-        say("peers.sum", direction=way_word(direction), rate=format_rate(rate.median), percent=round(100 * share))
+        say("peers.sum", direction=direction_word(direction), rate=format_rate(rate.median), percent=round(100 * share))
         for direction, share in shares.items()
         if (rate := group.sums[direction].rate)
     )

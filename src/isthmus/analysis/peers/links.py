@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from isthmus.analysis.figures import Figure, figure_cell, figures
 from isthmus.analysis.peers.model import specs_of
-from isthmus.analysis.phrases import way_word
+from isthmus.analysis.phrases import direction_word
 from isthmus.document.grid import Cell, Grid, Group, Row, missing
 from isthmus.document.pivot import columns_of
 from isthmus.language import say
@@ -69,7 +69,7 @@ def link_grid(run: Run) -> Grid | None:
         ]
         rows.append(Row(group_name(group), tuple(cells)))
     columns = columns_of(
-        f"{way_word(direction)}\n{heading}"
+        f"{direction_word(direction)}\n{heading}"
         for direction in directions
         for heading in ("GB/s", say("peers_report.share"))
     )

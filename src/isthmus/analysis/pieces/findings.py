@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import factor_words, link_rate, way_name
+from isthmus.analysis.phrases import direction_name, factor_words, link_rate
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.words import figure_words, layout_words, method_name, shape_words, way_words
 from isthmus.document.finding import Finding
@@ -55,7 +55,7 @@ def _gain(cell: Cell) -> str:
     incumbent = cell.kind.incumbent
     return say(
         "pieces.gain",
-        direction=way_name(cell.direction),
+        direction=direction_name(cell.direction),
         memory=kind_label(cell.host_memory),
         method=method_name(cell.fastest, cell.threads),
         figure=figure_words(cell.kind, cell.best),

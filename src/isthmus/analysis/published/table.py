@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from isthmus.analysis.labels import kind_label, run_label
-from isthmus.analysis.phrases import link_rate, spanned, way_name
+from isthmus.analysis.phrases import direction_name, link_rate, spanned
 from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing, time_cell
@@ -27,7 +27,7 @@ class _Column:
     run: Run
     label: str
     kind: str
-    found: Mapping[str, Mapping[int, Measured]]
+    values: Mapping[str, Mapping[int, Measured]]
 
     def link(self, series: Series) -> float | None:
         return link_rate(self.run, both=series.case.get("direction") == "both")
@@ -123,7 +123,7 @@ def _headings(source: Source, columns: Sequence[_Column]) -> Iterator[Column]:
 def _group(source: Source, series: Series, columns: Sequence[_Column]) -> Group | None:
     """A row for each place; one row, in a group without a title, where the series has one alone."""
     by_place = series.by_place
-    shown = {place for column in columns for place in column.found[series.name]}
+    shown = {place for column in columns for place in column.values[series.name]}
     if not shown and (series.along or not series.union):
         return None
     name = _name(series)
@@ -142,8 +142,8 @@ def _name(series: Series) -> str:
     key = f"published.series_{series.text or series.name}"
     kind, direction = (str(series.case.get(field, "")) for field in ("host_memory", "direction"))
     if can_say(key):
-        return say(key, direction=way_name(direction), memory=kind_label(kind), **series.words)
-    return f"{kind_label(kind)} {way_name(direction)}" if kind and direction else series.name
+        return say(key, direction=direction_name(direction), memory=kind_label(kind), **series.words)
+    return f"{kind_label(kind)} {direction_name(direction)}" if kind and direction else series.name
 
 
 def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:
@@ -169,7 +169,7 @@ def _cells(source: Source, series: Series, place: int, columns: Sequence[_Column
         share = published[0] * source.rate_unit_bytes / source.link_bytes_per_second / both if published else None
         yield Cell(f"{100 * share:.0f} %") if share else missing()
     for column in columns:
-        here = column.found[series.name].get(place)
+        here = column.values[series.name].get(place)
         yield _here(series, here) if here else missing()
         if source.link_bytes_per_second:
             limit = column.link(series)
@@ -181,7 +181,7 @@ def _cells(source: Source, series: Series, place: int, columns: Sequence[_Column
 def _spans(source: Source, series: Series, published: Ends, columns: Sequence[_Column]) -> Iterator[Cell]:
     yield Cell(_published(source, series, published))
     for column in columns:
-        medians = [each.value.median for each in column.found[series.name].values() if each.value]
+        medians = [each.value.median for each in column.values[series.name].values() if each.value]
         here = (min(medians), max(medians)) if medians else None
         yield Cell(spanned(*(_plain(series, end) for end in here))) if here else missing()
         yield _ratio(source, series, here, published)

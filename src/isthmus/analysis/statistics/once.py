@@ -21,7 +21,7 @@ class _Same:
 
 
 def once(*, kept: int = 8) -> Callable[[_Analysis], _Analysis]:
-    """Keep what an analysis found of the last objects that it was asked about, each known again by its identity.
+    """Keep what an analysis gives of the last objects that it was asked about, each known again by its identity.
 
     For figures alone: texts depend on the language that is spoken when they are asked for. What is kept is handed to
     all who ask, so that none of them may change it: an analysis that makes a list says that it returns a Sequence.
@@ -29,12 +29,12 @@ def once(*, kept: int = 8) -> Callable[[_Analysis], _Analysis]:
 
     def keeping(analysis: _Analysis) -> _Analysis:
         @lru_cache(maxsize=kept)
-        def found(same: _Same, *more: Hashable) -> object:
+        def kept_result(same: _Same, *more: Hashable) -> object:
             return analysis(same.itself, *more)
 
         @wraps(analysis)
         def asked(of: object, *more: Hashable) -> object:
-            return found(_Same(of), *more)
+            return kept_result(_Same(of), *more)
 
         return cast(_Analysis, asked)
 

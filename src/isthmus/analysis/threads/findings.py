@@ -1,6 +1,6 @@
 """What the threads experiment says: all its findings, and what to take away in two sentences."""
 
-from isthmus.analysis.phrases import memory_name, way_name
+from isthmus.analysis.phrases import direction_name, memory_name
 from isthmus.analysis.threads.directions import both_directions_findings, busy_finding, right_finding
 from isthmus.analysis.threads.gain import thread_gains
 from isthmus.analysis.threads.gain_findings import gain_findings, gain_takeaways
@@ -45,7 +45,7 @@ def _spawn_finding(cost: SpawnCost | None) -> Finding | None:
         "threads.spawn" if cost.is_resolved else "threads.spawn_nothing",
         threads=threads_of(curve.direction, cost.threads),
         size=format_bytes(curve.bytes),
-        direction=way_name(curve.direction),
+        direction=direction_name(curve.direction),
         memory=memory_name(curve.host_memory),
         time=format_seconds(seconds),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.phrases import link_rate, memory_name, times, way_name
+from isthmus.analysis.phrases import direction_name, link_rate, memory_name, times
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.gain import Gain
 from isthmus.analysis.threads.labels import mode_name, threads_of
@@ -59,7 +59,7 @@ def _sentences(gains: Sequence[Gain]) -> Iterator[str]:
         chosen = [gain for gain in gains if gain.answer == answer]
         if chosen:
             most = max(gain.most for gain in chosen)
-            rates = [f"{format_rate(gain.one.rate.median)} {way_name(gain.curve.direction)}" for gain in chosen]
+            rates = [f"{format_rate(gain.one.rate.median)} {direction_name(gain.curve.direction)}" for gain in chosen]
             yield say(key, **_about(chosen[0]), rates=enumerated(rates), most=times(most, most))
     yield from (_slowed(gain, *gain.slowdown) for gain in gains if gain.slowdown)
 
@@ -69,7 +69,7 @@ def _slowed(gain: Gain, threads: int, factor: float) -> str:
         "threads.slowdown",
         threads=threads_of(gain.curve.direction, threads),
         rate=format_rate(gain.points[threads].rate.median),
-        way=way_name(gain.curve.direction),
+        way=direction_name(gain.curve.direction),
         times=times(factor, factor),
     )
 
@@ -83,7 +83,7 @@ def _gained(gain: Gain) -> str:
         threads=threads_of(gain.curve.direction, gain.enough),
         mode=mode_name(gain.curve),
         rate=format_rate(rate),
-        way=way_name(gain.curve.direction),
+        way=direction_name(gain.curve.direction),
         times=times(factor, factor),
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from isthmus.analysis.phrases import link_rate, memory_name, range_text, times, way_word
+from isthmus.analysis.phrases import direction_word, link_rate, memory_name, range_text, times
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.model import REFERENCE_BYTES
@@ -44,7 +44,9 @@ def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
         count=first.devices,
         memory=memory_name(memory),
         size=format_bytes(first.setting.bytes),
-        each=enumerated([f"{way_word(direction)} {times(min(each), max(each))}" for direction, each in slowed.items()]),
+        each=enumerated(
+            [f"{direction_word(direction)} {times(min(each), max(each))}" for direction, each in slowed.items()]
+        ),
     )
     cause, fix = _shared(groups, pinned, list(slowed)) if slowed else ("", "")
     return Finding("ATTENTION" if slowed else "note", f"threads_devices_{memory}", text, cause, (fix,))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.figures import rate_cell
 from isthmus.analysis.labels import DIRECTIONS, in_lines, kind_label, of_run
-from isthmus.analysis.phrases import way_word
+from isthmus.analysis.phrases import direction_word
 from isthmus.analysis.threads.labels import BLANK
 from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, missing
@@ -41,7 +41,7 @@ def _device_grid(groups: Sequence[Together]) -> Grid:
     """Devices down, in each direction's rates alone and together across; a group for each kind of memory and size."""
     directions = [direction for direction in DIRECTIONS if any(group.direction == direction for group in groups)]
     columns = columns_of(
-        f"{way_word(direction)}\n{heading}"
+        f"{direction_word(direction)}\n{heading}"
         for direction in directions
         for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
     )
@@ -127,7 +127,7 @@ def _node_grid(rates: Sequence[NodeRates]) -> Grid:
         rows = rows_of(nodes, str, ordered, lambda rate, node: rate_cell(rate.nodes.get(node)) if rate else missing())
         rows = (*rows, Row(say("threads_report.slower"), tuple(map(_worst, ordered))))
         groups.append(Group(_setting_words(setting, list(settings)), rows))
-    columns = columns_of(f"{device}\n{way_word(direction)}" for device, direction in across)
+    columns = columns_of(f"{device}\n{direction_word(direction)}" for device, direction in across)
     return Grid(say("threads_report.nodes_grid"), columns, tuple(groups), say("threads_report.corner_node"))
 
 

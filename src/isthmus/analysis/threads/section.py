@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from isthmus.analysis.figures import brief_rate
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import way_name
+from isthmus.analysis.phrases import direction_name
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_parts
@@ -41,7 +41,7 @@ def glance(run: Run) -> Glance | None:
     counts = sorted({count for curve in chosen for count in curve.points})
     shown = (counts[at] for at in spread(len(counts), _MOST))
     rows = rows_of(shown, str, chosen, lambda curve, count: brief_rate(curve.points.get(count)))
-    kinds = ((kind_label(curve.host_memory), way_name(curve.direction)) for curve in chosen)
+    kinds = ((kind_label(curve.host_memory), direction_name(curve.direction)) for curve in chosen)
     columns = tuple(Column("\n".join(each), each[0]) for each in kinds)
     title = say("threads_report.glance", size=format_bytes(size))
     return Glance((Grid(title, columns, (Group("", rows),), say("threads_report.corner_threads")),))

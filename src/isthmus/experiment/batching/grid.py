@@ -86,15 +86,15 @@ def cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memo
     bounded = shares_host_memory and not sizes
     most = min(grid.most_bytes, _MOST_SHARED_BYTES[mode]) if bounded else grid.most_bytes
     counts = (1, *grid.counts) if sizes else grid.counts
-    found = {
+    grid_cells = {
         cell
         for cell in map(Cell._make, product(sizes or grid.sizes, counts))
         if cell.bytes <= most or (cell.pieces == 1 and sizes)
     }
     large = _LARGE_SHARED if shares_host_memory else _LARGE
     if layouts == _MAIN and mode != "quick" and large.piece_bytes in (sizes or grid.sizes):
-        found.add(large)
-    return sorted(found)
+        grid_cells.add(large)
+    return sorted(grid_cells)
 
 
 def cliff_cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memory: bool) -> list[Cell]:
@@ -120,8 +120,8 @@ def alignment_cells(method: str, setting: Setting, mode: ModeName, sizes: Sequen
     layouts = _PACKED_ON_DEVICE if method == "device_pack" else _MAIN
     if setting.layouts != layouts or mode == "quick" or sizes:
         return []
-    found = [Cell(size + more, count) for size, count in _ALIGNED for more in _ELEMENT_BYTES]
-    return [cell for cell in found if too_many(method, setting, cell, mode) is None]
+    twins = [Cell(size + more, count) for size, count in _ALIGNED for more in _ELEMENT_BYTES]
+    return [cell for cell in twins if too_many(method, setting, cell, mode) is None]
 
 
 def too_many(method: str, setting: Setting, cell: Cell, mode: ModeName) -> str | None:

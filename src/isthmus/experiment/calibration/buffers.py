@@ -151,10 +151,10 @@ def _fitting(way: Way, size: int, chunks: Sequence[int]) -> Way:
 
 def _neighbours(way: Way, size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[Way]:
     at = threads.index(way.threads)
-    found = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
-    found += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
-    found += [way._replace(stores=each) for each in stores if each != way.stores]
-    return [near for near in found if near.chunk_bytes in chunks and 2 * near.chunk_bytes <= size]
+    neighbours = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
+    neighbours += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
+    neighbours += [way._replace(stores=each) for each in stores if each != way.stores]
+    return [near for near in neighbours if near.chunk_bytes in chunks and 2 * near.chunk_bytes <= size]
 
 
 class BufferTimer:
@@ -193,7 +193,7 @@ class BufferTimer:
                 subjects[way].visit(_VISIT, collected[way])
                 if collected[way].wrong:
                     raise CallFailed(f"{format_bytes(size)} {self._direction}, {way}: {collected[way].wrong}")
-            seconds = {way: median(found.samples["host_seconds"]) for way, found in collected.items()}
+            seconds = {way: median(each.samples["host_seconds"]) for way, each in collected.items()}
             taking_part = [way for way in taking_part if seconds[way] <= _FAR * min(seconds.values())]
         return seconds
 

@@ -128,17 +128,17 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
 def _certain(
     device: _native.Device,
     built_in: TransferTable,
-    found: Sequence[Choice],
+    choices: Sequence[Choice],
     largest: int,
     quick: bool,
     seed: int,
     progress: Callable[[int], None],
 ) -> tuple[list[Choice], list[Gain]]:
-    """Of what was found for buffers what is certainly better than what is built in, and by how much it is."""
+    """The choices for buffers that are certainly better than what is built in, and by how much they are."""
     drivers = [Choice(direction, 0, DRIVER, 1, 1) for direction in _DIRECTIONS]
     texts = {
         BUILT_IN: built_in.text(),
-        MEASURED: table_text("found", found, [], []),
+        MEASURED: table_text("found", choices, [], []),
         DRIVERS: table_text("driver", drivers, [], []),
     }
     turns = TableTurns(device, texts, largest, quick, seed)
@@ -231,10 +231,10 @@ def _threads(buffers: Sequence[Choice], direction: Direction) -> int:
 
 
 def _origin(device: OpenDevice) -> str:
-    found = device.description
-    driver = f", driver {found.driver_version}" if found.driver_version else ""
+    description = device.description
+    driver = f", driver {description.driver_version}" if description.driver_version else ""
     pretends = f", which pretends {device.model}" if device.model else ""
     return (
-        f"{found.name}{driver}{pretends}, {_native.allowed_processors()} processors; isthmus {__version__} on "
+        f"{description.name}{driver}{pretends}, {_native.allowed_processors()} processors; isthmus {__version__} on "
         f"{datetime.now(timezone.utc):%Y-%m-%d}"
     )

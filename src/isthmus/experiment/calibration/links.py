@@ -57,7 +57,7 @@ def reaching(device: OpenDevice) -> list[tuple[str, str]]:
     """Names and addresses of the devices by which copies of this one can go."""
     if device.native.why_not("pinned"):
         return []
-    found = []
+    usable = []
     for other in neighbours(device.description, probe()):
         if other.spec == device.description.spec or not other.pci_address:
             continue
@@ -66,8 +66,8 @@ def reaching(device: OpenDevice) -> list[tuple[str, str]]:
         except IsthmusError:
             continue
         if device.native.why_no_peer(native) is None and device.native.why_no_peer_reach(native) is None:
-            found.append((other.spec, other.pci_address))
-    return found
+            usable.append((other.spec, other.pci_address))
+    return usable
 
 
 def choose_link(direction: Direction, address: str, taken: Taken) -> LinkChoice | None:

@@ -68,12 +68,12 @@ def settings(kinds: Sequence[str], quick: bool) -> list[Setting]:
 def cells(setting: Setting, quick: bool) -> list[Cell]:
     """Widths times numbers, coarse: what lies between is nearest to one of them."""
     most_bytes = _MAIN_BYTES if setting.layouts == _MAIN and not quick else _OTHER_BYTES
-    found = []
+    all_cells = []
     for width in _WIDTHS:
         most = min(_MOST_COUNT, most_bytes // width)
         counts = {*_COUNTS[: 1 if quick else 2], most}
-        found += [Cell(width, count) for count in sorted(counts) if count <= most]
-    return found
+        all_cells += [Cell(width, count) for count in sorted(counts) if count <= most]
+    return all_cells
 
 
 def simplest(seconds: Mapping[str, float]) -> str:
@@ -167,4 +167,4 @@ class PieceTimer:
 
 
 def _medians(collected: Mapping[str, Collected]) -> dict[str, float]:
-    return {method: median(found.samples["host_seconds"]) for method, found in collected.items()}
+    return {method: median(each.samples["host_seconds"]) for method, each in collected.items()}

@@ -90,11 +90,11 @@ def choose_in_turns(
         ways = {BUILT_IN: way_of(built_in, direction, size), MEASURED: way_of(measured, direction, size)}
         ways[DRIVERS] = DRIVER
         names = [name for name in (MEASURED, DRIVERS) if ways[name] != ways[BUILT_IN]]
-        found = {each: timed(direction, size, each, (BUILT_IN, *names)) for each in SITUATIONS[direction]}
-        gains = {name: [gain(seen[BUILT_IN], seen[name]) for seen in found.values()] for name in names}
+        samples_of = {each: timed(direction, size, each, (BUILT_IN, *names)) for each in SITUATIONS[direction]}
+        gains = {name: [gain(seen[BUILT_IN], seen[name]) for seen in samples_of.values()] for name in names}
         better = [name for name in names if certainly_better(gains[name])]
         name = max(better, key=lambda each: geometric_mean([one.median for one in gains[each]]), default=BUILT_IN)
-        seconds = {name: median(samples) for name, samples in found["cold"].items()}
+        seconds = {name: median(samples) for name, samples in samples_of["cold"].items()}
         # The driver's is that of one of them, if it is not there by itself.
         driver = seconds.get(DRIVERS, seconds[BUILT_IN])
         choices.append(Choice(direction, size, ways[name], seconds[name], driver))
@@ -142,12 +142,12 @@ def check(
 
 def fewest(choices: Sequence[Choice]) -> list[Choice]:
     """Without those that say what the one before says: the first of each way, and every fourth power of two."""
-    found = list(choices[:1])
+    kept = list(choices[:1])
     for before, choice in pairwise(choices):
         alike = (before.direction, before.way) == (choice.direction, choice.way)
         if not alike or (choice.bytes // LEAST_BYTES).bit_length() % 2 == 1:
-            found.append(choice)
-    return found
+            kept.append(choice)
+    return kept
 
 
 class TableTurns:

@@ -45,13 +45,13 @@ def measure_ways(
         tried = _timed(ways_of(device, trial, seed), trial.host_bytes, begin + _TRIAL_SHARE * seconds, seed)
         names, measured = _chosen(tried, trial, measured, begin + seconds - time.monotonic())
         ways = {name: make for name, make in ways_of(device, measured, seed).items() if name in names}
-    found = _timed(ways, measured.host_bytes, begin + seconds, seed)
-    known = {each.name for each in found}
+    timed = _timed(ways, measured.host_bytes, begin + seconds, seed)
+    known = {each.name for each in timed}
     left = [each for each in tried if each.name not in known]
-    cases = [each.case for each in (*found, *(each for each in left if each.case.skipped))]
+    cases = [each.case for each in (*timed, *(each for each in left if each.case.skipped))]
     best = min((each.seconds for each in tried if each.seconds), default=1.0)
     ruled_out = {each.way: each.seconds / best for each in left if each.seconds}
-    for each in found:
+    for each in timed:
         ruled_out.pop(each.way, None)
     return Timed(measured, tuple(cases), ruled_out, time.monotonic() - begin)
 

@@ -174,15 +174,15 @@ class _Follower(_InStep):
     def next(self) -> Instruction | None:
         while True:
             self.begin()  # The others wait for a visit that was none here, too.
-            told, self._later = self._later or self._receive_told(), None
-            if told is None:
+            instruction, self._later = self._later or self._receive_instruction(), None
+            if instruction is None:
                 return None
-            if told.batch > self._batch:
-                self._later = told
+            if instruction.batch > self._batch:
+                self._later = instruction
                 return None
-            self._waiting = told.quota is not None
-            if told.batch == self._batch:
-                return told if told.case or told.quota else None
+            self._waiting = instruction.quota is not None
+            if instruction.batch == self._batch:
+                return instruction if instruction.case or instruction.quota else None
 
     def close(self) -> None:
         if self._leader is not None:
@@ -199,7 +199,7 @@ class _Follower(_InStep):
             return
         self._receive()
 
-    def _receive_told(self) -> Instruction | None:
+    def _receive_instruction(self) -> Instruction | None:
         message = self._receive()
         return msgspec.json.decode(message, type=Instruction) if message else None
 

@@ -155,14 +155,14 @@ def _follow(
     """
     rules = rules._replace(least_samples=LEAST_SAMPLES)
     places = {case_key(subject.template): index for index, subject in enumerate(subjects)}
-    while (told := pace.next()) is not None:
-        index = places.get(case_key(told.case), -1) if told.case else -1
+    while (instruction := pace.next()) is not None:
+        index = places.get(case_key(instruction.case), -1) if instruction.case else -1
         collected = open_cases.get(index)
         if collected is None:
             continue
-        if told.quota is not None:
-            _visit(subjects[index], collected, Quota(*told.quota), pace)
-        if collected.failed or collected.wrong or (told.quota is None and collected.count >= LEAST_SAMPLES):
+        if instruction.quota is not None:
+            _visit(subjects[index], collected, Quota(*instruction.quota), pace)
+        if collected.failed or collected.wrong or (instruction.quota is None and collected.count >= LEAST_SAMPLES):
             finish(open_cases.pop(index).cases(rules))
     for index in [index for index, collected in open_cases.items() if collected.count >= LEAST_SAMPLES]:
         finish(open_cases.pop(index).cases(rules))

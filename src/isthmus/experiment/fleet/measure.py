@@ -1,4 +1,4 @@
-"""Many ranks measure a device each, alone on their node and then together; rank 0 writes what all of them found."""
+"""Many ranks measure a device each, alone on their node and then together; rank 0 writes what all of them measured."""
 
 import os
 import platform
@@ -160,30 +160,30 @@ def _join(ranks: Ranks, plan: Plan | None, trouble: IsthmusError | None) -> tupl
         "asked": repr(plan and (plan.spec, plan.experiments, plan.options)),
         "trouble": trouble,
     }
-    found = ranks.gather(own)
-    if found is None:
+    answers = ranks.gather(own)
+    if answers is None:
         return [], _Start(*ranks.listen())
-    joined = [Joined(*(each[name] for name in Joined._fields)) for each in found]
+    joined = [Joined(*(each[name] for name in Joined._fields)) for each in answers]
     now = datetime.now(timezone.utc)
     start = _Start(
-        _first_trouble(found), f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}", str(plan.path) if plan else ""
+        _first_trouble(answers), f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}", str(plan.path) if plan else ""
     )
     ranks.tell(tuple(start))
     return joined, start
 
 
-def _first_trouble(found: Sequence[dict[str, Any]]) -> IsthmusError | None:
+def _first_trouble(answers: Sequence[dict[str, Any]]) -> IsthmusError | None:
     """What keeps all from beginning: an error of one, or words that differ."""
-    for rank, each in enumerate(found):
+    for rank, each in enumerate(answers):
         trouble = each["trouble"]
         if isinstance(trouble, IsthmusError):
-            if len({str(other["trouble"]) for other in found}) == 1:
+            if len({str(other["trouble"]) for other in answers}) == 1:
                 return trouble
             return type(trouble)(f"{Ranks.name_of(rank, str(each['host']))}: {trouble}")
-        if each["asked"] != found[0]["asked"]:
-            first, other = (Ranks.name_of(one, str(found[one]["host"])) for one in (0, rank))
+        if each["asked"] != answers[0]["asked"]:
+            first, other = (Ranks.name_of(one, str(answers[one]["host"])) for one in (0, rank))
             return UsageError(
-                f"the ranks were asked different things: {first} {found[0]['asked']}, {other} {each['asked']}; give "
+                f"the ranks were asked different things: {first} {answers[0]['asked']}, {other} {each['asked']}; give "
                 "all of them the same command line"
             )
     return None

@@ -45,13 +45,13 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 def main() -> int:
     """Measure as the task says."""
-    said = os.fdopen(os.dup(1), "wb", buffering=0)
+    output = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # What libraries print must not come between.
     go = threading.Event()
     try:
-        told = os.fdopen(os.dup(0), "rb", buffering=0)  # A buffer's lock would be missed when Python ends.
-        task = msgspec.json.decode(told.readline(), type=Task)
-        threading.Thread(target=_listen, args=(told, go), daemon=True).start()
+        orders = os.fdopen(os.dup(0), "rb", buffering=0)  # A buffer's lock would be missed when Python ends.
+        task = msgspec.json.decode(orders.readline(), type=Task)
+        threading.Thread(target=_listen, args=(orders, go), daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         experiments = choose_experiments(task.experiments, task.options)
@@ -60,7 +60,7 @@ def main() -> int:
         if task.waits:
             # Before the word that lets all begin, so that the first finds all others here.
             pace = join(f"{task.launch.fleet}-{task.launch.node}", task.has_neighbours)
-            said.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
+            output.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
             go.wait()
         with closing(pace):
             measure(
@@ -77,14 +77,14 @@ def main() -> int:
     except KeyboardInterrupt as interrupt:
         return exit_code(interrupt)
     except IsthmusError as error:
-        said.write(msgspec.json.encode(Said(kind="failed", why=str(error))) + b"\n")
+        output.write(msgspec.json.encode(Said(kind="failed", why=str(error))) + b"\n")
         return exit_code(error)
     return 0
 
 
-def _listen(told: IO[bytes], go: threading.Event) -> None:
+def _listen(orders: IO[bytes], go: threading.Event) -> None:
     """Wait for the word to begin, then for the end of the rank."""
-    while told.readline():
+    while orders.readline():
         go.set()
     os._exit(1)  # The run file is valid as it is.
 

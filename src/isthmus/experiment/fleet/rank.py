@@ -62,18 +62,18 @@ class MeasuringProcess:
 
     def events(self) -> list[Event]:
         """What has happened since; after ``ended`` there is nothing more."""
-        found = [Event("ready") for said in self._said() if said.kind == "ready"]
+        events = [Event("ready") for each in self._said() if each.kind == "ready"]
         code = self._process.poll()
         if code is not None:
             self._said()  # What it said last.
-            return [*found, Event("ended", self._why_ended(code))]
+            return [*events, Event("ended", self._why_ended(code))]
         if time.monotonic() > self._deadline:
             self.kill()
             return [
-                *found,
+                *events,
                 Event("ended", f"no end after {self._limit:g} s, so it was killed; --phase-limit allows more"),
             ]
-        return found
+        return events
 
     def interrupt(self) -> None:
         """Let it complete its run file, and end it."""
@@ -100,9 +100,9 @@ class MeasuringProcess:
         except BlockingIOError:
             return []
         *lines, self._unfinished = text.split(b"\n")
-        said = [msgspec.json.decode(line, type=Said) for line in lines]
-        self._why = next((each.why for each in said if each.kind == "failed"), self._why)
-        return said
+        messages = [msgspec.json.decode(line, type=Said) for line in lines]
+        self._why = next((each.why for each in messages if each.kind == "failed"), self._why)
+        return messages
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None

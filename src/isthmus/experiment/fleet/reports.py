@@ -47,7 +47,7 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         run = read_run(path)
     except RunFileError as error:
         return Report(kind="ended", phase=phase, why=why or str(error))
-    found = summaries(run)
+    by_point = summaries(run)
     placement = run.end.placement if run.end else None
     return Report(
         kind="ended",
@@ -58,6 +58,6 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         placement=placement.note if placement else "",
         bound_node=placement.bound_node if placement else None,
         note=run.end.note if run.end else "",
-        points=list(found),
-        summaries=list(found.values()),
+        points=list(by_point),
+        summaries=list(by_point.values()),
     )

@@ -81,17 +81,17 @@ class Probe(NamedTuple):
 
 def probes(mode: ModeName) -> list[Probe]:
     """Every probe of a mode; strides of a whole block in all of them, because other probes are judged by those."""
-    found = []
+    chosen = []
     movers: tuple[tuple[str, Direction], ...] = (("device", "h2d"), ("host", "d2h"))
     for mover, direction in movers:
-        found += [Probe("neighbour", mover, direction, distance) for distance in _DISTANCES]
+        chosen += [Probe("neighbour", mover, direction, distance) for distance in _DISTANCES]
         if mode == "quick":
-            found.append(Probe("stride", mover, direction, BLOCK_BYTES))
+            chosen.append(Probe("stride", mover, direction, BLOCK_BYTES))
             continue
-        found += [Probe("neighbour", "prefetch", direction, distance) for distance in _DISTANCES]
-        found += [Probe("grown", mover, direction, part) for part in _PARTS]
-        found += [Probe("stride", mover, direction, stride) for stride in _STRIDES]
-    return found
+        chosen += [Probe("neighbour", "prefetch", direction, distance) for distance in _DISTANCES]
+        chosen += [Probe("grown", mover, direction, part) for part in _PARTS]
+        chosen += [Probe("stride", mover, direction, stride) for stride in _STRIDES]
+    return chosen
 
 
 class _Probed(Timed):

@@ -69,9 +69,9 @@ class Pass(NamedTuple):
 def passes() -> list[Pass]:
     """Touches far apart show the unit of a fault; all pages, one by one or at once, what the driver adds."""
     ways: tuple[Direction, ...] = ("h2d", "d2h")
-    found = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, PAGE_BYTES)]
-    found.append(Pass("sweep", "h2d", PAGE_BYTES))
-    return found + [Pass("prefetch", way, stride) for way in ways for stride in (BLOCK_BYTES, 0)]
+    all_passes = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, PAGE_BYTES)]
+    all_passes.append(Pass("sweep", "h2d", PAGE_BYTES))
+    return all_passes + [Pass("prefetch", way, stride) for way in ways for stride in (BLOCK_BYTES, 0)]
 
 
 def count(device: _native.Device, libraries: Sequence[str], chosen: Sequence[Pass]) -> list[Case]:
@@ -142,5 +142,5 @@ def _faults(reports: Sequence[Report]) -> list[Faults]:
     """A report of the device's faults has those of one page that were handled together; the CPU has one at a time."""
     on_device = [value for what, _, value, *_ in reports if what == "device_fault"]
     on_host = sum(what == "host_fault" for what, *_ in reports)
-    found = [Faults(side="device", count=sum(on_device), groups=len(on_device))] if on_device else []
-    return found + ([Faults(side="host", count=on_host, groups=on_host)] if on_host else [])
+    faults = [Faults(side="device", count=sum(on_device), groups=len(on_device))] if on_device else []
+    return faults + ([Faults(side="host", count=on_host, groups=on_host)] if on_host else [])

@@ -108,11 +108,11 @@ class Ranks:
 
     def all_gather(self, own: T) -> list[T]:
         """What every rank gives, by rank, on all."""
-        found = self.gather(own)
-        if found is None:
+        answers = self.gather(own)
+        if answers is None:
             return list(self.listen())
-        self.tell(found)
-        return found
+        self.tell(answers)
+        return answers
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""
@@ -224,14 +224,14 @@ def join_ranks() -> Ranks:
 
     Raises UsageError where mpi4py is absent, or knows nothing of the launcher.
     """
-    found = launched(os.environ)
-    if found.ranks > 1:
-        _joined.append(_connect(found))
+    launch = launched(os.environ)
+    if launch.ranks > 1:
+        _joined.append(_connect(launch))
     return ranks_here()
 
 
-def _connect(found: Launched) -> Ranks:
-    one_of = f"started as rank {found.rank} of {found.ranks}"
+def _connect(launch: Launched) -> Ranks:
+    one_of = f"started as rank {launch.rank} of {launch.ranks}"
     try:
         from mpi4py import MPI
     except ImportError as error:
@@ -246,7 +246,7 @@ def _connect(found: Launched) -> Ranks:
             f"{one_of}, but mpi4py cannot load an MPI library: {why}; put the one that mpirun belongs to on "
             "LD_LIBRARY_PATH, or install one with: pip install mpich"
         ) from error
-    if MPI.COMM_WORLD.Get_size() != found.ranks:
+    if MPI.COMM_WORLD.Get_size() != launch.ranks:
         library = MPI.Get_library_version().splitlines()[0].strip()
         raise UsageError(
             f"{one_of}, but the MPI that mpi4py uses ({library}) sees {MPI.COMM_WORLD.Get_size()}: it is another one "

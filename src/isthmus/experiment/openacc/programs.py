@@ -49,12 +49,12 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         A phase of no time at all is none: managed memory has no copies of its own.
         """
         passes = zip(self.in_seconds, self.out_seconds, strict=True)
-        found: dict[Metric, list[float]] = {
+        series: dict[Metric, list[float]] = {
             "host_seconds": self.host_seconds or [into + out for into, out in passes],
             "unpack_seconds": self.unpack_seconds,
         }
-        found |= {metric: getattr(self, metric) for metric in _METRICS}
-        return {metric: samples for metric, samples in found.items() if any(samples)}
+        series |= {metric: getattr(self, metric) for metric in _METRICS}
+        return {metric: samples for metric, samples in series.items() if any(samples)}
 
 
 def device_environment(index: int, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -123,7 +123,7 @@ class TimedProgram(Timed):
         return msgspec.structs.replace(case, compiler=self._figures.compiler) if self._figures else case
 
     def verify(self) -> str:
-        """What the program found of its results."""
+        """What the program says of its results."""
         figures = self._figures
         if figures is None or figures.right:
             return ""

@@ -138,17 +138,17 @@ class Tile(NamedTuple):
         own, halo = self.own, self.cut.halo
         row, column = divmod(self.rank, self.cut.across)
         left, right = ((column + step) % self.cut.across + row * self.cut.across for step in (-1, 1))
-        beside = own._replace(columns=halo)
-        found = (
-            Border(beside, beside._replace(column=0), left),
-            Border(beside._replace(column=own.columns), beside._replace(column=own.columns + halo), right),
+        at_side = own._replace(columns=halo)
+        sides = (
+            Border(at_side, at_side._replace(column=0), left),
+            Border(at_side._replace(column=own.columns), at_side._replace(column=own.columns + halo), right),
         )
         if not self.row_halo:
-            return found
+            return sides
         above, below = ((row + step) % self.cut.down * self.cut.across + column for step in (-1, 1))
         over = own._replace(rows=halo)
         return (
-            *found,
+            *sides,
             Border(over, over._replace(row=0), above),
             Border(over._replace(row=own.rows), over._replace(row=own.rows + halo), below),
         )
@@ -245,16 +245,16 @@ def grids(options: Options, shares_host_memory: bool) -> list[tuple[int, int]]:
 
 def cuts(options: Options, shares_host_memory: bool, ranks: int) -> list[Cut]:
     """Every field with its cut, those on fewer ranks first. Raises UsageError where a side is too short for one."""
-    found: list[Cut] = []
+    all_cuts: list[Cut] = []
     for side, halo in grids(options, shares_host_memory):
         for kind in options.chosen(CUTS, options.cuts or CUTS[:1]):
             for scaling in options.scalings or ("",):
                 for count in _counts(ranks) if scaling else [ranks]:
                     down, across = as_square(count) if kind == "grid" else (1, count)
                     grown = (down, across) if scaling == "weak" else (1, 1)
-                    found.append(Cut(side * grown[0], side * grown[1], halo, down, across))
-                    found[-1].check(side)
-    return sorted(dict.fromkeys(found), key=lambda cut: cut.ranks)
+                    all_cuts.append(Cut(side * grown[0], side * grown[1], halo, down, across))
+                    all_cuts[-1].check(side)
+    return sorted(dict.fromkeys(all_cuts), key=lambda cut: cut.ranks)
 
 
 def _counts(ranks: int) -> list[int]:

@@ -82,9 +82,9 @@ def _sums(
     rows, width = shape
     if array.kind == "managed":
         array.begin_host_access()
-        found = _sums_of_rows(doubles(array)[: rows * width], 0, width, sections)
+        sums = _sums_of_rows(doubles(array)[: rows * width], 0, width, sections)
         array.end_host_access()
-        return found
+        return sums
     # Rows come to the host in parts, lest it need room for all.
     pitch = width * DOUBLE
     at_once = max(1, min(rows, _CHECKED_AT_ONCE_BYTES // pitch))
@@ -95,9 +95,9 @@ def _sums(
         stream.copy(part, 0, array, first * pitch, count * pitch)
         stream.synchronize()
         part.begin_host_access()
-        found = _sums_of_rows(doubles(part)[: count * width], first, width, sections)
+        sums = _sums_of_rows(doubles(part)[: count * width], first, width, sections)
         part.end_host_access()
-        totals = [total + each for total, each in zip(totals, found, strict=True)]
+        totals = [total + each for total, each in zip(totals, sums, strict=True)]
     return [total & WORD for total in totals]
 
 

@@ -96,13 +96,13 @@ def follow(device: OpenDevice) -> int:
     ranks = ranks_here()
     own = StencilRank(device, ranks)
     patience = None
-    while (told := ranks.listen(patience)).step != "end":
-        is_in = ranks.rank < told.ranks
+    while (instruction := ranks.listen(patience)).step != "end":
+        is_in = ranks.rank < instruction.ranks
         if is_in:
-            own.team(told.ranks).gather(getattr(own, told.step)(*told.arguments))
+            own.team(instruction.ranks).gather(getattr(own, instruction.step)(*instruction.arguments))
         # The step that the others take meanwhile has so many iterations, each of which may take as long.
         patience = None if is_in else ITERATIONS * STEP_PATIENCE_SECONDS
-    return int(told.arguments[0])
+    return int(instruction.arguments[0])
 
 
 def end(ranks: Ranks, code: int) -> None:

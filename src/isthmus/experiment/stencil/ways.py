@@ -121,12 +121,12 @@ class Workplace:
         return doubles(array)[: rows * columns].reshape(rows, columns)
 
     def _split(self, values: Doubles) -> list[Doubles]:
-        found: list[Doubles] = []
+        parts: list[Doubles] = []
         place = 0
         for edge in self.edges:
-            found.append(values[place : place + edge.points].reshape(edge.rows, edge.columns))
+            parts.append(values[place : place + edge.points].reshape(edge.rows, edge.columns))
             place += edge.points
-        return found
+        return parts
 
 
 def _within(grid: Doubles, section: Section) -> Doubles:

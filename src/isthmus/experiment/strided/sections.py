@@ -149,14 +149,14 @@ def grid_sections(widths: Sequence[int], mode: ModeName, bounds: Bounds) -> Iter
 
 def alignment_sections(mode: ModeName) -> list[Section]:
     """Sections of the grid whose rows, and the stretch from one to the next, are a few bytes wider."""
-    found = []
+    sections = []
     if mode != "quick":
         for width, more in product(_ALIGNED_WIDTHS, _ELEMENT_BYTES):
             extent = Extent(width + more, _ALIGNED_ROWS)
             apart, tight = _strided(2 * extent.width_bytes), _tight(extent)
-            found.append(Section(extent, apart, tight, methods=_ALIGNMENT_METHODS))
-            found.append(Section(extent, tight, apart, methods=_ALIGNMENT_METHODS))
-    return found
+            sections.append(Section(extent, apart, tight, methods=_ALIGNMENT_METHODS))
+            sections.append(Section(extent, tight, apart, methods=_ALIGNMENT_METHODS))
+    return sections
 
 
 def wide_sections(mode: ModeName, shares_host_memory: bool) -> list[Section]:
@@ -171,7 +171,7 @@ def known_sections(mode: ModeName, bounds: Bounds) -> list[Section]:
     """A column, halos, a box and a face, each as programs move them; with ``quick`` one of each, the face left out."""
     column = Extent(_DOUBLE, _COLUMN_ROWS)
     apart = _strided(_COLUMN_PITCH)
-    found = [
+    sections = [
         Section(column, _tight(column), apart, known=True),
         # For what copying the whole array costs, which takes long to check, one way is enough.
         Section(column, apart, apart, known=True, directions=("d2h",), methods=("section", "whole")),
@@ -179,8 +179,8 @@ def known_sections(mode: ModeName, bounds: Bounds) -> list[Section]:
     for doubles in _HALO_WIDTHS[:1] if bounds.few else _HALO_WIDTHS:
         halo = Extent(doubles * _DOUBLE, _HALO_SIDE)
         apart = _strided(_HALO_SIDE * _DOUBLE)
-        found += [Section(halo, _tight(halo), apart, known=True), Section(halo, apart, apart, known=True)]
-    return [*found, *_of_cube()] if mode != "quick" else [found[0], *found[2:], _of_cube()[0]]
+        sections += [Section(halo, _tight(halo), apart, known=True), Section(halo, apart, apart, known=True)]
+    return [*sections, *_of_cube()] if mode != "quick" else [sections[0], *sections[2:], _of_cube()[0]]
 
 
 def _of_cube() -> list[Section]:

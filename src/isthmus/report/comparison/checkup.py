@@ -33,13 +33,13 @@ def check_verdict(checkup: Checkup) -> list[str]:
     """Whether it matches the reference."""
     counts, total = checkup.counts, len(checkup.figures)
     answer = "compare.check_right" if checkup.right else "compare.check_wrong"
-    found = [say(answer, right=counts["same"], slow=counts["slower"], fast=counts["faster"], total=total)]
+    texts = [say(answer, right=counts["same"], slow=counts["slower"], fast=counts["faster"], total=total)]
     if checkup.other_device:
         base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
-        found.append(say("compare.other_device", name=checkup.reference.name, expected=base, device=new))
+        texts.append(say("compare.other_device", name=checkup.reference.name, expected=base, device=new))
     if checkup.busy_host:
-        found.append(say("compare.busy_host"))
-    return found
+        texts.append(say("compare.busy_host"))
+    return texts
 
 
 def check_left_out(checkup: Checkup) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import way_name
+from isthmus.analysis.phrases import direction_name
 from isthmus.document.pictures import FleetMap, MapView
 from isthmus.fleet import CellKey, Survey, natural
 from isthmus.language import in_brackets, say
@@ -68,7 +68,7 @@ def _kinds(survey: Survey) -> dict[str, list[tuple[int, CellKey]]]:
     for place, cell in enumerate(survey.cells):
         kind = cell.kind
         memory = kind_label(kind.host_memory)
-        name = say("common.comma").join([memory, way_name(kind.direction)] if kind.direction else [memory])
+        name = say("common.comma").join([memory, direction_name(kind.direction)] if kind.direction else [memory])
         method = "" if kind.experiment == "bandwidth" else f"{kind.experiment} {kind.method}: "
         kinds.setdefault(method + name, []).append((place, cell))
     return kinds

@@ -95,8 +95,8 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             yield from (_indented(_text(item.words)) for item in items)
         case Answer():
             yield from _answer(block)
-        case Findings(found):
-            yield from (part for finding in found for part in _finding(finding))
+        case Findings(findings):
+            yield from (part for finding in findings for part in _finding(finding))
         case Table(grids, _, narrow):
             shown = (_fitting(grid, width) if narrow else grid for grid in grids)
             yield from (part for grid in shown for part in _tables(grid, width))
@@ -269,11 +269,11 @@ def _least(grid: Grid, index: int, widths: Sequence[int]) -> int:
 
 def _widened(grid: Grid, indices: range, widths: Sequence[int], spare: int) -> dict[int, int]:
     """The widths of these columns, words given what the figures leave."""
-    found = {}
+    wide = {}
     for index in indices:
-        found[index] = min(widths[index], _least(grid, index, widths) + spare)
-        spare -= found[index] - _least(grid, index, widths)
-    return found
+        wide[index] = min(widths[index], _least(grid, index, widths) + spare)
+        spare -= wide[index] - _least(grid, index, widths)
+    return wide
 
 
 def _table(

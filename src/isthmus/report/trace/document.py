@@ -11,7 +11,7 @@ from isthmus.language import enumerated, in_brackets, say, speaking
 from isthmus.record import decimal_bytes, format_rate, format_seconds
 from isthmus.report.advice import advice_blocks, short_blocks
 from isthmus.report.trace.lanes import timeline
-from isthmus.report.trace.names import way_name
+from isthmus.report.trace.names import direction_name
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records
 from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
@@ -78,7 +78,8 @@ def _answer(trace: Trace) -> str:
     parts = []
     for each in moved(trace):
         name = say(
-            "trace_report.migration" if each.migration else "trace_report.copy", direction=way_name(each.direction)
+            "trace_report.migration" if each.migration else "trace_report.copy",
+            direction=direction_name(each.direction),
         )
         size = decimal_bytes(each.bytes)
         size = say("trace_report.at_least", size=size) if each.is_least else size

@@ -23,7 +23,7 @@ class CopyKind:
     rows: Integers
 
 
-def way_name(direction: int) -> str:
+def direction_name(direction: int) -> str:
     """``H2D`` of one of `DIRECTIONS`."""
     if direction == UNKNOWN:
         return "?"
@@ -32,7 +32,7 @@ def way_name(direction: int) -> str:
 
 def copy_name(direction: int, source: int, destination: int, *, migration: bool, cause: int = UNKNOWN) -> str:
     """``copy H2D pinned``, with both kinds of memory where one of them is not simply the device's own."""
-    way = way_name(direction)
+    way = direction_name(direction)
     if migration:
         if cause == UNKNOWN:
             return say("trace_report.migration", direction=way)
