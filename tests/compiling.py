@@ -1,7 +1,5 @@
 """Compiles the programs that tests run: a file at a time, which ccache keeps for the next run where it is installed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A small trace with something of everything, and advice on it, for tests of what is shown of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs the programs that tests watch: to their end, within a limit, with what they wrote as text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

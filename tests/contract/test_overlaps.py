@@ -3,8 +3,6 @@
 And batches of pieces that share no block, which no one copy of the driver may reach over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Page-locked memory for callers, on every device: new arrays, arrays in place, and blocks of the C interface."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import mmap

@@ -1,7 +1,5 @@
 """What sessions promise besides right bytes: order, budgets, failures, forks, and many callers at once."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import threading

@@ -1,7 +1,5 @@
 """The Fortran of the recipes, as it is in the page, compiles and copies on the host's device."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

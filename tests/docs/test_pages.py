@@ -1,7 +1,5 @@
 """Documentation is true where a machine can tell: links lead somewhere, commands and names exist."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The pages in results/ say what `isthmus report` and `isthmus fleet` say of the same files now."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Screens in pages are what the program prints from the run that they are of."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

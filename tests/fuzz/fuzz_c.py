@@ -7,8 +7,6 @@ agree with its status; what succeeded must have moved exactly the bytes that a m
 refused none.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable

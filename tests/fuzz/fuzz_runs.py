@@ -7,8 +7,6 @@ a finding, a warning of NumPy and a figure that is none included, and the file i
 of each experiment of kept ones; they are altered as JSON, so that most are read.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import json

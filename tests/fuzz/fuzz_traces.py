@@ -6,8 +6,6 @@ A file ends in a trace or in TraceFileError, within the memory that -rss_limit_m
 and the file is kept. The first files are traces of each maker, from what the tests write.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """What several commands are tested with: vendor libraries made of host memory, and the launcher of MPI programs."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os

@@ -1,7 +1,5 @@
 """Scripts of benchmarks run where there is no GPU, notice wrong data, and say by their status what misses a bar."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

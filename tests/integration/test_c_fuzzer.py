@@ -1,7 +1,5 @@
 """Some of the argument sets of tests/fuzz/fuzz_c.py, of which CI runs 50,000 a device with sanitizers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

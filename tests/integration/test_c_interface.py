@@ -1,7 +1,5 @@
 """The examples in C and C++, built against the installed package by CMake and by make, and run on the host."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

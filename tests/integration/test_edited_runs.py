@@ -1,7 +1,5 @@
 """Run files that somebody edited: sizes and counts of none, phases of no time, and numbers as large as they may be."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Programs that do what costs a guest in their process his footing: with each library of ours they are as without."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The library that traces OpenCL, before the libOpenCL of a program: what it writes, and that it does no harm."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Processes of Python that are started run nothing of the current folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The Python programs of benchmarks/traced and how benchmarks/trace_python.py judges them, without a GPU."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

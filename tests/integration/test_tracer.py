@@ -1,7 +1,5 @@
 """The library that traces, in a program as the driver would load it: what it writes, and that it does no harm."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

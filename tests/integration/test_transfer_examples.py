@@ -1,7 +1,5 @@
 """The example programs of transfers: those in C by the fake driver, those of Python on the host."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One test over many files: each is checked, and all that fail are named."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from typing import TypeVar

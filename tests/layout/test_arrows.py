@@ -1,7 +1,5 @@
 """Who may include and import whom: the arrows of the design, so that folders stay the stages that they name."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -4,8 +4,6 @@ What runs code against a clock, as all tests do but those of what figures mean, 
 seconds that only a test which hangs comes to them. Times may be positive, and events have an order.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

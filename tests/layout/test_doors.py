@@ -1,7 +1,5 @@
 """Files are opened by `isthmus.files` alone, and by the few doors beside it that say why they are others."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ What they ask of it is a function of `backend/cuda`, each of which is inside the
 the tracer names a function of the driver's table, and what they look up by name is what the program itself calls.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

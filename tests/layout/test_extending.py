@@ -1,7 +1,5 @@
 """docs/extending.md speaks of the code as it is: files that it names exist, and names stand in one of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every file opens with its purpose, is short enough to read, is built, and has its tests where they are looked for."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Every file of the core includes what it uses of the standard library: builds have it by precompiled headers."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every text that the program says exists in every language, with the same placeholders, and none is never said."""
 
-from __future__ import annotations
-
 import ast
 import re
 import string

@@ -1,7 +1,5 @@
 """Every experiment is registered once and whole: what it measures, what that means, its texts, its line in the docs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

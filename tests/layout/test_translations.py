@@ -3,8 +3,6 @@
 `python -m tests.layout.test_translations KEY...` records that the translations of these keys hold.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Allowances are upper limits and may be too high for a while: two changes that bo
 a number. `python -m tests.layout.test_words` lowers them to what there is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of snapshots share: files that are named after the test's case, one for each document."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

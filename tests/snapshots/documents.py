@@ -1,7 +1,5 @@
 """Documents as texts that a person can review: at 80 columns, JSON with a part of its long lists, charts in words."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Runs in which something is odd, of what memory costs, of pieces and rows, of pipelines and of managed memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace as changed
 

@@ -1,7 +1,5 @@
 """Runs in which something is odd, of bandwidth: kinds of memory that are slow or alike, machines that cost rate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs in which something is odd, of threads, devices, links, stencils, other work and the smallest steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Runs whose truth is known, as snapshots show them: one for each experiment, with all that may happen to a case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec

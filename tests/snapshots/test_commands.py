@@ -1,7 +1,5 @@
 """What commands print of kept files: comparisons, checks, fleets and plans."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `isthmus devices` says of hosts and devices: what is known of them, and which settings cost something."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reports of runs in which something is odd: ties, noise, wrong data, skips, and too little to conclude from."""
 
-from __future__ import annotations
-
 import pytest
 from syrupy.assertion import SnapshotAssertion
 

@@ -1,7 +1,5 @@
 """Reports of kept runs, of runs whose truth is known, and of two runs side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of programs: traces, advice on them, and what `isthmus accelerate` did for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 

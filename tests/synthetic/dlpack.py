@@ -1,7 +1,5 @@
 """Producers of DLPack, whose structures are written down here a second time."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """SQLite exports of nsys with the tables and columns that its own have, and records that tests choose."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Tables for sessions of tests: buffers are staged from 64 KiB on, and all pieces go by one method."""
 
-from __future__ import annotations
-
 THREADED = ["pack_threads", "pack_kernel"]
 METHODS = ["copies", "batch", "section", "kernel", "device_pack", "pack", *THREADED]
 

@@ -1,7 +1,5 @@
 """Files of `isthmus trace` with records that tests choose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What unit tests share: a cache of their own, reports as text, trees of files, a compiler, NVIDIA's packages."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import subprocess

@@ -1,7 +1,5 @@
 """Copies through isthmus.h on every device present, called through ctypes."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Programs that are accelerated: the driver under them, and how they are built."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How programs are run as they are and accelerated, on the fake driver."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Programs whose copies the library makes: as the driver makes them, in all that a program can see."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

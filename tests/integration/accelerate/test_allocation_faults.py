@@ -1,7 +1,5 @@
 """Allocations that fail: no byte is wrong, and no copy fails."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

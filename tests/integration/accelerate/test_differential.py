@@ -1,7 +1,5 @@
 """Random programs are the same with the library as without, in all that they can see."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What surrounds a program and is not as it should be: it runs as it would without the library."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

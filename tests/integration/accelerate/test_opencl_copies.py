@@ -1,7 +1,5 @@
 """OpenCL programs whose copies the library makes: as the driver makes them, in all that a program can see."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

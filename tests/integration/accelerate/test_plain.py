@@ -1,7 +1,5 @@
 """What is no business of the library's is as without it: programs of musl, limits, switches, folders of others."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

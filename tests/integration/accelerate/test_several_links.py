@@ -1,7 +1,5 @@
 """Pinned memory of programs under `--paths all`: divided over several links, and in all else as the driver has it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

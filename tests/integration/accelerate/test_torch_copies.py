@@ -1,7 +1,5 @@
 """torch's copies on a CUDA device, plain and accelerated; on the CPU that the comparison sees what is wrong."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What tests of commands share: the command line in an empty folder, in this process or in another."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

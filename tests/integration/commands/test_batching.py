@@ -1,7 +1,5 @@
 """`isthmus measure batching` as a user runs it: what it records, what a mistake and a fault cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`isthmus calibrate` as a user runs it: what it keeps and shows, and what mistakes and faults cost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`isthmus compare` as a user runs it: two files or a reference, exit codes, messages and files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

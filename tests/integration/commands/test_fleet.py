@@ -1,7 +1,5 @@
 """`isthmus fleet` as a user runs it: folders, formats, exit codes, messages, and files from anybody."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`isthmus measure managed` as a user runs it: what it records, what it shows, and what it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`isthmus measure` as a user runs it: real files, limits and signals, exit codes and messages."""
 
-from __future__ import annotations
-
 import csv
 import importlib.metadata
 import os

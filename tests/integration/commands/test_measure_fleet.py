@@ -1,7 +1,5 @@
 """`isthmus measure` under mpirun: a device a rank, alone and together, with ranks that differ, die and hang."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import os

@@ -1,7 +1,5 @@
 """A file that another command reads, an address, a command by the name that it has elsewhere: what is meant is said."""
 
-from __future__ import annotations
-
 from contextlib import redirect_stdout
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`isthmus measure openacc` as a user runs it, with a driver made of host memory and programs that are scripts."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

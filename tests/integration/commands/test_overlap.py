@@ -1,7 +1,5 @@
 """`isthmus measure overlap` as a user runs it: what it records, what it shows, and what wrong results cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

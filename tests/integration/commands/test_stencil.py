@@ -1,7 +1,5 @@
 """`isthmus measure stencil` as a user starts it: alone, under mpirun, with ranks that differ or die."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`isthmus measure stencil` on ever more ranks of one mpirun, in strips and in a grid, compared with one rank."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`isthmus measure strided` as a user runs it: what it records, shows and refuses."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

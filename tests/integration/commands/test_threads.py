@@ -1,7 +1,5 @@
 """`isthmus measure threads` as a user runs it: what it records, and what threads that fail, lack or hang cost."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

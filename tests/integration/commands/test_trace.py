@@ -1,7 +1,5 @@
 """`isthmus trace` around programs that play a traced one: their streams, signals and exit codes stay their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Copies and the life of the process: what is loaded when, forks, interrupts, and exits with copies in flight."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

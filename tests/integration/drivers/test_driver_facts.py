@@ -3,8 +3,6 @@
 `facts/driver_facts.cpp` prints one line for each fact; `facts/h100.txt` is what it printed on an H100.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Mapping

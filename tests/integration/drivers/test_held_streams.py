@@ -1,7 +1,5 @@
 """Streams that are held by asynchronous copies, with a driver that keeps others waiting as real ones do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How much of a CUDA device kernels that copy take: what fills the link, what a table says, what a caller bounds."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Copies over the links of several fake devices, by which ways they go, and what becomes of a neighbour that fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

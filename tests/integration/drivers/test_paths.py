@@ -1,7 +1,5 @@
 """`isthmus measure paths` over the fake driver: several devices, none that reach each other, and wrong data."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

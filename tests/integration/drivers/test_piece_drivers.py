@@ -1,7 +1,5 @@
 """Pieces, sections and pipelines on NVIDIA's drivers as they are in the field: whole, too old, with null streams."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

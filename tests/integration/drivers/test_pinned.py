@@ -1,7 +1,5 @@
 """What becomes of page-locked memory when the driver refuses, is reset or forked away from: on the fake driver."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A session on the CUDA backend when any call of the driver fails, early or late: told, right until then, and clean."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

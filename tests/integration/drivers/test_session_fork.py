@@ -1,7 +1,5 @@
 """A process that copied, and one that was forked from it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The figures in the tables of a Markdown report: what a rebuilt report must still hold."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reports of kept runs hold the figures that they held before the house was rebuilt; CSV is the same to the byte."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

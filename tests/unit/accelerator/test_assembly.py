@@ -1,7 +1,5 @@
 """The jump by which dlsym is passed on is assembled for each architecture, also for those that no test runs on."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

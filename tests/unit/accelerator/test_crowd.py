@@ -1,7 +1,5 @@
 """How busy the machine is: `crowd_check.cpp` reads files as the kernel has them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

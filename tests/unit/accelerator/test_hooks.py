@@ -1,7 +1,5 @@
 """Calls that copy memory of the host are hooked, those of the newest CUDA too: no copy goes by unseen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

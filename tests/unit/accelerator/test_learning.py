@@ -1,7 +1,5 @@
 """Which copies the accelerator takes: `learning_check.cpp` does the checking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Counts of accelerated programs: those of whole files, whatever else lies in the folder."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

@@ -1,7 +1,5 @@
 """What tests of advice share: a run whose every cost is known, and what copies take in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

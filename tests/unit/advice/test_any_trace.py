@@ -1,7 +1,5 @@
 """Whatever a trace holds: no crash, no gain below nothing, and none beyond the time that there was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Code of changes that no plan has: it compiles against the interpreters and headers that are here."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

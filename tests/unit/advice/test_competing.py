@@ -1,7 +1,5 @@
 """Where several rules would change a copy, the one that gains most by it speaks, and no second counts twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from isthmus.advice import advise

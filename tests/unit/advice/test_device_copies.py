@@ -1,7 +1,5 @@
 """Loops of small copies within a device: priced from the first call to the last, less one launch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

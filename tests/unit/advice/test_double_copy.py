@@ -1,7 +1,5 @@
 """`.cpu().pin_memory()`: found by the pinned memory that is got right after, of the size or at the line of the copy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

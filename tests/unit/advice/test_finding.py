@@ -1,7 +1,5 @@
 """Gates on the gain of all changes together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Traces of torch as people have them: of other vendors and machines, cut short, nameless. Nothing unseen is fine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The few lines of the first screen: there is a paragraph for every change that findings name, and it can be read."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

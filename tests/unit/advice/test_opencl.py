@@ -1,7 +1,5 @@
 """Programs of OpenCL: the same rules find the same, and speak of its calls instead of CUDA's."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

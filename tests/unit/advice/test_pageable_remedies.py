@@ -1,7 +1,5 @@
 """Which way is said about pageable copies: by whether their memory stays, is new each time, or cannot be told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole programs with a planted problem and without it: the top finding names it and gains what the fix gains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs of Python as benchmarks/traced has them: what advice finds first, and gains as their fixes do."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Small copies behind large ones: found by what waits for them, and by nothing where their turn is nobody's wait."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

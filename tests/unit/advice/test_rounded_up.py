@@ -1,7 +1,5 @@
 """Pinned memory that an allocator rounded up: told by powers of two of which copies use a little more than half."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.advice import Finding, advise

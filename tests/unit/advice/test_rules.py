@@ -1,7 +1,5 @@
 """Each rule: what it finds where it is planted, what the timeline takes off, and where it has nothing to say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

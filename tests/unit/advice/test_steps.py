@@ -1,7 +1,5 @@
 """The repeated phase of a program: its step, what comes before, and what a change makes of a step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

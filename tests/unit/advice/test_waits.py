@@ -1,7 +1,5 @@
 """Waits that run the device dry: found by what it idles afterwards, and by nothing where it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.advice import Advice, Finding, advise

@@ -1,7 +1,5 @@
 """Titles of runs say what tells them apart: their host and, of ranks of a fleet, which one measured in which phase."""
 
-from __future__ import annotations
-
 import msgspec
 
 from isthmus.analysis.labels import run_title

@@ -1,7 +1,5 @@
 """Copies past the caches and to the one that all cores share: `cache_copies_check.cpp` does the checking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

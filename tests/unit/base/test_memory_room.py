@@ -1,7 +1,5 @@
 """Whether there is room for memory: `memory_room_check.cpp` reads trees of control groups that are made here."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

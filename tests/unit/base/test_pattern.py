@@ -1,7 +1,5 @@
 """The pattern that buffers are filled with: `pattern_check.cpp` does the checking, half of it by compiling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How many threads a process may use: `processors_check.cpp` reads trees of control groups that are made here."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a range is divided among threads: `slices_check.cpp` does the checking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

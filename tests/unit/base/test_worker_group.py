@@ -1,7 +1,5 @@
 """Host threads that work together: `worker_group_check.cpp` does the checking, among it what only C++ can arrange."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the C interface promises: a header for any compiler, structures that stay, its functions and nothing else."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

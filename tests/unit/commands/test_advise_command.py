@@ -1,7 +1,5 @@
 """`isthmus advise` in this process: which run prices, what is written where, and when the gate trips."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that are chosen from few: the language where none is named, and what is suggested for a wrong one."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.commands._choices import language_of, one_of

@@ -1,7 +1,5 @@
 """What holds for every option of every command, and what a shell is told that completes a command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What help shows to begin with is what the commands take, and each experiment says what it is about."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

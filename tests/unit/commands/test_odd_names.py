@@ -1,7 +1,5 @@
 """Names of files that are no UTF-8, which Unix allows: every command takes them, and shows them as text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the name of a report says of its format, and which names are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

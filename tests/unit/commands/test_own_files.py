@@ -1,7 +1,5 @@
 """What a command writes over, and what it leaves alone: the files of others, and those that nobody named."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import struct

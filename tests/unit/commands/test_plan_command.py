@@ -1,7 +1,5 @@
 """`isthmus plan` from its command line to what it prints, in this process, with runs whose truth is known."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

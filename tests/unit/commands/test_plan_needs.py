@@ -1,7 +1,5 @@
 """The options of `isthmus plan` as needs, and what does not go together."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What takes seconds is named on a terminal, and nowhere else."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """What tests of comparisons share: pairs of runs whose truth is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

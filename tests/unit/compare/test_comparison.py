@@ -1,7 +1,5 @@
 """Whole comparisons: what differs between machines, likely causes, gates, and runs that cannot be compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The verdict on a link: what is a fault, what costs, and what cannot be judged."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

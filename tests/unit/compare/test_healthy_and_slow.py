@@ -1,7 +1,5 @@
 """Verdicts on healthy cards and on the same cards 15 % below what is normal, whole runs and quick ones."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

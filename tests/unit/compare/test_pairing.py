@@ -1,7 +1,5 @@
 """Every case of two runs is in exactly one place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The rank test against counting every order, and the correction for many tests."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

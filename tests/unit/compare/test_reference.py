@@ -1,7 +1,5 @@
 """References: made from runs, read from the package, and what a run looks like beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

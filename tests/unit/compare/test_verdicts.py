@@ -1,7 +1,5 @@
 """What became of cases: the same machine, a slowdown of all, of one kind of memory, of one case."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -5,8 +5,6 @@ member of a structure. It sees both headers, ours and the vendor's, so a wrong t
 vendor does not know is an error of the compiler, which names it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

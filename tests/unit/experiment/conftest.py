@@ -1,7 +1,5 @@
 """What tests of experiments share: plans that are measured to the end, and devices in the place of cards."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What belongs apart: machines of one name, parts of a launch, devices that were not measured as others were."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What devices lose to the others of their host: planted losses are found, and nothing where nobody shares anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

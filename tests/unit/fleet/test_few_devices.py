@@ -1,7 +1,5 @@
 """What a survey says of a dozen devices, and of one that several interfaces measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """The run files of a launch's ranks: phases that belong together, ranks that share a device, launches that repeat."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

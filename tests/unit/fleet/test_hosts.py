@@ -1,7 +1,5 @@
 """Names of hosts in order and in brackets."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

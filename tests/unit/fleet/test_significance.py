@@ -1,7 +1,5 @@
 """The statistics on made residuals whose truth is known."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What a survey says about fleets with planted faults, and about files as they come from clusters."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The checked-in PTX is what its script makes, and NVIDIA's assemblers take it for every GPU it is meant for."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

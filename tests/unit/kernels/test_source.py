@@ -1,7 +1,5 @@
 """The device code as OpenCL C, as ordinary C++ on the host, and as the text that is embedded in the core."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Threads and memory are bound near the device, or it is said why not."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

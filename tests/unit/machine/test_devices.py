@@ -1,7 +1,5 @@
 """Opening a device by name, and what is said when it is not here."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

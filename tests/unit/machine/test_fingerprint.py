@@ -1,7 +1,5 @@
 """The fingerprint of a run: the device with its link under load, the host, and the versions."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Plans for one buffer, against runs whose every cost is known."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Plans for pipelines, against copies of known latency and rate."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.plan import answer

@@ -1,7 +1,5 @@
 """Snippets are code: every way has its calls, which compile against the headers and interpreters that are here."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

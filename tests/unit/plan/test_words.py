@@ -1,7 +1,5 @@
 """What a plan says: the fastest way and its time, which is level with it, and when none can be named."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

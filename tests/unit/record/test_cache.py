@@ -1,7 +1,5 @@
 """The cache of runs: what is kept, what is dropped, and what several runs say together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

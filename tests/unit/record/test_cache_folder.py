@@ -1,7 +1,5 @@
 """Where the user's cache is, who may write to it, and what is used of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

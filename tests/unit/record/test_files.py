@@ -1,7 +1,5 @@
 """Files that are no run files: each refused by name, within the memory and the time that one may take."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

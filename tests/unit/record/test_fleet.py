@@ -1,7 +1,5 @@
 """Summaries of runs, and the fleet files that hold them."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from statistics import median

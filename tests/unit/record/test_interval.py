@@ -1,7 +1,5 @@
 """The interval of a median holds what it promises: exactly by binomial counts, and in simulation."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Run files: valid after every case, whatever ends the process, and refused with the place when they are not."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

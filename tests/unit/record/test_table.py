@@ -1,7 +1,5 @@
 """The tidy table: its columns stay where they are, and its rows say what was measured."""
 
-from __future__ import annotations
-
 from isthmus.record import COLUMNS, Case, Series, rows
 from tests.synthetic import runs as synthetic
 

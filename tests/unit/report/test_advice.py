@@ -1,7 +1,5 @@
 """Advice as it is shown: verdict, findings with their prices and places, what could not be judged, JSON."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The registry of formats: a file and a line serve every document, and what does not fit or fails says so."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

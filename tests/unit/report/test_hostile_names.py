@@ -1,7 +1,5 @@
 """Names that command terminals, turn the order of letters or are formulas, in whatever a file may say."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """The first screen after a measurement: short on any terminal, the fault first, and quiet where nothing is wrong."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cache

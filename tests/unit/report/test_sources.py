@@ -1,7 +1,5 @@
 """The publications that Isthmus repeats, as a command shows them and as the documentation does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Values with tensors in them: each tensor is changed, containers keep their types, and the rest is what it was."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 from types import MappingProxyType

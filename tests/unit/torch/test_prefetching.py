@@ -1,7 +1,5 @@
 """Batches made ahead: all of them in each epoch, on the device, in order with the consumer's work; an end anywhere."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import os

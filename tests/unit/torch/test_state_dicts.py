@@ -1,7 +1,5 @@
 """States of models and optimizers to the host and back: equal, apart from the state, shared as before, kept buffers."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from typing import Any

@@ -1,7 +1,5 @@
 """Weights by `load_file`: every type, empty and odd tensors, several files, and files that are wrong."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

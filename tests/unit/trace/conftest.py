@@ -1,7 +1,5 @@
 """What tests of traces share: exports of nsys, written as they need them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

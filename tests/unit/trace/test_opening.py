@@ -1,7 +1,5 @@
 """Traces are told apart by what they begin with, not by their names."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sqlite3

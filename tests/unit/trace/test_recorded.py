@@ -1,7 +1,5 @@
 """Names of calls lose the versions that tools and the driver append, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.trace.recorded import call_name

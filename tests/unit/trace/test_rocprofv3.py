@@ -1,7 +1,5 @@
 """The JSON of rocprofv3: counts, bytes, times and who called."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Of the lines that led to a call, the program's own is shown, with what it called of torch."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.trace import site_words

@@ -1,7 +1,5 @@
 """Unions of intervals: their length, what lies before a moment, and what they leave free."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What functions of each vendor do is known by their names."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.trace import vendors

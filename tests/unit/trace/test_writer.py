@@ -1,7 +1,5 @@
 """What many threads write into a trace file is all there, and what the disk cannot hold is missing without harm."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """What calls of CUDA move and where, read from their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

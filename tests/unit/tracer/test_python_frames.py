@@ -1,7 +1,5 @@
 """The lines of Python that a thread is in are found from C without the interpreter's lock, in every known version."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

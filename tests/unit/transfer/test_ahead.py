@@ -1,7 +1,5 @@
 """Items made ahead by a thread: in order, so many and no more, failures in their places, and an end at any moment."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

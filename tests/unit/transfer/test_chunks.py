@@ -1,7 +1,5 @@
 """How a transfer is cut into chunks: `chunks_check.cpp` does the checking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

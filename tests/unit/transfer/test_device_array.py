@@ -1,7 +1,5 @@
 """What an array on a device can be asked for: views, copies, orders, and what it hands on to others."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import gc

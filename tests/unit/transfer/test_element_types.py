@@ -1,7 +1,5 @@
 """Types that NumPy lacks, there and back: by producers made here, and by torch, JAX and ml_dtypes where they are."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

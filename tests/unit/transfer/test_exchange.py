@@ -1,7 +1,5 @@
 """DLPack's functions in C, which a type offers beside its methods: what they give, and when the methods are asked."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 from typing import Any

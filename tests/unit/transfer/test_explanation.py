@@ -1,7 +1,5 @@
 """What an explanation says of a copy's neighbours: from kept runs, which are read when that is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

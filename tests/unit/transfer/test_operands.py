@@ -1,7 +1,5 @@
 """What is read from the protocols that arrays speak: made here by producers of each, in the host's memory."""
 
-from __future__ import annotations
-
 import array
 import ctypes
 import struct

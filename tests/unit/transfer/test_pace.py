@@ -1,7 +1,5 @@
 """When a neighbour's link is left to others, or brings nothing: programs in C++ do the checking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

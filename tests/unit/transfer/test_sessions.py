@@ -1,7 +1,5 @@
 """Sessions as Python sees them: what they are made with, what is passed beside them, and those that are kept."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

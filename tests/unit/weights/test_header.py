@@ -1,7 +1,5 @@
 """Headers of safetensors files: what is right is read as it was written, and nothing else is taken."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

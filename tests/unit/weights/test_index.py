@@ -1,7 +1,5 @@
 """Indices of weights in several files: which tensor is where, and names that lead elsewhere are refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

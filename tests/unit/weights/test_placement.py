@@ -1,7 +1,5 @@
 """Where tensors go: aligned, apart, in the order of the file, and in one run where the file aligns them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

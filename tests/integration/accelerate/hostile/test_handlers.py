@@ -1,7 +1,5 @@
 """Handlers of signals that come while a program copies into page-locked memory: they run as without the library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Memory that is protected, cut off or given back, and threads that are signalled or cancelled while they copy."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Why rates of pageable memory differ, on machines whose causes are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Held-out sizes: how far times between measured sizes are off, and that one line of a report says so."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.analysis.bandwidth.findings import findings

@@ -1,7 +1,5 @@
 """Predictions of sizes that were not measured: exact where the truth is straight, honest where it is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

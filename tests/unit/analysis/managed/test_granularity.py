@@ -1,7 +1,5 @@
 """How much managed memory moves at a time: units that are known beforehand are found by counters and by timing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import msgspec

@@ -1,7 +1,5 @@
 """OpenACC programs: which cases belong together, how they compare, and what is concluded."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.analysis.conclusions import findings

@@ -1,7 +1,5 @@
 """Pipelines predicted from copies alone, and what each direction loses while the other runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from msgspec.structs import replace

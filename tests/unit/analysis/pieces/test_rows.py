@@ -1,7 +1,5 @@
 """Sections of arrays on synthetic runs: cells, grids, thresholds, cost of a row and padding are what went in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

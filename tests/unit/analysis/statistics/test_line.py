@@ -1,7 +1,5 @@
 """Lines of least relative squares: exact where times are a latency and a rate, and never with a negative part."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The allocation experiment on the host backend: its cases, its first calls, and memory that runs out on the way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The bandwidth experiment on the host backend: its cases, the memory they share, and what is left out and why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

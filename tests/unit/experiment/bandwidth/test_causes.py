@@ -1,7 +1,5 @@
 """What explains rates of pageable memory: memcpy and NUMA nodes, on a machine that pretends to have several."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection
 

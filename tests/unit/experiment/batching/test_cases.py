@@ -1,7 +1,5 @@
 """The batching experiment on the host backend: its grid, what is left out and why, where pieces lie."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The break-even experiment on the host backend: its cases, what comes out of a visit, and what is left out and why."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.experiment.breakeven.cases import BRIEF, EFFORTS, MEMORY_KINDS, plan, plan_briefly

@@ -1,7 +1,5 @@
 """How `isthmus calibrate` searches, against machines whose times are known, and the table that it writes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which links of other devices a table names: against rates that are known, with noise, and with the host backend."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What is taken into a table, and what is not: against machines whose times are known, and sessions of the host."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection
 

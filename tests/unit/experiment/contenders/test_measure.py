@@ -1,7 +1,5 @@
 """Ways are timed against one another: verified, within the time, on as much data as there is room and time for."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import time

@@ -1,7 +1,5 @@
 """The largest buffer that can be had for a list of sizes."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.errors import CallFailed

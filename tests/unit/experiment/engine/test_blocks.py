@@ -1,7 +1,5 @@
 """Groups of cases partition what was asked for, and fit into memory."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

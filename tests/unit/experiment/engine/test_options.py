@@ -1,7 +1,5 @@
 """Options: what each mode chooses, what is recorded, and names that are nearly right."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.errors import UsageError

@@ -1,7 +1,5 @@
 """How far a run has come, and how honest the time is that it says is left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """The rounds, with subjects whose samples are scripted: who is visited, in which order, and when it ends."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """When a case is done, how much it misses, and what becomes of it."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

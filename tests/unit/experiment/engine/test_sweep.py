@@ -1,7 +1,5 @@
 """The one loop of all experiments: what is skipped, batched, prepared and visited, and what is recorded of it."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What the process that measures for a rank does where its rank is gone, or its device is not there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

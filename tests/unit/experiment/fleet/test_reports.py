@@ -1,7 +1,5 @@
 """What a rank sends to rank 0: little, and what its file says."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whose turn it is on every node, whatever ranks do or fail to do."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given

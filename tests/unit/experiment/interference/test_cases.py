@@ -1,7 +1,5 @@
 """Copies beside other work: what is planned where, that turns are taken, and that what cannot be done says why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

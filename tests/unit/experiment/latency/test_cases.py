@@ -1,7 +1,5 @@
 """The smallest steps: what is planned where, that samples are taken, and that what cannot be done says why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import msgspec

@@ -1,7 +1,5 @@
 """The managed experiment on the host backend: its points and bounds, what visits yield, what is left out and why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """How much managed memory moves at a time: plans, touches that are checked, probes and counts of a known truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What the environment of a process says about ranks: every launcher's words, and those that mean nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.experiment.mpi.launcher import Launched, launched

@@ -1,7 +1,5 @@
 """Ranks and what they agree on: one alone is its own neighbour, a silent partner is no reason to wait for ever."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

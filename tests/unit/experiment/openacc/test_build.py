@@ -1,7 +1,5 @@
 """Finding compilers for OpenACC, and building programs with them: fakes that are shell scripts, and GCC where it is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The openacc experiment: its cases, why some are left out, and the native way beside the programs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Running OpenACC programs: what they print becomes samples, and whatever goes wrong is an error that says so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

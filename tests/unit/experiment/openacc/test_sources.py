@@ -1,7 +1,5 @@
 """The arithmetic of the OpenACC programs, on the CPU: directives are nothing there, and a stub says there is a GPU."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The overlap experiment on the host backend: its grid and bounds, what visits yield, what is left out and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Calibrated work on devices whose truth is known: right rounds where they exist, and a reason where they do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Which copies over several links are planned, and what becomes of devices that cannot take part."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

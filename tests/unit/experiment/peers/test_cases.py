@@ -1,7 +1,5 @@
 """Copies and accesses between devices, with devices of the host backend in the place of cards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations
 

@@ -1,7 +1,5 @@
 """The stencil experiment: every point of every way against numpy, on one rank and on several, and what is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue

@@ -1,7 +1,5 @@
 """The strided experiment: its sections, what is left out and why, what is recorded, and that all of it arrives."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable

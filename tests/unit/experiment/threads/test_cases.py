@@ -1,7 +1,5 @@
 """The threads experiment on the host backend: its cases, what is left out and why, and what a failure costs."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

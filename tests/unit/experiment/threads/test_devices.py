@@ -1,7 +1,5 @@
 """Several devices at once, with devices of the host backend in the place of cards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """NUMA nodes against devices, on a machine that pretends to have several."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection
 

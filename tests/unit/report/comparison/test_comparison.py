@@ -1,7 +1,5 @@
 """Comparisons and checks in every format and language."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

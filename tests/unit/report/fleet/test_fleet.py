@@ -1,7 +1,5 @@
 """The map of a fleet is of bounded size, shows what was planted where it is, and folds the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The picture of a trace: lanes, what they hold one by one, and a page that stays small."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Reports of a trace: figures, names, every format, texts that are hostile, and traces with nothing in them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Files of `isthmus trace`: damage and hostile numbers cost records, never the reader."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Copies without times of their own: that all are read, of which memory they were, and when they probably were made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

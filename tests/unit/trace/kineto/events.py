@@ -1,7 +1,5 @@
 """Events as the torch profiler writes them, and files of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

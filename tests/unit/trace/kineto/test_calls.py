@@ -1,7 +1,5 @@
 """What calls tell of copies and of where they were made: sizes, addresses, threads, lines and operators."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The names of copies tell which way they went, whoever wrote them."""
 
-from __future__ import annotations
-
 import pytest
 
 from isthmus.trace.columns import DIRECTIONS, MEMORY_KINDS, UNKNOWN

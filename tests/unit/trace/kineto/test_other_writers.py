@@ -1,7 +1,5 @@
 """Writers of the same format that number nothing as torch does: rocprof and unitrace."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

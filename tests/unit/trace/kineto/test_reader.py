@@ -1,7 +1,5 @@
 """Traces of the torch profiler: what is in them is found, what is broken in them is left out and said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

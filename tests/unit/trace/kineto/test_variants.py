@@ -1,7 +1,5 @@
 """What other writers of the format do: times as text or before zero, ends apart, ranges; and slices of any length."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Traces of XLA's profiler: devices and streams are processes and threads, and a text has the details of a copy."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The reader of nsys's SQLite exports on any file: names, foreign, cut off, damaged and hostile ones, and long ones."""
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """The reader of nsys's SQLite exports: what they say, and the single records that it leaves out."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
