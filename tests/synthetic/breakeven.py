@@ -199,6 +199,24 @@ def bandwidth(
     return made
 
 
+def library(rates: Mapping[tuple[str, Direction], float]) -> list[Case]:
+    """The bandwidth rows of the library, by the kind of memory and the direction: bytes per second, and 5 us a copy."""
+    random = np.random.default_rng(3)
+    return [
+        Case(
+            experiment="bandwidth",
+            method="isthmus",
+            host_memory=kind,
+            direction=direction,
+            bytes=size,
+            series=[_series(_noisy(5e-6 + size / rate, 0.005, 12, random))],
+            verified="yes",
+        )
+        for (kind, direction), rate in rates.items()
+        for size in (1 << power for power in range(12, 31, 2))
+    ]
+
+
 def everything(machine: Machine = H200, **changes: object) -> list[Case]:
     """The rows of all three experiments; `changes` are those of `breakeven`."""
     return [*bandwidth(machine), *allocation(machine), *breakeven(machine, **changes)]  # type: ignore[arg-type]

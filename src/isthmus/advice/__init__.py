@@ -4,7 +4,9 @@ from isthmus.advice.advise import advise
 from isthmus.advice.code import ADVICE_LANGUAGES
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Steps, parse_gain_gate
 from isthmus.advice.lines import lines_for
+from isthmus.advice.links import generation_of
 from isthmus.advice.machines import are_alike
+from isthmus.advice.rates import has_library
 from isthmus.advice.records import interface_of_all
 
 __all__ = [
@@ -16,6 +18,8 @@ __all__ = [
     "Steps",
     "advise",
     "are_alike",
+    "generation_of",
+    "has_library",
     "interface_of_all",
     "lines_for",
     "parse_gain_gate",

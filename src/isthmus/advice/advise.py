@@ -14,14 +14,13 @@ from isthmus.advice.machines import elsewhere_words, other_devices
 from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import Spent, call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
-from isthmus.advice.records import is_hip
+from isthmus.advice.records import is_hip, is_torch
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.steps import steps_of
 from isthmus.advice.thresholds import least_gain
 from isthmus.advice.unseen import unseen
-from isthmus.analysis.phrases import describe_device
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Run, format_seconds
@@ -31,13 +30,14 @@ from isthmus.trace import DIRECTIONS, Trace
 _BY_KIND = ("pageable", "slow-copies")
 
 
-def advise(traces: Sequence[Trace], run: Run) -> Advice:
+def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source: str = "") -> Advice:
     """What to change in the program of these traces, priced with the rates of a run, in the language spoken.
 
-    Traces are of the processes of one program; their clocks are kept apart. Processes run at the same time, so that a
+    `library` has what the library reaches on such a link, for a run without; `source` is what the run is called. Traces
+    are of the processes of one program; their clocks are kept apart. Processes run at the same time, so that a
     change gains what it gains the one that gains most.
     """
-    rates = Rates(run)
+    rates = Rates(run, library)
     every = scenes(traces, rates)
     span = max((scene.span_seconds for scene in every), default=0.0)
     drafted: list[tuple[Rule, Scene, Draft]] = []
@@ -77,12 +77,19 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
         span_seconds=span,
         gain_seconds=gain_together(of_run),
         gain_by_trace_seconds=gain_together(of_trace),
-        priced_by=say("advice.priced_by", run=run.run, device=describe_device(run)),
+        priced_by=_source(source, run),
+        priced_on=run.fingerprint.device.name,
         priced_elsewhere=sentences([elsewhere_words(traces, run), *(_at_most(name, every) for name in foreign)]),
         foreign=foreign,
         unseen=unseen(traces, every),
         steps=steps_of(_leading(every, gaining), of_one_machine) if every else None,
     )
+
+
+def _source(source: str, run: Run) -> str:
+    """What the run is called, and its device in short."""
+    device = run.fingerprint.device.name
+    return say("advice.priced_by", run=source, device=device) if source else device
 
 
 def _at_most(device: str, every: Sequence[Scene]) -> str:
@@ -112,7 +119,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
     gain, (scene, draft) = gains[leading], drafts[leading]
     records = [_records(*each) for each in drafts]
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
-    words = rule.words(Summary(calls, moved, draft.facts, scene.interface))
+    words = rule.words(Summary(calls, moved, draft.facts, scene.interface, is_torch(scene.trace)))
     words = words_in_hip(words) if is_hip(scene.trace) else words
     matters = gain.median >= least_gain(span)
     return Finding(
@@ -129,6 +136,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
         bytes=moved,
         gain_seconds=gain if gain.median > 0 else None,
         by_trace=rule.by_trace,
+        accelerate_seconds=draft.facts.get("accelerate"),
     )
 
 

@@ -14,11 +14,19 @@ _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
 # Those that code comes in.
 ADVICE_LANGUAGES = (*SNIPPET_LANGUAGES, "hip")
 # What a change calls, by what it is for.
-CALLS: Mapping[str, Mapping[Interface, str]] = {
-    "pin": {"cuda": "cudaMallocHost", "opencl": "clEnqueueMapBuffer (CL_MEM_ALLOC_HOST_PTR)"},
+CALLS: Mapping[str, Mapping[str, str]] = {
+    "pin": {
+        "cuda": "cudaMallocHost",
+        "torch": "torch.empty(..., pin_memory=True)",
+        "opencl": "clEnqueueMapBuffer (CL_MEM_ALLOC_HOST_PTR)",
+    },
     "rows_h2d": {"cuda": "cudaMemcpy2DAsync", "opencl": "clEnqueueWriteBufferRect"},
     "rows_d2h": {"cuda": "cudaMemcpy2DAsync", "opencl": "clEnqueueReadBufferRect"},
-    "asynchronous": {"cuda": "cudaMemcpyAsync", "opencl": "clEnqueueWriteBuffer (CL_FALSE)"},
+    "asynchronous": {
+        "cuda": "cudaMemcpyAsync",
+        "torch": "copy_(..., non_blocking=True)",
+        "opencl": "clEnqueueWriteBuffer (CL_FALSE)",
+    },
 }
 # Code does not depend on the time that a method takes.
 _NO_TIME = Interval(0.0, 0.0, 0.0)

@@ -48,6 +48,8 @@ class Finding:
     gain_seconds: Interval | None
     # Whether that follows from the trace's own times alone.
     by_trace: bool = False
+    # What `isthmus accelerate` would save of it without a change in the program; None where that is not known.
+    accelerate_seconds: Interval | None = None
     # The paragraph of `isthmus.advice.lines` that shows the change in short; empty where there is none.
     lines: str = ""
 
@@ -90,13 +92,15 @@ class Advice:
     span_seconds: float
     # The gain of all changes together: never more than the span, and no second counted twice.
     gain_seconds: Interval | None
-    # The run whose rates the gains are priced with, and the device it measured.
+    # What the run is called whose rates the gains are priced with, and the device that it measured.
     priced_by: str
     # Whether that is another machine than the one the trace is of, as far as one can tell; empty where it is not.
     priced_elsewhere: str
     # The traced devices where those are others than the run's. Then copies are priced as the run's device makes them,
     # and what follows from the trace's own times is apart from that.
     foreign: tuple[str, ...] = ()
+    # The run's device.
+    priced_on: str = ""
     gain_by_trace_seconds: Interval | None = None
     # What the traces do not show of the copies, each a sentence: over that nothing is reported to be all right.
     unseen: tuple[str, ...] = ()

@@ -57,7 +57,9 @@ def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
 def _takes_most(scene: Scene, begin: Seconds) -> bool:
     distances = np.diff(begin)
     lasted = scene.span_seconds - float(begin[0])
-    return float(distances.sum() + np.median(distances)) >= STEP_COVERAGE * lasted
+    begun = scene.kernels[0]
+    is_most = 2 * int((begun >= begin[0]).sum()) > begun.size
+    return is_most and float(distances.sum() + np.median(distances)) >= STEP_COVERAGE * lasted
 
 
 def _on_device(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:

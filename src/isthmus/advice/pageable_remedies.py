@@ -7,9 +7,9 @@ import numpy as np
 
 from isthmus.advice.new_pages import into_new_pages, most_in_a_row
 from isthmus.advice.rates import Range, Rates, Seconds, saved
-from isthmus.advice.records import Interface
+from isthmus.advice.records import Interface, other_vendor
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE
+from isthmus.advice.thresholds import ACCELERATED_BYTES, LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
 from isthmus.trace import UNKNOWN, Integers
@@ -18,7 +18,7 @@ from isthmus.trace import UNKNOWN, Integers
 Memory = Literal["same", "new", "new pages", "unknown"]
 # The plainest first, which leads where two save the same. OpenCL has no call that locks memory where it is.
 _WAYS: Mapping[Interface, tuple[str, ...]] = {
-    "cuda": ("registered", "pinned", "loader", "kept", "staging"),
+    "cuda": ("registered", "pinned", "loader", "kept", "staging", "library"),
     "opencl": ("pinned", "kept", "staging"),
 }
 # Those of them that are for memory that is new each time.
@@ -72,9 +72,10 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
         "loader": lambda: _ahead(scene, rates, group),
         "kept": lambda: rates.copy("pinned", group.direction, sizes),
         "staging": lambda: rates.copy("pinned", group.direction, sizes) + rates.memcpy(sizes),
+        "library": lambda: rates.library(group.direction, sizes, fresh=memory == "new pages"),
     }
     candidates: list[Remedy] = []
-    for name in _candidates(scene.interface, group.direction, memory):
+    for name in _candidates(scene, group.direction, memory):
         try:
             gains = saved(group.cost, recipes[name](), group.exposed)
             candidates.append(Remedy(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
@@ -85,12 +86,36 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
     return max(candidates, key=lambda way: way.gain)
 
 
-def _candidates(interface: Interface, direction: Direction, memory: Memory) -> tuple[str, ...]:
+def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Range | None:
+    """What each copy saves under `isthmus accelerate`, without a change in the program; None where that is not known.
+
+    Small copies stay the driver's, and so do those of which it is the faster.
+    """
+    if not _has_library(scene):
+        return None
+    try:
+        seconds = rates.library(group.direction, group.sizes, fresh=memory == "new pages")
+    except Unpriced:
+        return None
+    gains = saved(group.cost, seconds, group.exposed)
+    gains[(group.sizes < ACCELERATED_BYTES) | (gains[:, 0] < 0)] = 0.0
+    return gains
+
+
+def _has_library(scene: Scene) -> bool:
+    return scene.interface == "cuda" and not other_vendor(scene.trace)
+
+
+def _candidates(scene: Scene, direction: Direction, memory: Memory) -> tuple[str, ...]:
     if memory == "new pages":
         # They are not there yet to be locked, and a copy from a pinned buffer has to make them, too.
-        return ("kept",)
-    never = {"h2d": "kept", "d2h": "loader"}[direction]
-    return tuple(name for name in _WAYS[interface] if name not in (_FOR_NEW if memory != "new" else (never,)))
+        names: tuple[str, ...] = ("kept", "library")
+    else:
+        never = {"h2d": "kept", "d2h": "loader"}[direction]
+        names = tuple(
+            name for name in _WAYS[scene.interface] if name not in (_FOR_NEW if memory != "new" else (never,))
+        )
+    return tuple(name for name in names if name != "library" or _has_library(scene))
 
 
 def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
@@ -106,6 +131,8 @@ def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
 
 def _once(rates: Rates, method: str, size: int, buffers: int) -> Range:
     """Locking memory that is there; pinned memory instead of what the program has; pinned buffers to stage in."""
+    if method == "library":
+        return np.zeros(3)
     if method == "registered":
         return rates.held("registered", size) * buffers
     pinned = rates.held("pinned", size)

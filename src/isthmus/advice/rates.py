@@ -20,14 +20,23 @@ _SIZES_A_DOUBLING = 16
 class Rates:
     """The prices of a run. Methods raise `isthmus.plan.Unpriced` for what the run does not say."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, library: Run | None = None) -> None:
+        """`library` is a run on such a link that has what the library reaches, where `run` has not."""
         self.run = run
         self._prices = PriceList(run)
+        # Whose the rates of the library are.
+        self.library_run = library if library is not None and not has_library(run) else run
+        self._library = self._prices if self.library_run is run else PriceList(self.library_run)
         self._plans: dict[Need, Plan] = {}
 
     def copy(self, kind: str, direction: Direction, sizes: npt.NDArray[np.int64]) -> Range:
         """One copy of each size until it is complete, through one kind of the host's memory."""
         return _each(sizes, lambda size: self._prices.move(kind, direction, size).draws)
+
+    def library(self, direction: Direction, sizes: npt.NDArray[np.int64], *, fresh: bool) -> Range:
+        """One copy of each size of pageable memory through the library; to the host into pages that may be `fresh`."""
+        kind = "untouched" if fresh and direction == "d2h" else "pageable"
+        return _each(sizes, lambda size: self._library.move(kind, direction, size, "isthmus").draws)
 
     def memcpy(self, sizes: npt.NDArray[np.int64]) -> Range:
         """One thread's memcpy of each size between pageable and pinned memory."""
@@ -45,6 +54,13 @@ class Rates:
         if need not in self._plans:
             self._plans[need] = answer(self.run, need)
         return self._plans[need]
+
+
+def has_library(run: Run) -> bool:
+    """Whether a run has what the library reaches with pageable memory."""
+    return any(
+        (case.experiment, case.method, case.host_memory) == ("bandwidth", "isthmus", "pageable") for case in run.cases
+    )
 
 
 def range_of(interval: Interval) -> Range:

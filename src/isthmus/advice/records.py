@@ -9,7 +9,17 @@ import numpy.typing as npt
 
 from isthmus.advice.rates import Seconds
 from isthmus.record import Direction
-from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index, vendors
+from isthmus.trace import (
+    Allocations,
+    Calls,
+    Integers,
+    Intervals,
+    Trace,
+    direction_index,
+    memory_index,
+    package,
+    vendors,
+)
 
 Interface = Literal["cuda", "opencl"]
 Mask = npt.NDArray[np.bool_]
@@ -130,6 +140,11 @@ def interface_of(trace: Trace, copies: Integers) -> Interface:
 def is_hip(trace: Trace) -> bool:
     """Whether most calls are of HIP, whose functions are CUDA's by other names."""
     return other_vendor(trace) == "HIP"
+
+
+def is_torch(trace: Trace) -> bool:
+    """Whether the program uses torch: its profiler recorded it, or its lines or operators lead to the calls."""
+    return trace.maker == "kineto" or any(package(frame) == "torch" for site in trace.sites for frame in site)
 
 
 def other_vendor(trace: Trace) -> str:

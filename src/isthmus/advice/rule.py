@@ -41,8 +41,14 @@ class Summary:
     calls: int
     bytes: int
     facts: Mapping[str, Any]
-    # Whose calls that process made its copies with.
+    # Whose calls that process made its copies with, and whether through torch.
     interface: Interface
+    is_torch: bool = False
+
+    @property
+    def named_as(self) -> str:
+        """By whose names calls are called: a key of `isthmus.advice.code.CALLS`."""
+        return "torch" if self.is_torch and self.interface == "cuda" else self.interface
 
 
 @dataclass(frozen=True)

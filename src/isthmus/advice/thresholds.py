@@ -75,6 +75,8 @@ SLOW_PAGEABLE_TIMES = 2.5
 # Into pages that are not touched yet, copies of pageable memory take up to so many times as long: each page is made
 # when the driver writes to it.
 NEW_PAGES_TIMES = 12.0
+# What `isthmus accelerate` takes by default; smaller copies stay the driver's.
+ACCELERATED_BYTES = 256 * KIB
 # So many buffers of a place, and such a share of its copies, are memory that is new each time.
 LEAST_NEW_BUFFERS = 4
 NEW_BUFFERS_SHARE = 0.75

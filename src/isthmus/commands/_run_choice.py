@@ -31,6 +31,8 @@ class Rates(NamedTuple):
     run: Run
     reference: str = ""
     unmeasured: tuple[str, ...] = ()
+    # What it was named by; empty for what is kept of this machine.
+    source: str = ""
 
 
 def read_named(named: str | Path) -> Run:
@@ -51,7 +53,7 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
         raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
     if named is not None:
         # Whoever names a reference knows that it is no run of this machine.
-        return Rates(read_named(named))
+        return Rates(read_named(named), source=named)
     if (kept := kept_run(device, backend)) is not None:
         return Rates(kept)
     if device is not None:
@@ -66,7 +68,9 @@ def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
     """The advice, which says where the rates are a reference's, in the language spoken now."""
     from isthmus.advice import advise
 
-    advice = advise(traces, rates.run)
+    kept = say("advice_report.kept_run", date=rates.run.run[:8])
+    source = rates.source or (f"{PREFIX}{rates.reference}" if rates.reference else kept)
+    advice = advise(traces, rates.run, _of_library(rates.run), source)
     if not rates.reference:
         return advice
     devices = rates.unmeasured
@@ -77,6 +81,24 @@ def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
         command=f"isthmus measure all --device {devices[0] if devices else ''}",
     )
     return replace(advice, priced_elsewhere=sentences([note, advice.priced_elsewhere]))
+
+
+def _of_library(run: Run) -> Run | None:
+    """A reference on such a link that has what the library reaches, where the run itself has not."""
+    from isthmus.advice import generation_of, has_library
+
+    generation = generation_of(run.fingerprint.device.name)
+    if has_library(run) or generation is None:
+        return None
+    references = (read_reference(f"{PREFIX}{name}").run for name in known_references())
+    return next(
+        (
+            each
+            for each in references
+            if has_library(each) and generation_of(each.fingerprint.device.name) == generation
+        ),
+        None,
+    )
 
 
 def kept_run(device: str | None, backend: str) -> Run | None:

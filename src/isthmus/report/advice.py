@@ -18,6 +18,9 @@ from isthmus.report.trace.lanes import timeline
 from isthmus.trace import Trace, direction_index, package, union
 
 _MOST_SHORT = 5
+# Below this share of the time a gain has a unit of its own; numbers from here on have no digits behind the point.
+_LEAST_SHARE = 1e-3
+_WHOLE = 999.5
 _OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # In a terminal, of those that gain most.
 _MOST_SHOWN = 3
@@ -36,7 +39,9 @@ def advice_document(
     names = enumerated([trace.name for trace in traces])
     notes = tuple(f"{trace.name}: {note}" for trace in traces for note in trace.notes)
     if advice.findings or any(len(trace.copies) for trace in traces):
-        blocks = [*_verdict(advice), *_spent(traces), *_findings(advice, traces, snippet, everything=everything)]
+        blocks = [*_verdict(advice), *_findings(advice, traces, snippet, everything=everything), *_grounds(advice)]
+        if not advice.findings:
+            blocks += _spent(traces)
     else:
         # What would have to be recorded is all that such a trace tells.
         blocks = [Answer((say("advice_report.verdict_nothing"), *notes))]
@@ -57,6 +62,7 @@ def advice_blocks(advice: Advice, trace: Trace) -> Iterator[Block]:
     """The advice as a part of the document of its trace."""
     yield from _verdict(advice)
     yield from _findings(advice, (trace,), None, everything=True)
+    yield from _grounds(advice)
     yield from _abstentions(advice, everything=True)
 
 
@@ -65,21 +71,25 @@ def short_blocks(advice: Advice) -> Iterator[Block]:
     yield from _verdict(advice)
     if advice.findings:
         yield Bullets(tuple(Item(_short(finding, advice)) for finding in advice.findings[:_MOST_SHORT]))
+    yield from _grounds(advice)
     if advice.abstentions:
         rules = list(dict.fromkeys(each.rule for each in advice.abstentions))
         yield Prose(say("advice_report.not_judged", rules=enumerated(rules)), "small")
 
 
 def _verdict(advice: Advice) -> Iterator[Block]:
-    yield Answer(tuple(_verdict_sentences(advice)))
-    if advice.steps:
-        yield Prose(_steps(advice.steps))
+    """One headline: what all changes gain, and what a step becomes."""
+    yield Answer((sentences([*_verdict_sentences(advice), _step(advice.steps)]),))
+
+
+def _grounds(advice: Advice) -> Iterator[Block]:
+    """What the gains rest on, and what the traces do not show: behind the findings."""
     if advice.unseen:
         yield Prose(say("advice_report.unseen", what=" ".join(advice.unseen)), "warning")
-    if advice.priced_by:
-        yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
     if advice.priced_elsewhere:
         yield Prose(advice.priced_elsewhere, "warning")
+    if advice.priced_by:
+        yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
 
 
 def _verdict_sentences(advice: Advice) -> Iterator[str]:
@@ -88,37 +98,58 @@ def _verdict_sentences(advice: Advice) -> Iterator[str]:
     by_trace, by_run = (_priced(advice, by_trace=each) for each in (True, False))
     if advice.foreign:
         if (gain := advice.gain_seconds) is not None:
-            words = {"device": advice.priced_by, "time": _interval(gain), "count": by_run}
-            yield say("advice_report.verdict_elsewhere", **words)
+            kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
+            yield say(kind, device=advice.priced_on, gain=_saved_alone(gain), count=by_run)
         if (gain := advice.gain_by_trace_seconds) is not None:
-            yield say("advice_report.verdict", count=by_trace, **_of_span(gain, advice))
+            kind = "advice_report.verdict_one" if by_trace == 1 else "advice_report.verdict"
+            yield say(kind, gain=_saved(gain, advice), count=by_trace)
     elif (gain := advice.gain_seconds) is not None:
         # The sum is over all that have a price, and so is their number.
-        kind = "advice_report.verdict" if warnings else "advice_report.verdict_little"
-        yield say(kind, count=by_trace + by_run, **_of_span(gain, advice))
+        count = by_trace + by_run
+        kind = "advice_report.verdict_one" if count == 1 else "advice_report.verdict"
+        yield say(kind if warnings else "advice_report.verdict_little", count=count, gain=_saved(gain, advice))
     if (advice.gain_seconds, advice.gain_by_trace_seconds) == (None, None):
         none = "advice_report.verdict_unseen" if advice.unseen else "advice_report.verdict_none"
         yield say("advice_report.verdict_unpriced" if warnings else none, count=warnings)
 
 
-def _steps(steps: Steps) -> str:
-    words = {
-        "count": steps.count,
-        "time": format_seconds(steps.seconds),
-        "before": format_seconds(steps.before_seconds),
-    }
-    if steps.gain_seconds is None:
-        return say("advice_report.steps", **words)
-    share = f"{100 * (steps.new_seconds / steps.seconds - 1):+.0f} %" if steps.seconds else "-"
-    return say("advice_report.steps_gain", new=format_seconds(steps.new_seconds), share=share, **words)
+def _step(steps: Steps | None) -> str:
+    if steps is None:
+        return ""
+    if steps.gain_seconds is None or not steps.seconds:
+        return say("advice_report.steps", count=steps.count, time=format_seconds(steps.seconds))
+    # ``28.6 -> 20.7 ms``: the unit of the longer one is behind both.
+    text, (new,) = _in_one_unit(steps.seconds, [steps.new_seconds])
+    now, _, unit = text.partition(" ")
+    return say("advice_report.steps_gain", count=steps.count, time=now, new=f"{new} {unit}")
+
+
+def _saved(gain: Interval, advice: Advice) -> str:
+    """``156 of 572 ms (27 %; 95 %: 133 to 159)``."""
+    if gain.median < _LEAST_SHARE * advice.span_seconds:
+        span = format_seconds(advice.span_seconds)
+        median, low, high = map(format_seconds, gain)
+    else:
+        span, (median, low, high) = _in_one_unit(advice.span_seconds, list(gain))
+    return say("advice_report.saved", time=median, span=span, share=_share(gain, advice), low=low, high=high)
+
+
+def _saved_alone(gain: Interval) -> str:
+    """``3.30 ms (95 %: 0 to 3.31)``."""
+    median, (low, high) = _in_one_unit(gain.median, [gain.low, gain.high])
+    return say("advice_report.saved_alone", time=median, low=low, high=high)
+
+
+def _in_one_unit(largest: float, others: Sequence[float]) -> tuple[str, list[str]]:
+    """A time with its unit, and others in the same unit without it."""
+    text = format_seconds(largest)
+    number, _, _unit = text.partition(" ")
+    scale = float(number) / largest if largest else 0.0
+    return text, [f"{scale * each:.3g}" if scale * each < _WHOLE else f"{scale * each:.0f}" for each in others]
 
 
 def _priced(advice: Advice, *, by_trace: bool) -> int:
     return sum(finding.gain_seconds is not None and finding.by_trace == by_trace for finding in advice.findings)
-
-
-def _of_span(gain: Interval, advice: Advice) -> dict[str, str]:
-    return {"time": _interval(gain), "share": _share(gain, advice), "span": format_seconds(advice.span_seconds)}
 
 
 def _where(everything: bool) -> Where:
@@ -304,7 +335,8 @@ def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapp
 def _found(finding: Finding) -> dict[str, Any]:
     """The levels by the names that scripts know since the first version."""
     severity = "warning" if finding.level == "ATTENTION" else "information"
-    values = asdict(finding) | {"level": severity, "gain_seconds": _seconds(finding.gain_seconds)}
+    intervals = {name: _seconds(getattr(finding, name)) for name in ("gain_seconds", "accelerate_seconds")}
+    values = asdict(finding) | {"level": severity} | intervals
     return {"severity" if name == "level" else name: value for name, value in values.items()}
 
 

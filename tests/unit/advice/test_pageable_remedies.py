@@ -8,8 +8,9 @@ import pytest
 from isthmus.advice import Finding, advise
 from isthmus.advice.pageable_remedies import _once
 from isthmus.advice.rates import Rates
-from isthmus.record import MIB, Run
+from isthmus.record import MIB, Direction, Run
 from tests.synthetic import breakeven
+from tests.synthetic import runs as synthetic
 from tests.synthetic.traces import EVERYTHING, Program
 
 SIZE, STEPS = 64 * MIB, 40
@@ -81,7 +82,8 @@ def test_fetching_into_new_pages_is_told_by_addresses_or_by_the_rate(
     assert "new memory each time" in finding.cause
     assert "1.50 GB/s" in finding.cause
     assert "pinned memory that is kept" in finding.change
-    assert "A pageable buffer that is kept would gain" in finding.change
+    assert "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=134217728:" in finding.change
+    assert "keeps freed memory" in finding.change
     assert gained(finding) == pytest.approx(STEPS * (each - pinned), rel=0.05)
     assert STEPS * (each - warm) < gained(finding)
     usual = of(loop(warm, new=False, direction="d2h").trace(knows), run)
@@ -125,3 +127,36 @@ def test_pinned_memory_costs_least_where_it_is_cheapest_and_spares_most(run: Run
     assert median == pytest.approx(pinned[0] - spared[0])
     assert low == pytest.approx(pinned[1] - spared[2])
     assert high == pytest.approx(pinned[2] - spared[1])
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_accelerate_is_a_cure_without_a_change(seconds: Callable[..., float], fresh: bool) -> None:
+    """Priced by what the library reaches with fresh memory and with memory in use; small copies stay the driver's."""
+    library: dict[tuple[str, Direction], float] = {
+        ("pageable", "h2d"): 50e9,
+        ("pageable", "d2h"): 40e9,
+        ("untouched", "d2h"): 20e9,
+    }
+    run = synthetic.run([*breakeven.everything(), *breakeven.library(library)])
+    program = Program()
+    slow = SIZE / 1.5e9 if fresh else seconds("pageable", "d2h", SIZE)
+    for step in range(STEPS):
+        program.copy(SIZE, slow, direction="d2h", kind="pageable", host=HOST + step * SIZE, device=DEVICE)
+        program.copy(4096, 8e-6, direction="d2h", kind="pageable", host=HOST, device=DEVICE + SIZE)
+    finding = of(program.trace(EVERYTHING - {"addresses"}), run)
+    assert finding.accelerate_seconds
+    expected = STEPS * (slow - SIZE / library["untouched" if fresh else "pageable", "d2h"])
+    assert finding.accelerate_seconds.median == pytest.approx(expected, rel=0.05)
+    assert finding.change.startswith("Without a change in the program, `isthmus accelerate -- CMD` saves ")
+
+
+def test_what_no_library_moves_is_not_accelerated(run: Run, seconds: Callable[..., float]) -> None:
+    finding = of(loop(seconds("pageable", "h2d", SIZE), new=False).trace(), run)
+    assert finding.accelerate_seconds is None
+    assert "accelerate" not in finding.change
+
+
+def test_torch_is_spoken_to_in_its_own_words(run: Run, seconds: Callable[..., float]) -> None:
+    finding = of(loop(seconds("pageable", "h2d", SIZE), new=False).trace(maker="kineto"), run)
+    assert ".pin_memory()" in finding.change
+    assert "cudaHostRegister" not in finding.change

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -27,10 +28,11 @@ def priced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Advice that is always the same; the names of the runs that were to price it."""
     runs: list[str] = []
 
-    def advise(traces: Sequence[Trace], run: Run) -> Advice:
+    def advise(traces: Sequence[Trace], run: Run, library: Run | None, source: str) -> Advice:
         assert traces
+        assert library is None or library.run != run.run
         runs.append(f"{run.run} {run.fingerprint.device.name}")
-        return made_advice()
+        return replace(made_advice(), priced_by=source)
 
     monkeypatch.setattr(advice, "advise", advise)
     return runs
@@ -71,7 +73,7 @@ def test_without_a_run_a_reference_prices_and_is_named(advise: Advise, bare: Non
     code, out, err = advise()
     assert (code, err) == (0, "")
     said = " ".join(out.split())
-    assert "at the rates of the reference h200-pcie5: no device here has memory of its own." in said
+    assert "No device here has memory of its own to measure. Priced with reference:h200-pcie5." in said
     assert "NVIDIA H200" in priced[0]
 
 
@@ -83,8 +85,7 @@ def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(advis
         fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=cpu)
         keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
     said = " ".join(advise()[1].split())
-    assert "no run of cuda:0 is kept here" in said
-    assert "isthmus measure all --device cuda:0 makes one" in said
+    assert "No run of cuda:0 is kept here: isthmus measure all --device cuda:0 makes one." in said
 
 
 def test_the_kept_run_of_this_machine_prices(advise: Advise, gpu: Device, priced: list[str]) -> None:

@@ -114,7 +114,7 @@ def _words(summary: Summary) -> Words:
     return Words(
         say("advice.double_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.double_cause"),
-        say("advice.double_change", call=CALLS["pin"][summary.interface]),
+        say("advice.double_change", call=CALLS["pin"][summary.named_as]),
         say("advice.double_pricing", time=again),
         lines="double-copy",
     )

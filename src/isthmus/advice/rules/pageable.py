@@ -1,73 +1,101 @@
 """Copies from or to pageable memory, which the driver stages: avoid that by the cheapest method, or leave them."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
-from isthmus.advice.pageable_remedies import Group, Memory, Remedy, best_remedy, memory_of
+from isthmus.advice.new_pages import most_in_a_row
+from isthmus.advice.pageable_remedies import Group, Memory, Remedy, accelerated, best_remedy, memory_of
 from isthmus.advice.places import copy_places, size_steps
-from isthmus.advice.rates import Rates, saved
+from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import least_gain
 from isthmus.language import say, sentences
-from isthmus.record import BufferNeed, BufferSource, Direction, decimal_bytes, format_rate, format_seconds
+from isthmus.record import BufferNeed, BufferSource, Direction, Interval, decimal_bytes, format_rate, format_seconds
 from isthmus.trace import UNKNOWN, Integers, grouped, union
+
+
+class _Treated(NamedTuple):
+    """A group with its best remedy, its memory, and what each of its copies saves under `isthmus accelerate`."""
+
+    group: Group
+    remedy: Remedy
+    memory: Memory
+    accelerated: Range | None
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     every = np.concatenate([scene.of(direction, "pageable") for direction in ONE_WAY])
     if not every.size:
         return None
-    groups = [each for direction in ONE_WAY for each in _of_way(scene, rates, direction)]
+    treated = [each for direction in ONE_WAY for each in _of_direction(scene, rates, direction)]
+    groups = [each for each in treated if each.remedy.gain > 0]
     if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), level="note")
-    rows = np.concatenate([group.rows for group, _, _ in groups])
-    leading, largest, memory = max(groups, key=lambda each: each[1].gain)
+    rows = np.concatenate([each.group.rows for each in groups])
+    largest = max(groups, key=lambda each: each.remedy.gain)
+    leading = largest.group
     facts = {
-        "way": largest.name,
-        "memory": memory,
+        "way": largest.remedy.name,
+        "memory": largest.memory,
         "bytes": int(np.median(leading.sizes)),
         "direction": one_way(int(scene.trace.copies.direction[leading.rows[0]])),
         "uses": leading.rows.size,
-        "once": sum(float(method.once[0]) for _, method, _ in groups),
+        "once": sum(float(each.remedy.once[0]) for each in groups),
         "addresses": "addresses" in scene.trace.knows,
         "dry": _dry(scene, rows),
         "span": scene.span_seconds,
-        **_new_facts(rates, leading, memory),
+        "accelerate": _accelerate(scene, treated),
+        "library": "" if rates.library_run is rates.run else rates.library_run.fingerprint.device.name,
+        **_new_facts(scene, rates, leading, largest.memory),
     }
-    once = np.sum([method.once for _, method, _ in groups], axis=0)
-    return Draft("copies", rows, np.concatenate([method.gains for _, method, _ in groups]), once, facts=facts)
+    once = np.sum([each.remedy.once for each in groups], axis=0)
+    return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, facts=facts)
 
 
-def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Group, Remedy, Memory]]:
-    """Groups of copies for which another method is faster, each with the fastest."""
+def _of_direction(scene: Scene, rates: Rates, direction: Direction) -> list[_Treated]:
+    """Groups of copies of one direction, each with the fastest method."""
     rows = scene.of(direction, "pageable")
     if not rows.size:
         return []
     sizes = scene.trace.copies.bytes[rows]
     cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
-    groups = []
+    treated = []
     for at in grouped(copy_places(scene, rows), size_steps(sizes)):
         group = Group(rows[at], direction, sizes[at], cost[at], exposed[at])
         memory = memory_of(scene, rates, group)
-        best = best_remedy(scene, rates, group, memory)
-        if best.gain > 0:
-            groups.append((group, best, memory))
-    return groups
+        treated.append(
+            _Treated(group, best_remedy(scene, rates, group, memory), memory, accelerated(scene, rates, group, memory))
+        )
+    return treated
 
 
-def _new_facts(rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:
-    """What copies into new pages reach, and into pages that are there would; nothing for others."""
+def _accelerate(scene: Scene, treated: Sequence[_Treated]) -> Interval | None:
+    """What all copies of pageable memory save without a change in the program; None where that is nothing."""
+    known = [each for each in treated if each.accelerated is not None]
+    if not known:
+        return None
+    total = np.sum([each.accelerated.sum(axis=0) for each in known if each.accelerated is not None], axis=0)
+    bound = scene.exposed_together(np.concatenate([each.group.rows for each in known]))
+    median, low, high = np.clip(total, 0.0, bound).tolist()
+    return Interval(median, min(low, median), max(high, median)) if median > 0 else None
+
+
+def _new_facts(scene: Scene, rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:
+    """What copies into new pages reach, and into kept pages would, with what those hold; nothing for others."""
     if memory != "new pages":
         return {}
     warm = rates.copy("pageable", group.direction, group.sizes)
     moved, lasted = float(group.sizes.sum()), float(group.cost.sum())
     gain = float(saved(group.cost, warm, group.exposed)[:, 0].sum())
-    return {"seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain}
+    held = most_in_a_row(scene, group.rows) * int(group.sizes.max())
+    facts = {"seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain, "held": held}
+    return {**facts, "threshold": 1 << int(group.sizes.max()).bit_length()}
 
 
 def _dry(scene: Scene, rows: Integers) -> float:
@@ -99,17 +127,21 @@ def _words(summary: Summary) -> Words:
     pages, warmer = "", ""
     if "seen" in facts:
         pages = say("advice.pageable_new_pages", seen=format_rate(facts["seen"]), warm=format_rate(facts["warm"]))
-        warmer = say("advice.pageable_warm", time=format_seconds(facts["warm_gain"]))
+        threshold = f"{facts['threshold']}"
+        tunables = f"glibc.malloc.mmap_threshold={threshold}:glibc.malloc.trim_threshold={threshold}"
+        words = {"time": format_seconds(facts["warm_gain"]), "held": decimal_bytes(facts["held"])}
+        warmer = say("advice.pageable_warm", setting=f"GLIBC_TUNABLES={tunables}", **words)
     dry = (
         say("advice.pageable_dry", time=format_seconds(facts["dry"]))
         if facts["dry"] >= least_gain(facts["span"])
         else ""
     )
     changes = {
-        "registered": say("advice.pageable_register"),
-        "pinned": say("advice.pageable_pin", call=CALLS["pin"][summary.interface]),
+        "registered": say("advice.pageable_pin_torch" if summary.is_torch else "advice.pageable_register"),
+        "pinned": say("advice.pageable_pin", call=CALLS["pin"][summary.named_as]),
+        "library": say("advice.pageable_library"),
         "loader": say("advice.pageable_loader"),
-        "kept": say("advice.pageable_kept", call=CALLS["pin"][summary.interface]),
+        "kept": say("advice.pageable_kept", call=CALLS["pin"][summary.named_as]),
         "staging": say("advice.pageable_stage"),
     }
     either = ""
@@ -122,14 +154,19 @@ def _words(summary: Summary) -> Words:
     method = "pinned" if facts["way"] in ("loader", "kept") else facts["way"]
     source: BufferSource = "new" if method == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
-    kept = {"registered": "same", "pinned": "new", "loader": "new", "staging": "staging"}
-    lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept[facts['way']]}-h2d"
+    kept = {"registered": "same", "pinned": "new", "loader": "new"}
+    lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept.get(facts['way'], 'staging')}-h2d"
+    accelerate = ""
+    if (gain := facts["accelerate"]) is not None:
+        words = {"command": "isthmus accelerate -- CMD", "time": format_seconds(gain.median)}
+        accelerate = say("advice.pageable_accelerate", **words)
+    by = say("advice.pageable_library_of", device=facts["library"]) if accelerate and facts["library"] else ""
     return Words(
         title,
         sentences([cause, pages, dry]),
-        sentences([changes[facts["way"]], warmer, either]),
-        sentences([once, buffers]),
-        way_code(need, method, summary.interface),
+        sentences([accelerate, warmer, changes[facts["way"]], either]),
+        sentences([once, buffers, by]),
+        way_code(need, {"library": "isthmus"}.get(method, method), summary.interface),
         lines,
     )
 

@@ -37,7 +37,7 @@ def _words(summary: Summary) -> Words:
     return Words(
         say("advice.synchronous_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
-        say("advice.synchronous_change", call=CALLS["asynchronous"][summary.interface]),
+        say("advice.synchronous_change", call=CALLS["asynchronous"][summary.named_as]),
         snippets=own_code("synchronous", summary.interface),
         lines="synchronous",
     )
