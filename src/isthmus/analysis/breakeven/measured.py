@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Interval, Run, median_interval
 
@@ -81,6 +82,7 @@ def interpolated(seconds: Mapping[int, Draws], size: float) -> Draws | None:
     return between
 
 
+@once()
 def measured_totals(run: Run) -> dict[Key, Totals]:
     """The totals of the breakeven experiment; memory kinds without a total do not appear.
 

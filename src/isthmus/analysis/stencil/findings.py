@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.phrases import spanned, times
+from isthmus.analysis.phrases import factor_words, spanned, times
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, iteration, stencils, way_of
 from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
@@ -26,7 +26,13 @@ def findings(run: Run) -> list[Finding]:
     narrowest = min((each.halo for each in everything), default=0)
     candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
     turning = _turning([each for each in _squares(everything) if each.halo == narrowest])
-    return [*candidates, *turning, *(finding for curve in stencil_curves(run) if (finding := _scales(curve)))]
+    narrow = [each for each in _squares(everything) if each.halo == narrowest]
+    return [
+        *candidates,
+        *turning,
+        *_row_by_row(narrow),
+        *(finding for curve in stencil_curves(run) if (finding := _scales(curve))),
+    ]
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -93,6 +99,16 @@ def _turning(squares: Sequence[Stencil]) -> Iterator[Finding]:
             answer = say("stencil.wins_between", low=lost[-1], high=next(side for side in sides if side > lost[-1]))
         text = say("stencil.managed", packer=packer, ratios=say("common.comma").join(ratios), answer=answer)
         yield Finding("note", f"stencil_managed_{packer.lower()}", text)
+
+
+def _row_by_row(squares: Sequence[Stencil]) -> Iterator[Finding]:
+    """What it costs that a ``double **`` is copied row by row, on the largest square that was measured so."""
+    rows, block = ("cpu_rows", "pageable"), ("cpu_whole", "pageable")
+    by_side = {each.side: value for each in squares if (value := each.ratio(rows, block))}
+    if by_side:
+        side = max(by_side)
+        text = say("stencil.row_by_row", times=factor_words(by_side[side]), side=side)
+        yield Finding("note", "stencil_rows", text)
 
 
 def _fastest_sentence(stencil: Stencil) -> str:

@@ -12,7 +12,7 @@ from isthmus.grouping import grouped
 from isthmus.record import Case, Interval, Metric, Run
 
 # The plainest first.
-STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped")
+STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped", "cpu_rows")
 # In a sample, as in the paper that the experiment follows.
 STENCIL_ITERATIONS = 20
 # Those that make up a sample, in the order of an iteration; MPI is next to it.

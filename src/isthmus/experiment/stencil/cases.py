@@ -77,7 +77,7 @@ class StencilSweep(Sweep):
         """Every method with every kind of memory, cut by cut."""
         kinds = self.options.chosen(MEMORY_KINDS, self.options.memory)
         for cut in self._cuts:
-            yield from (point.case(self._devices[cut]) for point in points_of(cut, kinds))
+            yield from (point.case(self._devices[cut]) for point in points_of(cut, kinds, self.options.mode))
 
     def why_not(self, case: Case) -> str | None:
         """By what the device lacks, and by size."""

@@ -10,7 +10,7 @@ from isthmus.experiment.stencil.rank import Room
 from isthmus.record import MIB, format_bytes
 
 _ARRAYS = 2
-_MIRRORED = ("cpu_whole", "cpu_columns")
+_MIRRORED = ("cpu_whole", "cpu_columns", "cpu_rows")
 # Contexts, kernels and the driver's own buffers need some.
 _USABLE = 0.9
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from isthmus.errors import UsageError
 from isthmus.experiment.engine.options import ModeName, Options
-from isthmus.record import Case
+from isthmus.record import MIB, Case
 
 DOUBLE = 8
 # As in the paper, IPSJ HPC-177-13, section 4.2.3.
@@ -181,7 +181,10 @@ METHODS: Mapping[str, Sequence[str]] = {
     "cpu_columns": ("pageable", "pinned", "managed"),
     "gpu_pack": ("pageable", "pinned", "managed"),
     "gpu_pack_mapped": ("mapped", "managed"),
+    "cpu_rows": ("pageable",),
 }
+# Copying row by row needs a thousand copies an iteration, and says the same of larger fields.
+_MOST_ROWS_BYTES = 128 * MIB
 # Tall tiles of whole columns, or tiles as square as the number of ranks allows.
 CUTS = ("strips", "grid")
 # On 1, 2, 4, ... ranks either the square stays, or the part of it that each rank has.
@@ -262,11 +265,12 @@ def _counts(ranks: int) -> list[int]:
     return [*(1 << power for power in range((ranks - 1).bit_length())), ranks]
 
 
-def points_of(cut: Cut, kinds: Sequence[str]) -> list[HaloPoint]:
-    """Every way with those kinds of memory."""
+def points_of(cut: Cut, kinds: Sequence[str], mode: ModeName = "default") -> list[HaloPoint]:
+    """Every method with those kinds of memory; row by row where it takes seconds, and not in a quick run."""
+    by_rows = mode != "quick" and cut.bytes <= _MOST_ROWS_BYTES
     return [
         HaloPoint(cut, method, memory)
         for method, of_method in METHODS.items()
         for memory in of_method
-        if memory in kinds
+        if memory in kinds and (method != "cpu_rows" or by_rows)
     ]

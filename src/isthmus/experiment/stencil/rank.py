@@ -12,6 +12,7 @@ from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
 from isthmus.experiment.stencil.ways import (
     CpuColumns,
+    CpuRows,
     CpuWhole,
     GpuPack,
     GpuPackMapped,
@@ -136,6 +137,7 @@ class StencilRank:
         made: Mapping[tuple[str, bool], Callable[[], Way]] = {
             ("cpu_whole", False): lambda: CpuWhole(at, self._mirror(point)),
             ("cpu_whole", True): lambda: ManagedWhole(at),
+            ("cpu_rows", False): lambda: CpuRows(at, self._mirror(point)),
             ("cpu_columns", False): lambda: CpuColumns(at, self._mirror(point)),
             ("cpu_columns", True): lambda: ManagedColumns(at),
             ("gpu_pack", False): lambda: GpuPack(at, point.memory),

@@ -110,3 +110,16 @@ def test_the_side_at_which_managed_memory_begins_to_win_is_named() -> None:
     assert both["stencil_managed_cpu"].endswith("it begins to win between sides 30720 and 61440.")
     assert both["stencil_managed_gpu"].endswith("it wins at no side up to 61440.")
     assert texts((61440,))["stencil_managed_cpu"].endswith("it wins at every side.")
+
+
+def test_rows_that_are_copied_one_by_one_are_compared_with_one_block() -> None:
+    seconds = {"cpu_whole": 8.8, "cpu_rows": 18.8}
+    run = synthetic.run(
+        [
+            synthetic_stencil.case(side, (method, "pageable"), (1.0, 0.1, copies, 0.1, 0.02))
+            for side in (1536, 3072)
+            for method, copies in seconds.items()
+        ]
+    )
+    text = by_topic(run)["stencil_rows"].text
+    assert text.endswith("the array takes 2.0 times the time of one block (side 3072).")

@@ -11,7 +11,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.mpi.ranks import Ranks
@@ -392,3 +392,11 @@ def test_the_device_with_the_least_room_for_each_rank_decides() -> None:
     rooms = [Room("a", "cuda:0", 90), Room("a", "cuda:0", 80), Room("b", "cuda:0", 60)]
     assert Share.of(rooms, 7, False)[:3] == (80, 2, 7)
     assert Share.of(rooms, 7, False).reference_bytes == 20
+
+
+@pytest.mark.parametrize(
+    ("mode", "side", "planned"), [("default", 3072, True), ("quick", 256, False), ("full", 6144, False)]
+)
+def test_rows_are_copied_one_by_one_where_that_takes_seconds(mode: ModeName, side: int, planned: bool) -> None:
+    points = points_of(Cut(side, side, 1), MEMORY_KINDS, mode)
+    assert ("cpu_rows" in {point.method for point in points}) == planned
