@@ -14,8 +14,8 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
     "found": ("the thing that it is: `curve`, `runs`, `reply`", 355),
-    "way": ("method, direction, link or memory kind", 524),
-    "ways": ("methods, directions, links or memory kinds", 153),
+    "way": ("method, direction, link or memory kind", 282),
+    "ways": ("methods, directions, links or memory kinds", 81),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),
     "saw": ("`record_...`, measured", 0),
@@ -25,13 +25,13 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "turn": ("iteration, interleaved", 43),
     "turns": ("iterations, interleaved", 29),
     "beside": ("with, next to, concurrent with", 92),
-    "nobody": ("no caller; or turn the sentence round", 23),
+    "nobody": ("no caller; or turn the sentence round", 22),
     "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),
-    "whoever": ("any caller; or turn the sentence round", 10),
+    "whoever": ("any caller; or turn the sentence round", 7),
     "lies": ("is, is at, is stored in", 31),
     "stands": ("is, is at, is stored in", 11),
     "what is no": ("NaN, stale data, or what it is", 5),
-    "Of ...": ("first what the comment or docstring is about", 33),
+    "Of ...": ("first what the comment or docstring is about", 32),
 }
 OPENING = re.compile(r'(?:#|//|""")\s*Of\b')
 

@@ -226,7 +226,7 @@ def _beside(rate: Rate, normal: Expected) -> str:
     return say(
         "health.slow",
         memory=memory_label(rate.memory).capitalize(),
-        way=rate.direction.upper(),
+        direction=rate.direction.upper(),
         size=format_bytes(rate.bytes),
         rate=format_rate(rate.rate),
         low=format_rate(normal.low),
@@ -240,7 +240,7 @@ def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Ite
             faulty = share < _FAULTY_SHARE and not busy
             text = say(
                 "health.below_theory",
-                way=rate.direction.upper(),
+                direction=rate.direction.upper(),
                 size=format_bytes(rate.bytes),
                 rate=format_rate(rate.rate),
                 percent=100 * share,

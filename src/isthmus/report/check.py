@@ -128,12 +128,12 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
 def _rates(rates: Sequence[Rate]) -> Grid:
     """``pinned  55.4  55.3  >= 54.4  >= 54.1``, without what is normal where that is not known."""
     known = any(rate.normal for rate in rates)
-    normal = [say("health.normal", way=way.upper()) for way in _DIRECTIONS if known]
+    normal = [say("health.normal", direction=each.upper()) for each in _DIRECTIONS if known]
     rows, size = [], rates[0].bytes
     for memory in dict.fromkeys(rate.memory for rate in rates):
         of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
-        row = [_rate(of_memory[way], size) if way in of_memory else "-" for way in _DIRECTIONS]
-        row += [_normal(of_memory.get(way)) for way in _DIRECTIONS if known]
+        row = [_rate(of_memory[each], size) if each in of_memory else "-" for each in _DIRECTIONS]
+        row += [_normal(of_memory.get(each)) for each in _DIRECTIONS if known]
         rows.append((say(f"memory.label_{memory}"), row))
     return text_grid("", _at("GB/s", size), ["H2D", "D2H", *normal], rows, words=len(normal))
 

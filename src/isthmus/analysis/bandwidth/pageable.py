@@ -29,7 +29,7 @@ def pageable_advice(curves: Sequence[Curve]) -> str:
         return say("bandwidth.isthmus_do", times=_span([*ours]), pinned=_span([*gains.values()]))
     only = enumerated([direction_name(direction) for direction in gains]) if len(gains) < len(gaps) else ""
     size = format_bytes(min(min(gap.faster) for gap in gains.values()))
-    return say("bandwidth.pin", times=_span([*gains.values()]), ways=in_brackets(only), size=size)
+    return say("bandwidth.pin", times=_span([*gains.values()]), only=in_brackets(only), size=size)
 
 
 def _span(gaps: Sequence[Contrast]) -> str:

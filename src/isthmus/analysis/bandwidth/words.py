@@ -23,7 +23,7 @@ def moves(run: Run, curves: Sequence[Curve], kind: str, directions: Sequence[Dir
     known = [curve for direction in directions if (curve := find(curves, direction, kind))]
     if not known:
         return ""
-    values = {"name": capitalised(moved_memory_name(kind)), "ways": enumerated([_rate(curve) for curve in known])}
+    values = {"name": capitalised(moved_memory_name(kind)), "rates": enumerated([_rate(curve) for curve in known])}
     shares = []
     for curve in known:
         limit, settled = link_rate(run, both=curve.direction == "both"), plateau(curve)

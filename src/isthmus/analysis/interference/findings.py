@@ -24,5 +24,5 @@ def _sentence(run: Run, neighbour: str) -> str:
     for direction in DIRECTIONS:
         of_both = [cost for cost in largest(costs(run)) if (cost.neighbour, cost.direction) == (neighbour, direction)]
         if methods := say("common.comma").join(map(cost_words, telling(of_both))):
-            texts.append(say(f"interference.beside_{neighbour}", direction=direction.upper(), ways=methods))
+            texts.append(say(f"interference.beside_{neighbour}", direction=direction.upper(), methods=methods))
     return sentences(texts)

@@ -36,7 +36,7 @@ class OpenaccWork:
 
     @property
     def compiler(self) -> str:
-        """What built the program; empty where only the native way was measured."""
+        """What built the program; empty where only the native mode was measured."""
         return next((each.case.compiler for each in self.modes.values() if each.case.compiler), "")
 
 
@@ -69,7 +69,7 @@ def whole_arrays(works: list[OpenaccWork]) -> list[OpenaccWork]:
 
 
 def _parts(case: Case) -> tuple[str, str, str]:
-    """Program, pack and way; the native way does what the contiguous program does."""
+    """Program, pack and mode; the native mode does what the contiguous program does."""
     before, _, mode = case.method.rpartition("_")
     program, _, pack = before.partition("_")
     return ("contiguous", "", "native") if program == "native" else (program, pack, mode)

@@ -40,9 +40,9 @@ def _phases_part(key: str, works: _Works) -> Part:
     """Every mode that was measured, phase by phase."""
     phases = _STENCIL_PHASES if key == "stencil" else _ARRAY_PHASES
     rows = (
-        (_title(each, part_words(each.value)), _row(each.value, way, phases))
+        (_title(each, part_words(each.value)), _row(each.value, mode, phases))
         for each in works
-        for way in each.value.modes
+        for mode in each.value.modes
     )
     columns = map(_column, (*phases, "total", "over"))
     title = say(f"openacc_report.title_{key}")

@@ -57,7 +57,7 @@ def _gain_words(each: Overlap) -> str:
         memory=capitalised(memory_name(each.host_memory)),
         size=format_bytes(each.bytes),
         work=say("overlap.work", x=multiple_digits(each)),
-        way=way_words(each.host_memory, best.chunks, best.streams),
+        pipeline=way_words(each.host_memory, best.chunks, best.streams),
         factor=factor_words(best.speedup),
         percent=100 * (MATTERS - 1),
     )

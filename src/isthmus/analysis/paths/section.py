@@ -88,7 +88,7 @@ def cost_grids(run: Run) -> list[Grid]:
 def _entries(run: Run) -> Iterator[Entry]:
     for cost in costs(run):
         group = say("paths_report.beside", peer=cost.peer, target=cost.target, size=format_bytes(cost.bytes))
-        row = say(f"paths_report.work_{cost.work}", way=direction_word(cost.direction))
+        row = say(f"paths_report.work_{cost.work}", direction=direction_word(cost.direction))
         links = "own" if cost.method == OWN else "both"
         loss = percent_cell(cost.loss, wide=cost.wide)
         loss = brief(replace(loss, detail=say("common.half", half=loss.half_width, unit="%")))
@@ -125,7 +125,7 @@ def glance(run: Run) -> Glance | None:
         cells = [cell for rate in at_once for cell in (rate, Cell(""), Cell(""))]
         rows.append(Row(say("paths_report.at_once", count=next(iter(known.values())).devices), tuple(cells)))
     headings = [
-        say(f"paths_report.glance_{name}", way=direction_word(direction))
+        say(f"paths_report.glance_{name}", direction=direction_word(direction))
         for direction in DIRECTIONS
         for name in ("own", "all", "times")
     ]

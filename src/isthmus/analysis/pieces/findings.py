@@ -39,13 +39,13 @@ def times_of(cell: Cell) -> float:
 def _about(cells: Sequence[Cell]) -> str:
     """The methods with a gain, which is what to act on; without one, what the incumbent takes by direction."""
     kind, gaining = cells[0].kind, [cell for cell in cells if cell.gains]
-    ways = map(_gain, gaining) if gaining else (_told(cell, kind.incumbent) for cell in cells)
+    rates = map(_gain, gaining) if gaining else (_told(cell, kind.incumbent) for cell in cells)
     return say(
         "pieces.faster" if gaining else "pieces.no_gain",
         shape=capitalised(shape_words(cells[0])),
         layouts=layout_words(*cells[0].layouts),
         incumbent=method_name(kind.incumbent),
-        ways=say("common.between_statements").join(ways),
+        rates=say("common.between_statements").join(rates),
     )
 
 
@@ -81,15 +81,15 @@ def _cause(run: Run, cell: Cell) -> str:
 
 def _advice(cells: Sequence[Cell]) -> str:
     """What to do in each direction, as the methods differ in it."""
-    ways: dict[str, list[str]] = {}
+    advised: dict[str, list[str]] = {}
     for cell in cells:
         key = f"pieces.advice_{cell.fastest if cell.gains else cell.kind.incumbent}"
         if can_say(key):
-            ways.setdefault(say(key), []).append(way_words(cell))
-    if len(ways) == 1:
-        return capitalised(next(iter(ways)))
+            advised.setdefault(say(key), []).append(way_words(cell))
+    if len(advised) == 1:
+        return capitalised(next(iter(advised)))
     between = say("common.between_clauses")
     return sentences(
         say("pieces.advice_for", direction=between.join(dict.fromkeys(where)), advice=advice)
-        for advice, where in ways.items()
+        for advice, where in advised.items()
     )

@@ -49,7 +49,7 @@ def surface_title(source: Source[Surface]) -> str:
     layouts = layout_words(*surface.layouts)
     if surface.pitch_bytes is not None:
         layouts = say("pieces.pitch", layouts=layouts, pitch=format_bytes(surface.pitch_bytes))
-    named = {"way": direction_name(surface.direction), "memory": kind_label(surface.host_memory)}
+    named = {"direction": direction_name(surface.direction), "memory": kind_label(surface.host_memory)}
     return source.titled(say("pieces.title", **named, layouts=layouts))
 
 

@@ -69,7 +69,7 @@ def _slowed(gain: Gain, threads: int, factor: float) -> str:
         "threads.slowdown",
         threads=threads_of(gain.curve.direction, threads),
         rate=format_rate(gain.points[threads].rate.median),
-        way=direction_name(gain.curve.direction),
+        direction=direction_name(gain.curve.direction),
         times=times(factor, factor),
     )
 
@@ -83,7 +83,7 @@ def _gained(gain: Gain) -> str:
         threads=threads_of(gain.curve.direction, gain.enough),
         mode=mode_name(gain.curve),
         rate=format_rate(rate),
-        way=direction_name(gain.curve.direction),
+        direction=direction_name(gain.curve.direction),
         times=times(factor, factor),
     )
 

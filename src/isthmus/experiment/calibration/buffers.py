@@ -14,11 +14,11 @@ from isthmus.experiment.engine.sweep import TimedSubject
 from isthmus.record import KIB, MIB, Case, Direction, format_bytes
 
 _CHUNKS = tuple(16 * KIB << i for i in range(10))
-# A method takes the place of a simpler one only where it is so much faster; of ways of one method that are as good as
+# A method takes the place of a simpler one only where it is so much faster; where several are as good as
 # equal, the one with the fewest threads is taken.
 GAIN = 1.03
 _AS_GOOD = 1.01
-# Rounds in which all ways that are not far behind the best are timed one after another, for a few milliseconds each.
+# Rounds in which all methods that are not far behind the best are timed one after another, for a few milliseconds each.
 _ROUNDS = 3
 _FAR = 1.3
 _VISIT = Quota(1, 2, 8, 0.004)
@@ -27,11 +27,11 @@ _COARSE_BYTES = 16 * MIB
 # What the CPU copies is emptied out of its caches before: programs seldom copy what they have just made, and then more
 # threads pay. Of larger ones little is left there, and emptying them takes longer than moving them.
 _MOST_EVICTED_BYTES = 64 * MIB
-# Ways that take more than so many times the driver's time are not worth to be improved.
+# Methods that take more than so many times the driver's time are not worth to be improved.
 _HOPELESS = 2.0
 
 
-class Way(NamedTuple):
+class CopyMethod(NamedTuple):
     """So many threads, chunks of so many bytes, and how they are stored; without threads the driver's own copy."""
 
     threads: int = 0
@@ -39,7 +39,7 @@ class Way(NamedTuple):
     stores: str = ""
 
 
-DRIVER = Way()
+DRIVER = CopyMethod()
 
 
 class Choice(NamedTuple):
@@ -47,13 +47,13 @@ class Choice(NamedTuple):
 
     direction: Direction
     bytes: int
-    way: Way
+    method: CopyMethod
     seconds: float
     driver_seconds: float
 
 
-# Seconds that each of some ways takes for so many bytes.
-Times = Callable[[int, Sequence[Way]], dict[Way, float]]
+# Seconds that each of some methods takes for so many bytes.
+Times = Callable[[int, Sequence[CopyMethod]], dict[CopyMethod, float]]
 
 
 def thread_counts(processors: int) -> list[int]:
@@ -86,26 +86,26 @@ def choose(
 ) -> list[Choice]:
     """The choice for each of the ascending sizes, and for twice a size where threads begin to be faster after it.
 
-    So many steps go from the best way to the best of its neighbours. Nothing begins with the last of `stores`.
+    So many steps go from the best method to the best of its neighbours. Nothing begins with the last of `stores`.
     """
     chunks = chunk_sizes(direction)
 
-    def best_from(size: int, first: Sequence[Way], steps: int) -> Choice:
-        def neighbours(way: Way) -> list[Way]:
-            return _neighbours(way, size, threads, chunks, stores)
+    def best_from(size: int, first: Sequence[CopyMethod], steps: int) -> Choice:
+        def neighbours(method: CopyMethod) -> list[CopyMethod]:
+            return _neighbours(method, size, threads, chunks, stores)
 
         return _choose_one(direction, size, first, steps, neighbours, times)
 
     choices: list[Choice] = []
     for size in sizes:
         last = choices[-1] if choices else None
-        if last is not None and size > _COARSE_BYTES and last.way != DRIVER:
-            first = [last.way]
+        if last is not None and size > _COARSE_BYTES and last.method != DRIVER:
+            first = [last.method]
         else:
             first = _coarse(size, threads, chunks, stores[:-1])
         choice = best_from(size, first, steps)
-        if last is not None and last.way == DRIVER != choice.way and 2 * last.bytes < size:
-            choices.append(best_from(2 * last.bytes, [_fitting(choice.way, 2 * last.bytes, chunks)], 1))
+        if last is not None and last.method == DRIVER != choice.method and 2 * last.bytes < size:
+            choices.append(best_from(2 * last.bytes, [_fitting(choice.method, 2 * last.bytes, chunks)], 1))
         choices.append(choice)
     return choices
 
@@ -113,52 +113,57 @@ def choose(
 def _choose_one(
     direction: Direction,
     size: int,
-    first: Sequence[Way],
+    first: Sequence[CopyMethod],
     steps: int,
-    neighbours: Callable[[Way], list[Way]],
+    neighbours: Callable[[CopyMethod], list[CopyMethod]],
     times: Times,
 ) -> Choice:
     seconds = times(size, [DRIVER, *first])
     for _ in range(steps):
         best = _best(seconds)
-        near = [way for way in neighbours(best) if way not in seconds]
+        near = [method for method in neighbours(best) if method not in seconds]
         if not near or seconds[best] > _HOPELESS * seconds[DRIVER]:
             break
         seconds |= times(size, [best, *near])
     best = _best(seconds)
-    way = best if seconds[best] * GAIN < seconds[DRIVER] else DRIVER
-    return Choice(direction, size, way, seconds[way], seconds[DRIVER])
+    method = best if seconds[best] * GAIN < seconds[DRIVER] else DRIVER
+    return Choice(direction, size, method, seconds[method], seconds[DRIVER])
 
 
-def _best(seconds: dict[Way, float]) -> Way:
-    """Of the ways with threads."""
-    staged = [way for way in seconds if way != DRIVER]
-    least = min(seconds[way] for way in staged)
-    return min((way for way in staged if seconds[way] <= _AS_GOOD * least), key=lambda way: (way.threads, seconds[way]))
+def _best(seconds: dict[CopyMethod, float]) -> CopyMethod:
+    """The fastest of those with threads, or one of fewer threads that is as good."""
+    staged = [method for method in seconds if method != DRIVER]
+    least = min(seconds[method] for method in staged)
+    return min(
+        (method for method in staged if seconds[method] <= _AS_GOOD * least),
+        key=lambda method: (method.threads, seconds[method]),
+    )
 
 
-def _coarse(size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[Way]:
+def _coarse(size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[CopyMethod]:
     """Every second number of threads, with the chunk that keeps a few of them under way."""
     some = {*threads[1::2], threads[-1]}
-    return [_fitting(Way(count, size // 8, each), size, chunks) for count in sorted(some) for each in stores]
+    return [_fitting(CopyMethod(count, size // 8, each), size, chunks) for count in sorted(some) for each in stores]
 
 
-def _fitting(way: Way, size: int, chunks: Sequence[int]) -> Way:
+def _fitting(method: CopyMethod, size: int, chunks: Sequence[int]) -> CopyMethod:
     """The same with an allowed chunk of at most half the copy."""
-    fitting = [chunk for chunk in chunks if chunk <= max(way.chunk_bytes, chunks[0]) and 2 * chunk <= size]
-    return way._replace(chunk_bytes=max(fitting, default=chunks[0]))
+    fitting = [chunk for chunk in chunks if chunk <= max(method.chunk_bytes, chunks[0]) and 2 * chunk <= size]
+    return method._replace(chunk_bytes=max(fitting, default=chunks[0]))
 
 
-def _neighbours(way: Way, size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[Way]:
-    at = threads.index(way.threads)
-    neighbours = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
-    neighbours += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
-    neighbours += [way._replace(stores=each) for each in stores if each != way.stores]
+def _neighbours(
+    method: CopyMethod, size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]
+) -> list[CopyMethod]:
+    at = threads.index(method.threads)
+    neighbours = [method._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
+    neighbours += [method._replace(chunk_bytes=bytes_) for bytes_ in (method.chunk_bytes // 2, method.chunk_bytes * 2)]
+    neighbours += [method._replace(stores=each) for each in stores if each != method.stores]
     return [near for near in neighbours if near.chunk_bytes in chunks and 2 * near.chunk_bytes <= size]
 
 
 class BufferTimer:
-    """Times copies of one direction through one ring, all ways in turn, and checks what arrives."""
+    """Times copies of one direction through one ring, all methods in turn, and checks what arrives."""
 
     def __init__(
         self,
@@ -183,30 +188,30 @@ class BufferTimer:
             self._source.fill_pattern(0, most_bytes, seed)
         self._destination = device.allocate(kinds[1], most_bytes)
 
-    def times(self, size: int, ways: Sequence[Way]) -> dict[Way, float]:
+    def times(self, size: int, methods: Sequence[CopyMethod]) -> dict[CopyMethod, float]:
         """Medians. Raises CallFailed where something else arrives than was sent."""
-        subjects = {way: self._subject(size, way) for way in ways}
-        collected = {way: Collected(subject.template) for way, subject in subjects.items()}
-        taking_part = list(ways)
+        subjects = {method: self._subject(size, method) for method in methods}
+        collected = {method: Collected(subject.template) for method, subject in subjects.items()}
+        taking_part = list(methods)
         for _ in range(_ROUNDS):
-            for way in self._random.sample(taking_part, len(taking_part)):
-                subjects[way].visit(_VISIT, collected[way])
-                if collected[way].wrong:
-                    raise CallFailed(f"{format_bytes(size)} {self._direction}, {way}: {collected[way].wrong}")
-            seconds = {way: median(each.samples["host_seconds"]) for way, each in collected.items()}
-            taking_part = [way for way in taking_part if seconds[way] <= _FAR * min(seconds.values())]
+            for method in self._random.sample(taking_part, len(taking_part)):
+                subjects[method].visit(_VISIT, collected[method])
+                if collected[method].wrong:
+                    raise CallFailed(f"{format_bytes(size)} {self._direction}, {method}: {collected[method].wrong}")
+            seconds = {method: median(each.samples["host_seconds"]) for method, each in collected.items()}
+            taking_part = [method for method in taking_part if seconds[method] <= _FAR * min(seconds.values())]
         return seconds
 
-    def _subject(self, size: int, way: Way) -> TimedSubject:
+    def _subject(self, size: int, method: CopyMethod) -> TimedSubject:
         template = Case(
             experiment="calibrate",
-            method="copies" if way == DRIVER else "pack_threads",
+            method="copies" if method == DRIVER else "pack_threads",
             host_memory=self._memory,
             bytes=size,
             direction=self._direction,
         )
         place = Place(0, size)
-        packing = Packing(way.threads, way.chunk_bytes, way.stores, from_caches=size > _MOST_EVICTED_BYTES)
+        packing = Packing(method.threads, method.chunk_bytes, method.stores, from_caches=size > _MOST_EVICTED_BYTES)
         ends = Side(self._destination, place), Side(self._source, place)
         start = moving(template.method, *ends, Extent(size, 1), self._reference, self._staging, packing)
         return TimedSubject(template, start)

@@ -1,4 +1,4 @@
-"""Measures which way is fastest for which copy on this machine, for the transfer library to choose by.
+"""Measures which method is fastest for which copy on this machine, for the transfer library to choose by.
 
 Threads that fill a ring of page-locked memory while the device drains it move pageable buffers several times as fast as
 the driver's own copy from some size on, and which method is best for many pieces depends on their size, number and
@@ -114,7 +114,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     for direction in _DIRECTIONS:
         staging[direction] = session_staging(native, direction, most_threads, kernels.get(direction, 0))
     pieces: list[PieceChoice] = []
-    piece_timer = PieceTimer(native, kinds, staging, {way: _threads(buffers, way) for way in _DIRECTIONS}, seed)
+    piece_timer = PieceTimer(native, kinds, staging, {each: _threads(buffers, each) for each in _DIRECTIONS}, seed)
     for setting, cell in grid:
         choice = piece_timer.choose(setting, cell, _built_in_for(built_in, setting, cell))
         if choice is not None:
@@ -196,8 +196,8 @@ def table_text(
     lines = ["isthmus transfer table 1", f"origin {' '.join(origin.split())}"]
     for choice in buffers:
         method = "driver"
-        if choice.way != DRIVER:
-            threads, chunk_bytes, stores = choice.way
+        if choice.method != DRIVER:
+            threads, chunk_bytes, stores = choice.method
             method = f"staged threads={threads} chunk={chunk_bytes} stores={stores}"
         lines.append(
             f"buffer direction={choice.direction} from={choice.bytes} method={method} seconds={choice.seconds:.4g}"
@@ -224,10 +224,10 @@ def _piece_line(choice: PieceChoice) -> str:
 
 def _threads(buffers: Sequence[Choice], direction: Direction) -> int:
     """How many pack: as many as were best for buffers that threads moved, of the size nearest to those of pieces."""
-    staged = [choice for choice in buffers if choice.direction == direction and choice.way != DRIVER]
+    staged = [choice for choice in buffers if choice.direction == direction and choice.method != DRIVER]
     if not staged:
         return staging_threads()
-    return min(staged, key=lambda choice: abs(choice.bytes - _PACKED_BYTES)).way.threads
+    return min(staged, key=lambda choice: abs(choice.bytes - _PACKED_BYTES)).method.threads
 
 
 def _origin(device: OpenDevice) -> str:

@@ -57,12 +57,12 @@ class BuiltIn(NamedTuple):
 
 
 def settings(kinds: Sequence[str], quick: bool) -> list[Setting]:
-    """Every way, memory and layout in which pieces lie apart."""
+    """Every direction, memory and layout in which pieces lie apart."""
     pairs = [_MAIN, ("strided", "contiguous"), ("contiguous", "strided")]
     if not quick:
         pairs += [("scattered", "contiguous"), ("contiguous", "scattered"), ("strided", "strided")]
-    ways: tuple[Direction, ...] = ("h2d", "d2h")
-    return [Setting(way, kind, *pair) for pair in pairs for kind in kinds for way in ways]  # type: ignore[arg-type]
+    directions: tuple[Direction, ...] = ("h2d", "d2h")
+    return [Setting(each, kind, *pair) for pair in pairs for kind in kinds for each in directions]  # type: ignore[arg-type]
 
 
 def cells(setting: Setting, quick: bool) -> list[Cell]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.errors import CallFailed
-from isthmus.experiment.calibration.buffers import DRIVER, GAIN, Choice, Way
+from isthmus.experiment.calibration.buffers import DRIVER, GAIN, Choice, CopyMethod
 from isthmus.record import GIB, KIB, MIB, Direction, Interval, format_bytes, median_interval
 
 BUILT_IN, MEASURED, DRIVERS = "built-in", "measured", "driver"
@@ -63,10 +63,10 @@ def loses(gains: Collection[Interval]) -> bool:
     return any(each.high < 1 or each.median < NO_WORSE for each in gains)
 
 
-def way_of(table: _native.TransferTable, direction: Direction, size: int) -> Way:
+def method_of(table: _native.TransferTable, direction: Direction, size: int) -> CopyMethod:
     """How a table has buffers of this size copied."""
     rule = table.buffer(direction, size)
-    return Way(rule["threads"], rule["chunk_bytes"], rule["stores"]) if rule["method"] == "staged" else DRIVER
+    return CopyMethod(rule["threads"], rule["chunk_bytes"], rule["stores"]) if rule["method"] == "staged" else DRIVER
 
 
 def size_classes(built_in: _native.TransferTable, direction: Direction, largest: int) -> list[int]:
@@ -85,11 +85,11 @@ def choose_in_turns(
     Smaller buffers than those that are looked at, and larger ones, are copied as built in.
     """
     least = built_in.buffer(direction, 0)
-    choices = [Choice(direction, 0, way_of(built_in, direction, 0), least["seconds"], least["seconds"])]
+    choices = [Choice(direction, 0, method_of(built_in, direction, 0), least["seconds"], least["seconds"])]
     for size in size_classes(built_in, direction, largest):
-        ways = {BUILT_IN: way_of(built_in, direction, size), MEASURED: way_of(measured, direction, size)}
-        ways[DRIVERS] = DRIVER
-        names = [name for name in (MEASURED, DRIVERS) if ways[name] != ways[BUILT_IN]]
+        methods = {BUILT_IN: method_of(built_in, direction, size), MEASURED: method_of(measured, direction, size)}
+        methods[DRIVERS] = DRIVER
+        names = [name for name in (MEASURED, DRIVERS) if methods[name] != methods[BUILT_IN]]
         samples_of = {each: timed(direction, size, each, (BUILT_IN, *names)) for each in SITUATIONS[direction]}
         gains = {name: [gain(seen[BUILT_IN], seen[name]) for seen in samples_of.values()] for name in names}
         better = [name for name in names if certainly_better(gains[name])]
@@ -97,7 +97,7 @@ def choose_in_turns(
         seconds = {name: median(samples) for name, samples in samples_of["cold"].items()}
         # The driver's is that of one of them, if it is not there by itself.
         driver = seconds.get(DRIVERS, seconds[BUILT_IN])
-        choices.append(Choice(direction, size, ways[name], seconds[name], driver))
+        choices.append(Choice(direction, size, methods[name], seconds[name], driver))
     beyond = 2 * choices[-1].bytes
     larger = {beyond, *(rule["from_bytes"] for rule in built_in.buffers if rule["direction"] == direction)}
     for size in sorted(size for size in larger if size >= beyond):
@@ -108,7 +108,7 @@ def choose_in_turns(
 def as_built_in(built_in: _native.TransferTable, direction: Direction, size: int) -> Choice:
     """What the built-in table has for buffers of this size."""
     seconds = built_in.buffer(direction, size)["seconds"]
-    return Choice(direction, size, way_of(built_in, direction, size), seconds, seconds)
+    return Choice(direction, size, method_of(built_in, direction, size), seconds, seconds)
 
 
 def check(
@@ -120,12 +120,12 @@ def check(
     """
     kept, gains = [], []
     for choice in choices:
-        direction, size, way = choice.direction, choice.bytes, choice.way
+        direction, size, method = choice.direction, choice.bytes, choice.method
         if not LEAST_BYTES <= size <= largest:
             kept.append(choice)
             continue
-        same = way == way_of(built_in, direction, size)
-        if same and way == DRIVER:
+        same = method == method_of(built_in, direction, size)
+        if same and method == DRIVER:
             kept.append(choice)
             gains += [Gain(direction, size, each, _SAME, _SAME) for each in SITUATIONS[direction]]
             continue
@@ -133,7 +133,7 @@ def check(
         seen = {each: timed(direction, size, each, names) for each in SITUATIONS[direction]}
         lost = not same and loses([gain(samples[BUILT_IN], samples[MEASURED]) for samples in seen.values()])
         used = BUILT_IN if lost else MEASURED
-        kept.append(choice._replace(way=way_of(built_in, direction, size)) if lost else choice)
+        kept.append(choice._replace(method=method_of(built_in, direction, size)) if lost else choice)
         for situation, samples in seen.items():
             of_built_in = _SAME if lost or same else gain(samples[BUILT_IN], samples[used])
             gains.append(Gain(direction, size, situation, of_built_in, gain(samples[DRIVERS], samples[used])))
@@ -141,10 +141,10 @@ def check(
 
 
 def fewest(choices: Sequence[Choice]) -> list[Choice]:
-    """Without those that say what the one before says: the first of each way, and every fourth power of two."""
+    """Without those that say what the one before says: the first of each method, and every fourth power of two."""
     kept = list(choices[:1])
     for before, choice in pairwise(choices):
-        alike = (before.direction, before.way) == (choice.direction, choice.way)
+        alike = (before.direction, before.method) == (choice.direction, choice.method)
         if not alike or (choice.bytes // LEAST_BYTES).bit_length() % 2 == 1:
             kept.append(choice)
     return kept

@@ -1,1 +1,1 @@
-"""Measures every way to meet one need, at once and in turns: what `isthmus plan` answers with."""
+"""Measures every method to meet one need, at once and in turns: what `isthmus plan` answers with."""

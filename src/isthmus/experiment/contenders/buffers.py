@@ -1,4 +1,4 @@
-"""One buffer that is got, moved as often as it is used and given back, by one way."""
+"""One buffer that is got, moved as often as it is used and given back, by one method."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _WARM_SECONDS = 0.05
 
 
 def buffers(device: OpenDevice, need: BufferNeed, seed: int) -> dict[str, Callable[[], Subject]]:
-    """Each way, to be made when it is first timed, so that one which the device has not is no trouble to others."""
+    """Each method, to be made when it is first timed, so that one which the device has not is no trouble to others."""
     shared = _Memory(device.native, max(need.bytes, _CARVED_BYTES))
     file = cache(partial(CachedFile, need.bytes, seed))
     return {

@@ -32,27 +32,27 @@ _ALIGNED_BYTES = 64
 def measure_ways(
     device: OpenDevice, need: Need, seconds: float = SECONDS, seed: int = 0, *, every: bool = False
 ) -> Timed:
-    """Every way of the need, verified, in rounds; those that cannot win are only tried, unless `every` way is wanted.
+    """Every method of the need, verified, in rounds; those that cannot win are only tried, unless `every` is set.
 
     Data has the need's size, or less where that exceeds 1 GiB, the machine's memory or the time.
     """
     begin = time.monotonic()
     measured = within(need, min(_MOST_BYTES, _memory(device)))
     trial = within(measured, _TRIAL_BYTES, _TRIAL_PIECES)
-    ways = ways_of(device, measured, seed)
+    methods = ways_of(device, measured, seed)
     tried: list[_Lazy] = []
     if trial != measured and not every:
         tried = _timed(ways_of(device, trial, seed), trial.host_bytes, begin + _TRIAL_SHARE * seconds, seed)
         names, measured = _chosen(tried, trial, measured, begin + seconds - time.monotonic())
-        ways = {name: make for name, make in ways_of(device, measured, seed).items() if name in names}
-    timed = _timed(ways, measured.host_bytes, begin + seconds, seed)
+        methods = {name: make for name, make in ways_of(device, measured, seed).items() if name in names}
+    timed = _timed(methods, measured.host_bytes, begin + seconds, seed)
     known = {each.name for each in timed}
     left = [each for each in tried if each.name not in known]
     cases = [each.case for each in (*timed, *(each for each in left if each.case.skipped))]
     best = min((each.seconds for each in tried if each.seconds), default=1.0)
-    ruled_out = {each.way: each.seconds / best for each in left if each.seconds}
+    ruled_out = {each.method: each.seconds / best for each in left if each.seconds}
     for each in timed:
-        ruled_out.pop(each.way, None)
+        ruled_out.pop(each.method, None)
     return Timed(measured, tuple(cases), ruled_out, time.monotonic() - begin)
 
 
@@ -100,12 +100,12 @@ def _memory(device: OpenDevice) -> int:
 
 
 class _Lazy:
-    """A way that is made when it is first visited, so that one which cannot be had is no trouble to others."""
+    """A method that is made when it is first visited, so that one which cannot be had is no trouble to others."""
 
     def __init__(self, name: str, make: Callable[[], Subject], size: int) -> None:
-        self.name, self.way = name, name.partition(" ")[0]
+        self.name, self.method = name, name.partition(" ")[0]
         self.template = Case(experiment="plan", method=name, host_memory="", bytes=size)
-        self.case = msgspec.structs.replace(self.template, method=self.way)
+        self.case = msgspec.structs.replace(self.template, method=self.method)
         self._visited: list[tuple[float, int]] = []  # seconds and samples
         self._make = make
         self._made: Subject | None = None
@@ -117,11 +117,11 @@ class _Lazy:
         self._visited.append((time.monotonic() - begin, collected.count - sum(taken for _, taken in self._visited)))
 
     def finish(self, case: Case) -> None:
-        """Keeps what came of it under the name of the way; a way that nobody came to has neither samples nor a skip."""
+        """Keeps what came of it under the method's name; one that no visit came to has neither samples nor a skip."""
         made = self.template if self._made is None else self._made.template
         reached = bool(self._made) or (case.skipped and not case.note.startswith(TIME_UP))
         kept = {"series": case.series, "verified": case.verified, "note": case.note}
-        self.case = msgspec.structs.replace(made, method=self.way, skipped=case.skipped and reached, **kept)
+        self.case = msgspec.structs.replace(made, method=self.method, skipped=case.skipped and reached, **kept)
 
     def cost(self, samples: int) -> tuple[float, float]:
         """What the first visit took, with getting memory and checking it, and what so many samples more do."""
@@ -135,9 +135,9 @@ class _Lazy:
         return median(samples) if samples and self.case.verified != "no" else 0.0
 
 
-def _timed(ways: Mapping[str, Callable[[], Subject]], size: int, end: float, seed: int) -> list[_Lazy]:
-    """All of the ways, in rounds, until then."""
-    made = {name: _Lazy(name, make, size) for name, make in ways.items()}
+def _timed(methods: Mapping[str, Callable[[], Subject]], size: int, end: float, seed: int) -> list[_Lazy]:
+    """All of the methods, in rounds, until then."""
+    made = {name: _Lazy(name, make, size) for name, make in methods.items()}
     left = max(end - time.monotonic(), 0.1)
     rules = Rules(0.01, LEAST_SAMPLES, visit_samples=2, least_visits=60, short_seconds=0.05, case_seconds=left)
     clock = Clock(time.monotonic() + _SOFT_SHARE * left, time.monotonic() + left)
@@ -148,7 +148,7 @@ def _timed(ways: Mapping[str, Callable[[], Subject]], size: int, end: float, see
 
 
 def _chosen(tried: Sequence[_Lazy], trial: Need, measured: Need, seconds: float) -> tuple[set[str], Need]:
-    """The ways that may win and that there is time for, and what they are measured on."""
+    """The methods that may win and that there is time for, and what they are measured on."""
     priced = [each for each in tried if each.seconds]
     if not priced:
         return {each.name for each in tried}, trial
@@ -167,11 +167,11 @@ def _chosen(tried: Sequence[_Lazy], trial: Need, measured: Need, seconds: float)
     }, measured
 
 
-def _cost(way: _Lazy, need: Need, share: float) -> float:
+def _cost(method: _Lazy, need: Need, share: float) -> float:
     """Seconds that the least number of samples takes of so many times the data."""
-    first, samples = way.cost(LEAST_SAMPLES)
+    first, samples = method.cost(LEAST_SAMPLES)
     if isinstance(need, BufferNeed):
         # As many of the uses as there is time for are timed, each at its own pace.
-        each = way.seconds / need.uses
+        each = method.seconds / need.uses
         samples *= timed_uses(need.uses, each * share) / timed_uses(need.uses, each)
     return (first + samples) * share

@@ -1,4 +1,4 @@
-"""Every way to meet a need, to be timed: pieces, sections, parts of arrays and pipelines as their experiments do."""
+"""Every method to meet a need, to be timed: pieces, sections, parts of arrays and pipelines as their experiments do."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -40,7 +40,7 @@ Makers = Mapping[str, Callable[[], Subject]]
 
 
 def ways_of(device: OpenDevice, need: Need, seed: int) -> Makers:
-    """By a name of its own, each way that there is, made when it is called."""
+    """By a name of its own, each method that there is, made when it is called."""
     return _MAKERS[type(need)](device, need, seed)
 
 
@@ -134,16 +134,16 @@ def _managed(device: OpenDevice, need: ManagedNeed, seed: int) -> Makers:
 
 def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
     """The work is so many rounds of arithmetic as take the need's time on the data in one piece."""
-    ways = {way.name: way for way in buffer_ways_of(need.source, "both")}
+    candidates = {each.name: each for each in buffer_ways_of(need.source, "both")}
 
     def blocks(kind: str) -> bool:
-        memory = ways[kind].memory
+        memory = candidates[kind].memory
         return device.native.why_not(memory) is None and device.native.copy_blocks(memory)
 
     cases = {
         f"{kind}_{'serial' if chunks == 1 else 'pipeline'} {chunks}": (
             kind,
-            case_of("pipeline", ways[kind].memory, need.bytes, 1.0, chunks, min(chunks, need.most_streams)),
+            case_of("pipeline", candidates[kind].memory, need.bytes, 1.0, chunks, min(chunks, need.most_streams)),
         )
         for kind in need.kinds[need.source]
         for chunks in ((1,) if blocks(kind) else _chunks(need))
@@ -157,7 +157,7 @@ def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
     def make(name: str) -> Subject:
         kind, case = cases[name]
         template = msgspec.structs.replace(case, experiment="plan", method=name.partition(" ")[0])
-        held = Held(device.native, ways[kind].held_for(need.bytes), need.bytes)
+        held = Held(device.native, candidates[kind].held_for(need.bytes), need.bytes)
         start = bench().start(case)
         if isinstance(start, str):
             raise Unsupported(start)

@@ -121,12 +121,12 @@ def _ends(device: OpenDevice, other: Device, size: int, seed: int) -> _Ends | st
     """The buffers of a device, those of the host from the node that is nearest to it; or why there are none."""
     try:
         native = open_neighbour(device, other)
-        sizes = {way: [size] for way in ("h2d", "d2h")}
+        sizes = {direction: [size] for direction in ("h2d", "d2h")}
         host = on_node(near(other, device.allowed_cpus), lambda: allocate_largest(native, "pinned", sizes))
         on_device = allocate_largest(native, "device", sizes)
-        for way, arena in (("h2d", host["h2d"]), ("d2h", on_device["d2h"])):
+        for direction, arena in (("h2d", host["h2d"]), ("d2h", on_device["d2h"])):
             if arena.buffer is not None:
-                arena.buffer.fill_pattern(0, size, seed + (way == "d2h"))
+                arena.buffer.fill_pattern(0, size, seed + (direction == "d2h"))
     except IsthmusError as error:
         return reason_of(error, f"{other.spec}: ")
     reasons = (arena.too_large.get(size) for arenas in (host, on_device) for arena in arenas.values())

@@ -68,10 +68,10 @@ class Pass(NamedTuple):
 
 def passes() -> list[Pass]:
     """Touches far apart show the unit of a fault; all pages, one by one or at once, what the driver adds."""
-    ways: tuple[Direction, ...] = ("h2d", "d2h")
-    all_passes = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, PAGE_BYTES)]
+    directions: tuple[Direction, ...] = ("h2d", "d2h")
+    all_passes = [Pass("touches", each, stride) for each in directions for stride in (BLOCK_BYTES, PAGE_BYTES)]
     all_passes.append(Pass("sweep", "h2d", PAGE_BYTES))
-    return all_passes + [Pass("prefetch", way, stride) for way in ways for stride in (BLOCK_BYTES, 0)]
+    return all_passes + [Pass("prefetch", each, stride) for each in directions for stride in (BLOCK_BYTES, 0)]
 
 
 def count(device: _native.Device, libraries: Sequence[str], chosen: Sequence[Pass]) -> list[Case]:

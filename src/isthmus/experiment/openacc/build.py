@@ -126,14 +126,14 @@ def source_folder() -> Path:
     raise Unsupported(f"the sources of the OpenACC programs are missing: expected {package}/examples/openacc")
 
 
-def program_path(folder: Path, program: str, way: str) -> Path | None:
-    """The program of a folder that moves data in this way; None where its compiler has no such way."""
+def program_path(folder: Path, program: str, mode: str) -> Path | None:
+    """The program of a folder that moves data in this mode; None where its compiler has no such mode."""
     managed = folder / f"{program}{MANAGED_SUFFIX}"
-    if way == "explicit":
+    if mode == "explicit":
         return folder / program
     if managed.exists():
         return managed
-    return None if way == "both" else folder / program
+    return None if mode == "both" else folder / program
 
 
 def check_folder(folder: Path) -> None:

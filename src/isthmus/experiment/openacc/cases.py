@@ -35,7 +35,7 @@ _NO_MANAGED_MODE = (
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every program, way and part of the array; nothing but reasons on devices that are not CUDA's."""
+    """Every program, mode and part of the array; nothing but reasons on devices that are not CUDA's."""
     return planned(OpenaccSweep(device, options, memory_bytes))
 
 
@@ -72,11 +72,11 @@ class OpenaccSweep(Sweep):
         return self._why_no_managed(case) or self._why_no_memory(case)
 
     def _why_no_managed(self, case: Case) -> str | None:
-        way = Program.of(case).way
-        if way == "explicit":
+        mode = Program.of(case).mode
+        if mode == "explicit":
             return None
         reason = self.native.why_not("managed") or self.native.why_no_migration()
-        return _NO_MANAGED_MODE if reason is None and way == "both" and not _has_managed_mode(self.source) else reason
+        return _NO_MANAGED_MODE if reason is None and mode == "both" and not _has_managed_mode(self.source) else reason
 
     def _why_no_memory(self, case: Case) -> str | None:
         limit = most_managed_bytes(self.native.free_bytes())
@@ -112,5 +112,5 @@ class _Bench(Bench):
             return lambda: TimedArray(case, NativeArray(self._native, case.bytes))
         if isinstance(self._folder, str):
             return self._folder
-        path = program_path(self._folder, program.name, program.way)
+        path = program_path(self._folder, program.name, program.mode)
         return _NO_MANAGED_MODE if path is None else partial(TimedProgram, case, path, self._environment)

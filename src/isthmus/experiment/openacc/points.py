@@ -1,4 +1,4 @@
-"""What `openacc` measures: programs, who moves their data, and the parts of arrays and sides that each mode takes."""
+"""What `openacc` measures: programs, who moves their data, and the parts of arrays and sides that each effort takes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from isthmus.record import KIB, Case
 
 NAME = "openacc"
 # Directives move the data; managed memory does; directives are there and the compiler's managed mode is on.
-WAYS = ("explicit", "automatic", "both")
+MODES = ("explicit", "automatic", "both")
 # The same array, moved by this package's own calls, for comparison.
 NATIVE = "native"
 ITERATIONS = 20
@@ -33,13 +33,13 @@ class Program(NamedTuple):
 
     name: str
     pack: str
-    way: str
+    mode: str
 
     @classmethod
     def of(cls, case: Case) -> "Program":
         """``contiguous_explicit``, ``stencil_cpu_automatic``, ``native_explicit``."""
-        name, *pack, way = case.method.split("_")
-        return cls(name, "".join(pack), way)
+        name, *pack, mode = case.method.split("_")
+        return cls(name, "".join(pack), mode)
 
 
 def samples_a_visit(case: Case, wanted: int) -> int:
@@ -53,7 +53,7 @@ def samples_a_visit(case: Case, wanted: int) -> int:
 def words_of(case: Case) -> list[str]:
     """The options of the case's program."""
     program = Program.of(case)
-    values: dict[str, str | float | None] = {"way": program.way}
+    values: dict[str, str | float | None] = {"way": program.mode}
     if program.name == "stencil":
         values |= {"pack": program.pack, "side": case.rows, "halo": case.halo, "iterations": ITERATIONS}
     else:
@@ -68,29 +68,29 @@ def allocated_bytes(case: Case) -> int:
 
 def cases_of(options: Options, sizes: Iterable[int]) -> Iterator[Case]:
     """All cases of arrays of these sizes in bytes, those of one array and pattern after one another."""
-    mode = options.mode
-    ways = [way for way in WAYS if not options.memory or _memory(way) in options.memory]
+    effort = options.mode
+    modes = [mode for mode in MODES if not options.memory or _memory(mode) in options.memory]
     for asked in sizes:
         size = max(asked - asked % _DOUBLE, _DOUBLE)
-        for fraction in _FRACTIONS[mode]:
+        for fraction in _FRACTIONS[effort]:
             # It copies the whole array whatever is touched: once is enough.
-            if "explicit" in ways and fraction == 1.0:
+            if "explicit" in modes and fraction == 1.0:
                 yield case_of(NATIVE, "explicit", size, fraction=fraction)
-            yield from (case_of("contiguous", way, size, fraction=fraction) for way in ways)
-        for stride in _STRIDES[mode]:
-            yield from (case_of("stride", way, size, stride_bytes=stride) for way in ways)
-    for side in sorted(set(options.sides or _SIDES[mode])):
+            yield from (case_of("contiguous", mode, size, fraction=fraction) for mode in modes)
+        for stride in _STRIDES[effort]:
+            yield from (case_of("stride", mode, size, stride_bytes=stride) for mode in modes)
+    for side in sorted(set(options.sides or _SIDES[effort])):
         for halo in sorted(set(options.halos or (1,))):
             size = side * (side // 2 + 2 * halo) * _DOUBLE
             for pack in _PACKS:
-                yield from (case_of(f"stencil_{pack}", way, size, rows=side, halo=halo, ranks=1) for way in ways)
+                yield from (case_of(f"stencil_{pack}", mode, size, rows=side, halo=halo, ranks=1) for mode in modes)
 
 
-def case_of(program: str, way: str, size: int, **pattern: Any) -> Case:
+def case_of(program: str, mode: str, size: int, **pattern: Any) -> Case:
     """One program, which tells who packs, and its data; `pattern` says what is touched, or the sides of a stencil."""
-    method, memory = f"{program}_{way}", _memory(way)
+    method, memory = f"{program}_{mode}", _memory(mode)
     return Case(experiment=NAME, method=method, host_memory=memory, bytes=size, **pattern)
 
 
-def _memory(way: str) -> str:
-    return "pageable" if way == "explicit" else "managed"
+def _memory(mode: str) -> str:
+    return "pageable" if mode == "explicit" else "managed"

@@ -32,21 +32,21 @@ def direction_name(direction: int) -> str:
 
 def copy_name(direction: int, source: int, destination: int, *, migration: bool, cause: int = UNKNOWN) -> str:
     """``copy H2D pinned``, with both kinds of memory where one of them is not simply the device's own."""
-    way = direction_name(direction)
+    shown = direction_name(direction)
     if migration:
         if cause == UNKNOWN:
-            return say("trace_report.migration", direction=way)
+            return say("trace_report.migration", direction=shown)
         because = say(f"trace_report.cause_{CAUSES[cause].replace(' ', '_')}")
-        return say("trace_report.migration_because", direction=way, cause=because)
+        return say("trace_report.migration_because", direction=shown, cause=because)
     name = "" if direction == UNKNOWN else DIRECTIONS[direction]
     # What a direction implies of the device's side is not shown.
     if name == "h2d" and destination in _ON_DEVICE:
-        return say("trace_report.copy_memory", direction=way, memory=_memory(source))
+        return say("trace_report.copy_memory", direction=shown, memory=_memory(source))
     if name == "d2h" and source in _ON_DEVICE:
-        return say("trace_report.copy_memory", direction=way, memory=_memory(destination))
+        return say("trace_report.copy_memory", direction=shown, memory=_memory(destination))
     if source in _ON_DEVICE and destination in _ON_DEVICE:
-        return say("trace_report.copy", direction=way)
-    return say("trace_report.copy_between", direction=way, source=_memory(source), destination=_memory(destination))
+        return say("trace_report.copy", direction=shown)
+    return say("trace_report.copy_between", direction=shown, source=_memory(source), destination=_memory(destination))
 
 
 def kernel_name(full: str) -> str:

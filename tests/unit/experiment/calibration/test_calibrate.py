@@ -17,7 +17,7 @@ from isthmus.experiment.calibration.buffers import (
     DRIVER,
     BufferTimer,
     Choice,
-    Way,
+    CopyMethod,
     choose,
     chunk_sizes,
     session_staging,
@@ -40,32 +40,32 @@ DIRECTIONS: tuple[Direction, ...] = ("d2h", "h2d")
 class Machine:
     """Its driver copies at 10 GB/s; threads at 2 GB/s each up to `best`, less beyond, and take 60 us to start."""
 
-    def __init__(self, best: Way, start: float = 60e-6) -> None:
+    def __init__(self, best: CopyMethod, start: float = 60e-6) -> None:
         self.best, self.start = best, start
-        self.asked: list[tuple[int, Way]] = []
+        self.asked: list[tuple[int, CopyMethod]] = []
 
-    def times(self, size: int, ways: Sequence[Way]) -> dict[Way, float]:
-        self.asked += [(size, way) for way in ways]
-        return {way: self.seconds(size, way) for way in ways}
+    def times(self, size: int, methods: Sequence[CopyMethod]) -> dict[CopyMethod, float]:
+        self.asked += [(size, method) for method in methods]
+        return {method: self.seconds(size, method) for method in methods}
 
-    def seconds(self, size: int, way: Way) -> float:
-        if way == DRIVER:
+    def seconds(self, size: int, method: CopyMethod) -> float:
+        if method == DRIVER:
             return 8e-6 + size / 10e9
-        assert way.threads in THREADS
-        assert 2 * way.chunk_bytes <= size
-        lost = 0.1 * abs(way.chunk_bytes.bit_length() - self.best.chunk_bytes.bit_length())
-        lost += 0.1 * (way.stores != self.best.stores)
-        rate = 2e9 * (way.threads if way.threads <= self.best.threads else 2 * self.best.threads - way.threads)
+        assert method.threads in THREADS
+        assert 2 * method.chunk_bytes <= size
+        lost = 0.1 * abs(method.chunk_bytes.bit_length() - self.best.chunk_bytes.bit_length())
+        lost += 0.1 * (method.stores != self.best.stores)
+        rate = 2e9 * (method.threads if method.threads <= self.best.threads else 2 * self.best.threads - method.threads)
         return self.start + (1 + lost) * size / max(rate, 1e9)
 
 
 def test_the_best_way_is_found_and_the_driver_stays_where_it_is_faster() -> None:
-    machine = Machine(Way(12, MIB, "ordinary"))
+    machine = Machine(CopyMethod(12, MIB, "ordinary"))
     choices = choose("h2d", SIZES, THREADS, STORES, 2, machine.times)
-    ways = {choice.bytes: choice.way for choice in choices}
-    assert ways[64 * KIB] == ways[256 * KIB] == DRIVER
-    assert ways[64 * MIB] == machine.best, "two steps from each size to the next lead there"
-    assert all(choice.way == DRIVER or choice.seconds < choice.driver_seconds for choice in choices)
+    methods = {choice.bytes: choice.method for choice in choices}
+    assert methods[64 * KIB] == methods[256 * KIB] == DRIVER
+    assert methods[64 * MIB] == machine.best, "two steps from each size to the next lead there"
+    assert all(choice.method == DRIVER or choice.seconds < choice.driver_seconds for choice in choices)
     assert all(choice.direction == "h2d" for choice in choices)
 
 
@@ -75,7 +75,7 @@ def test_the_best_way_is_found_and_the_driver_stays_where_it_is_faster() -> None
 def test_sizes_ascend_and_no_choice_is_worse_than_the_driver(
     threads: int, chunk: int, stores: str, start: float
 ) -> None:
-    machine = Machine(Way(threads, chunk, stores), start)
+    machine = Machine(CopyMethod(threads, chunk, stores), start)
     choices = choose("d2h", SIZES, THREADS, STORES, 1, machine.times)
     sizes = [choice.bytes for choice in choices]
     assert sizes == sorted(set(sizes))
@@ -84,8 +84,8 @@ def test_sizes_ascend_and_no_choice_is_worse_than_the_driver(
 
 
 def test_where_threads_begin_to_pay_is_looked_at_more_closely() -> None:
-    choices = choose("h2d", SIZES, THREADS, STORES, 2, Machine(Way(14, 128 * KIB, "streaming")).times)
-    by_size = {choice.bytes: choice.way != DRIVER for choice in choices}
+    choices = choose("h2d", SIZES, THREADS, STORES, 2, Machine(CopyMethod(14, 128 * KIB, "streaming")).times)
+    by_size = {choice.bytes: choice.method != DRIVER for choice in choices}
     first = min(size for size, staged in by_size.items() if staged)
     added = set(by_size) - set(SIZES)
     assert len(added) == 1
@@ -93,15 +93,17 @@ def test_where_threads_begin_to_pay_is_looked_at_more_closely() -> None:
 
 
 def test_a_way_that_gains_next_to_nothing_replaces_no_simpler_one() -> None:
-    def times(size: int, ways: Sequence[Way]) -> dict[Way, float]:
-        return {way: 1.0 if way == DRIVER else 0.98 for way in ways}
+    def times(size: int, methods: Sequence[CopyMethod]) -> dict[CopyMethod, float]:
+        return {method: 1.0 if method == DRIVER else 0.98 for method in methods}
 
-    assert {choice.way for choice in choose("h2d", SIZES, THREADS, STORES, 2, times)} == {DRIVER}
+    assert {choice.method for choice in choose("h2d", SIZES, THREADS, STORES, 2, times)} == {DRIVER}
 
-    def equal(size: int, ways: Sequence[Way]) -> dict[Way, float]:
-        return {way: 1.0 if way == DRIVER else 0.5 for way in ways}
+    def equal(size: int, methods: Sequence[CopyMethod]) -> dict[CopyMethod, float]:
+        return {method: 1.0 if method == DRIVER else 0.5 for method in methods}
 
-    assert choose("h2d", [MIB], THREADS, STORES, 8, equal)[0].way.threads == THREADS[0], "the fewest threads of equals"
+    assert choose("h2d", [MIB], THREADS, STORES, 8, equal)[0].method.threads == THREADS[0], (
+        "the fewest threads of equals"
+    )
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3, 16, 256])
@@ -133,7 +135,7 @@ def test_every_layout_has_cells_that_fit(quick: bool) -> None:
 def test_a_table_holds_what_was_chosen() -> None:
     buffers = [
         Choice("h2d", 0, DRIVER, 8e-6, 8e-6),
-        Choice("h2d", MIB, Way(6, 128 * KIB, "streaming"), 60e-6, 84e-6),
+        Choice("h2d", MIB, CopyMethod(6, 128 * KIB, "streaming"), 60e-6, 84e-6),
         Choice("d2h", 0, DRIVER, 9e-6, 9e-6),
     ]
     direct = [Choice("h2d", 4096, DRIVER, 7e-6, 7e-6), Choice("d2h", 4096, DRIVER, 8e-6, 8e-6)]
@@ -174,10 +176,10 @@ def test_what_is_calibrated_is_what_a_session_runs(direction: Direction, tmp_pat
     host, other = np.ones(2 * sizes[-1], np.uint8), np.empty(2 * sizes[-1], np.uint8)
     for chunk in sizes:
         plan = _native.ring_plan(direction, chunk)
-        way = Choice(direction, MIB, Way(1, chunk, "streaming"), 1e-3, 1e-3)
+        method = Choice(direction, MIB, CopyMethod(1, chunk, "streaming"), 1e-3, 1e-3)
         table = tmp_path / f"{chunk}.table"
         driver = [Choice(each, 0, DRIVER, 1e-3, 1e-3) for each in DIRECTIONS]
-        buffers = sorted([*driver, way], key=lambda choice: (choice.direction, choice.bytes))
+        buffers = sorted([*driver, method], key=lambda choice: (choice.direction, choice.bytes))
         table.write_text(table_text("test", buffers, [], []))
         with Session("host", table=table) as session:
             there = session.empty(host.shape, host.dtype)
@@ -243,9 +245,9 @@ def test_a_table_says_how_many_blocks_fill_the_link() -> None:
 def test_buffers_are_timed_through_the_ring_of_threads(direction: str) -> None:
     device = open_device("host").native
     timer = BufferTimer(device, direction, 2 * MIB, staging(device), 0)  # type: ignore[arg-type]
-    ways = [DRIVER, Way(1, 64 * KIB, "streaming"), Way(2, 16 * KIB, "ordinary")]
-    found = timer.times(2 * MIB, ways)
-    assert set(found) == set(ways)
+    methods = [DRIVER, CopyMethod(1, 64 * KIB, "streaming"), CopyMethod(2, 16 * KIB, "ordinary")]
+    found = timer.times(2 * MIB, methods)
+    assert set(found) == set(methods)
     assert all(seconds > 0 for seconds in found.values())
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed
-from isthmus.experiment.calibration.buffers import DRIVER, Choice, Way
+from isthmus.experiment.calibration.buffers import DRIVER, Choice, CopyMethod
 from isthmus.experiment.calibration.calibrate import table_text
 from isthmus.experiment.calibration.turns import (
     BUILT_IN,
@@ -21,20 +21,20 @@ from isthmus.experiment.calibration.turns import (
     choose_in_turns,
     fewest,
     gain,
-    way_of,
+    method_of,
 )
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Direction, Interval
 
-OLD, NEW = Way(8, 512 * KIB, "streaming"), Way(4, 256 * KIB, "streaming")
+OLD, NEW = CopyMethod(8, 512 * KIB, "streaming"), CopyMethod(4, 256 * KIB, "streaming")
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 
 
-def table(staged_from: int, way: Way) -> _native.TransferTable:
+def table(staged_from: int, method: CopyMethod) -> _native.TransferTable:
     choices = []
     for direction in DIRECTIONS:
         choices.append(Choice(direction, 0, DRIVER, 1e-5, 1e-5))
-        choices.append(Choice(direction, staged_from, way, 1e-3, 1e-3))
+        choices.append(Choice(direction, staged_from, method, 1e-3, 1e-3))
     return _native.parse_transfer_table(table_text("test", choices, [], []))
 
 
@@ -59,26 +59,26 @@ class Machine:
         return {name: [once(name) for _ in range(15)] for name in names}
 
 
-def chosen(machine: Machine, direction: Direction = "d2h") -> dict[int, Way]:
-    return {each.bytes: each.way for each in choose_in_turns(BUILT, FOUND, direction, GIB, machine.timed)}
+def chosen(machine: Machine, direction: Direction = "d2h") -> dict[int, CopyMethod]:
+    return {each.bytes: each.method for each in choose_in_turns(BUILT, FOUND, direction, GIB, machine.timed)}
 
 
 def test_what_is_certainly_better_is_taken_in_every_size_that_was_looked_at() -> None:
-    ways = chosen(Machine(0.8))
-    assert ways[MIB] == ways[2 * MIB] == ways[GIB] == NEW
-    assert ways[512 * KIB] == DRIVER
-    assert ways[2 * GIB] == OLD, "nobody measured that"
+    methods = chosen(Machine(0.8))
+    assert methods[MIB] == methods[2 * MIB] == methods[GIB] == NEW
+    assert methods[512 * KIB] == DRIVER
+    assert methods[2 * GIB] == OLD, "nobody measured that"
 
 
 def test_the_driver_is_taken_where_it_beats_both() -> None:
-    ways = chosen(Machine(0.9, driver=0.6))
-    assert ways[2 * MIB] == ways[GIB] == DRIVER
+    methods = chosen(Machine(0.9, driver=0.6))
+    assert methods[2 * MIB] == methods[GIB] == DRIVER
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_wins_by_noise_is_not_taken(seed: int) -> None:
-    ways = chosen(Machine(1.0, driver=1.0, noise=0.05, seed=seed))
-    taken = [size for size, way in ways.items() if way != way_of(BUILT, "d2h", size)]
+    methods = chosen(Machine(1.0, driver=1.0, noise=0.05, seed=seed))
+    taken = [size for size, method in methods.items() if method != method_of(BUILT, "d2h", size)]
     assert not taken
 
 
@@ -98,11 +98,11 @@ def test_no_table_is_worse_than_the_built_in_one(factor: float, driver: float, u
     size = 64 * KIB
     while size <= 4 * GIB:
         for situation in SITUATIONS["d2h"]:
-            way = way_of(result, "d2h", size)
-            took = {OLD: 1.0, DRIVER: driver, NEW: factor}[way]
-            if way == NEW and situation == "untouched" and untouched:
+            method = method_of(result, "d2h", size)
+            took = {OLD: 1.0, DRIVER: driver, NEW: factor}[method]
+            if method == NEW and situation == "untouched" and untouched:
                 took = untouched
-            if way != way_of(BUILT, "d2h", size):
+            if method != method_of(BUILT, "d2h", size):
                 assert took <= 1.0, (size, situation)
         size *= 2
 
@@ -110,10 +110,10 @@ def test_no_table_is_worse_than_the_built_in_one(factor: float, driver: float, u
 def test_what_loses_in_the_end_is_as_built_in_again() -> None:
     choices = choose_in_turns(BUILT, FOUND, "d2h", GIB, Machine(0.8).timed)
     kept, gains = check(choices, BUILT, GIB, Machine(1.3).timed)
-    assert NEW not in {choice.way for choice in kept}
+    assert NEW not in {choice.method for choice in kept}
     assert {one.built_in.median for one in gains} == {1.0}
     kept, gains = check(choices, BUILT, GIB, Machine(0.8).timed)
-    assert [choice.way for choice in kept] == [choice.way for choice in choices]
+    assert [choice.method for choice in kept] == [choice.method for choice in choices]
     assert max(one.built_in.median for one in gains) == pytest.approx(1.25)
     assert max(one.driver.median for one in gains) == pytest.approx(2.5)
 
@@ -127,7 +127,7 @@ def test_fewer_rules_say_the_same() -> None:
         for each in (choices, few)
     ]
     for size in (1, 64 * KIB, MIB - 1, MIB, 3 * MIB, GIB, 3 * GIB):
-        assert way_of(both[0], "h2d", size) == way_of(both[1], "h2d", size)
+        assert method_of(both[0], "h2d", size) == method_of(both[1], "h2d", size)
 
 
 def test_gains_are_of_pairs() -> None:

@@ -20,7 +20,7 @@ from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import PROGRAMS, Compiler
 from isthmus.experiment.openacc.cases import EFFORTS, OpenaccSweep, plan
-from isthmus.experiment.openacc.points import WAYS, Program, case_of, cases_of
+from isthmus.experiment.openacc.points import MODES, Program, case_of, cases_of
 from isthmus.experiment.openacc.programs import NativeArray, TimedArray
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case, case_key
@@ -79,7 +79,7 @@ def all_cases(options: Options) -> list[Case]:
 
 
 def ways(cases: Sequence[Case]) -> set[str]:
-    return {Program.of(case).way for case in cases}
+    return {Program.of(case).mode for case in cases}
 
 
 def names(cases: Sequence[Case]) -> set[str]:
@@ -91,7 +91,7 @@ def test_every_program_has_every_way(mode: ModeName) -> None:
     cases = all_cases(Options(mode=mode))
     assert len(set(map(case_key, cases))) == len(cases)
     for program in PROGRAMS:
-        assert ways([case for case in cases if Program.of(case).name == program]) == set(WAYS)
+        assert ways([case for case in cases if Program.of(case).name == program]) == set(MODES)
     assert 1.0 in {case.fraction for case in cases if case.method == "contiguous_explicit"}
     assert {(case.method, case.fraction) for case in cases if "native" in case.method} == {("native_explicit", 1.0)}
     assert 128 * KIB in {case.stride_bytes for case in cases}
@@ -130,7 +130,7 @@ def test_nvcpp_shows_all(host: OpenDevice, compilers: Compilers) -> None:
     compilers(NVCPP)
     chosen, skipped = possible(gpu(host))
     assert skipped == []
-    assert ways(chosen) == set(WAYS)
+    assert ways(chosen) == set(MODES)
 
 
 def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
