@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "driver/cuda_api.hpp"
-#include "transfer/session/array_view.hpp"
-#include "transfer/session/batch.hpp"
+#include "transfer/copy/array_view.hpp"
+#include "transfer/copy/batch.hpp"
 
 namespace isthmus::accelerator {
 

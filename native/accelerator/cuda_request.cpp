@@ -23,7 +23,7 @@
 #include "base/clock.hpp"
 #include "base/memory/access.hpp"
 #include "interpose/foreign_process.hpp"
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/ends.hpp"
 
 namespace isthmus::accelerator {
 namespace {

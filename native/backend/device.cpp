@@ -16,10 +16,15 @@ Shape square_shape(std::size_t bytes) {
     return {width_bytes, (bytes + width_bytes - 1) / width_bytes, 0};
 }
 
-Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_t bytes) {
+Result<std::unique_ptr<Allocation>> Device::hold(MemoryKind kind, std::size_t bytes) {
     ISTHMUS_TRY_ASSIGN(memory, reserve(kind, bytes));
     ISTHMUS_TRY(memory->prepare());
     ISTHMUS_TRY(memory->acquire());
+    return std::move(memory);
+}
+
+Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_t bytes) {
+    ISTHMUS_TRY_ASSIGN(memory, hold(kind, bytes));
     // Managed pages come to be on the side that uses them first, which is for the caller to choose.
     if (!allocates_late(kind) || kind == MemoryKind::managed) return std::move(memory);
     if (memory->host() != nullptr) {

@@ -94,6 +94,9 @@ class Device {
     // Memory that is held and there: pages of host kinds are touched, and lie where the caller's memory policy wants
     // them; device memory is more than a promise.
     Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes);
+    // Held likewise, without a command on any stream, as others of the same queue may be held at the time: its pages
+    // may not be there yet.
+    Result<std::unique_ptr<Allocation>> hold(MemoryKind kind, std::size_t bytes);
     // Whether memory of this kind is only promised until it is first used.
     virtual bool allocates_late(MemoryKind kind) const { return is_pageable(kind) || kind == MemoryKind::managed; }
     virtual Result<std::unique_ptr<Stream>> create_stream() = 0;

@@ -9,8 +9,8 @@
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
+#include "transfer/copy/ends.hpp"
 #include "transfer/pieces/method_names.hpp"
-#include "transfer/session/ends.hpp"
 
 namespace nb = nanobind;
 

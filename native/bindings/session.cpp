@@ -21,7 +21,7 @@
 #include "bindings/module.hpp"
 #include "bindings/released.hpp"
 #include "experiment/buffer.hpp"
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/ends.hpp"
 
 namespace nb = nanobind;
 

@@ -13,7 +13,7 @@
 #include "bindings/module.hpp"
 #include "experiment/buffer.hpp"
 #include "transfer/pieces/method_names.hpp"
-#include "transfer/staging/ring_plan.hpp"
+#include "transfer/pieces/ring_plan.hpp"
 #include "transfer/table/table_file.hpp"
 #include "transfer/table/transfer_table.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "base/status.hpp"
-#include "transfer/session/batch.hpp"
+#include "transfer/copy/batch.hpp"
 
 namespace isthmus::capi {
 

@@ -8,7 +8,7 @@
 
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
-#include "transfer/staging/staging.hpp"
+#include "transfer/pieces/staging.hpp"
 
 namespace isthmus::experiment {
 

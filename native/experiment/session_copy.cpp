@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/device.hpp"
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/ends.hpp"
 #include "transfer/session/session.hpp"
 
 namespace isthmus::experiment {

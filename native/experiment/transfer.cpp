@@ -12,7 +12,7 @@
 #include "base/cache.hpp"
 #include "base/threads.hpp"
 #include "experiment/session_copy.hpp"
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/ends.hpp"
 #include "transfer/session/session.hpp"
 
 namespace isthmus::experiment {

@@ -36,6 +36,17 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
 }
+# Likewise inside native/transfer: what is copied and page-locked memory at the bottom, a session's calls at the top.
+TRANSFER_ARROWS: dict[str, set[str]] = {
+    "copy": set(),
+    "pinned": set(),
+    "links": {"copy"},
+    "pieces": {"links", "pinned"},
+    "staging": {"pieces", "pinned"},
+    "rows": {"copy", "staging"},
+    "table": {"links", "pieces"},
+    "session": {"copy", "pinned", "links", "pieces", "staging", "rows", "table"},
+}
 # Likewise a package; `isthmus` is its __init__: the version, and what everybody may call.
 _MEANING = {"errors", "language", "record", "analysis", "document"}
 PYTHON_ARROWS: dict[str, set[str]] = {
@@ -179,10 +190,12 @@ def test_the_files_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("root", "arrows"), [(NATIVE, NATIVE_ARROWS), (PACKAGE, PYTHON_ARROWS)], ids=["native", "python"]
+    ("root", "arrows"),
+    [(NATIVE, NATIVE_ARROWS), (NATIVE / "transfer", TRANSFER_ARROWS), (PACKAGE, PYTHON_ARROWS)],
+    ids=["native", "transfer", "python"],
 )
 def test_every_folder_has_its_arrows(root: Path, arrows: dict[str, set[str]]) -> None:
-    sources = SOURCES if root == NATIVE else MODULES
+    sources = [path for path in (*SOURCES, *MODULES) if path.is_relative_to(root)]
     folders = {path.relative_to(root).parts[0] for path in sources if len(path.relative_to(root).parts) > 1}
     assert folders <= set(arrows), "say in this file whom the new folder may use"
 
@@ -194,6 +207,14 @@ def test_native_includes_follow_the_arrows(path: Path) -> None:
     for name in ours:
         assert (NATIVE / name).is_file(), f"{name} is not written from native/ on"
         assert name.split("/")[0] in NATIVE_ARROWS[folder] | {folder}
+
+
+@every([path for path in SOURCES if path.is_relative_to(NATIVE / "transfer")], name_of)
+def test_includes_inside_transfer_follow_the_arrows(path: Path) -> None:
+    folder = path.relative_to(NATIVE / "transfer").parts[0]
+    for name in includes(path):
+        if name.startswith("transfer/"):
+            assert name.split("/")[1] in TRANSFER_ARROWS[folder] | {folder}, name
 
 
 @every([path for path in SOURCES if path.is_relative_to(NATIVE / "backend")], name_of)

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bindings/arrays/element_type.hpp"
-#include "transfer/session/array_view.hpp"
+#include "transfer/copy/array_view.hpp"
 
 namespace isthmus::bindings {
 

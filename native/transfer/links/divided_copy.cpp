@@ -12,7 +12,7 @@
 #include "backend/device.hpp"
 #include "base/clock.hpp"
 #include "base/threads.hpp"
-#include "transfer/session/outcome.hpp"
+#include "transfer/copy/outcome.hpp"
 
 namespace isthmus {
 namespace {

@@ -2,9 +2,9 @@
 // runs.
 #pragma once
 
+#include "transfer/copy/outcome.hpp"
 #include "transfer/links/links.hpp"
-#include "transfer/session/session.hpp"
-#include "transfer/staging/stream_pool.hpp"
+#include "transfer/links/stream_pool.hpp"
 
 namespace isthmus {
 

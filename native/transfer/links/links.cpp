@@ -30,12 +30,6 @@ constexpr std::size_t timed_from_bytes = 64 * mib;
 // Later than this is what the host's memory makes of links, and not chance.
 constexpr double reached_lateness = 1.08;
 
-double seconds_per_byte(const TransferTable& table, bool to_device) {
-    constexpr std::size_t bytes = 256 * mib;
-    const double seconds = table.direct_seconds(to_device, bytes);
-    return seconds > 0 ? seconds / static_cast<double>(bytes) : 1 / default_bytes_per_second;
-}
-
 // How many lanes of the first generation carry as much; nothing where the driver does not say.
 std::optional<double> capacity(Device& device) {
     const LinkReading link = device.read_link();
@@ -99,12 +93,12 @@ void Neighbours::forget() {
 }
 
 Links::Links(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
-             const TransferTable& table)
+             double own_bytes_per_second, std::vector<LinkRule> rules)
     : neighbours_(std::move(neighbours)),
       own_(std::move(own)),
       to_device_(to_device),
-      own_seconds_per_byte_(seconds_per_byte(table, to_device)),
-      rules_(table.links),
+      own_seconds_per_byte_(1 / (own_bytes_per_second > 0 ? own_bytes_per_second : default_bytes_per_second)),
+      rules_(std::move(rules)),
       own_pace_(own_seconds_per_byte_) {}
 
 void Links::prepare() {

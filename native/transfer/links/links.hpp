@@ -12,9 +12,9 @@
 
 #include "backend/region.hpp"
 #include "transfer/links/ceiling.hpp"
+#include "transfer/links/link_rule.hpp"
 #include "transfer/links/paths.hpp"
 #include "transfer/links/relay.hpp"
-#include "transfer/table/transfer_table.hpp"
 
 namespace isthmus {
 
@@ -47,8 +47,9 @@ class Neighbours {
 
 class Links {
   public:
+    // `own_bytes_per_second`: of the own link alone, 0 where it was not measured.
     Links(std::shared_ptr<Neighbours> neighbours, std::shared_ptr<Device> own, bool to_device,
-          const TransferTable& table);
+          double own_bytes_per_second, std::vector<LinkRule> rules);
     Links(const Links&) = delete;
     Links& operator=(const Links&) = delete;
 

@@ -10,7 +10,6 @@
 #include "backend/device_info.hpp"
 #include "base/fork.hpp"
 #include "base/threads.hpp"
-#include "transfer/staging/staging.hpp"
 
 namespace isthmus {
 namespace {
@@ -74,7 +73,7 @@ Status Relay::prepare() {
     {
         Binding binding(*own_);
         ISTHMUS_TRY(binding.status());
-        ISTHMUS_TRY_ASSIGN(memory, memory_of(*own_, MemoryKind::device, asked_bytes));
+        ISTHMUS_TRY_ASSIGN(memory, own_->hold(MemoryKind::device, asked_bytes));
         asked_own_ = std::move(memory);
     }
     Binding binding(*neighbour_);
@@ -95,9 +94,9 @@ Status Relay::prepare() {
     }
     ISTHMUS_TRY_ASSIGN(answer, neighbour_->create_untimed_event());
     answer_ = std::move(answer);
-    ISTHMUS_TRY_ASSIGN(asked_host, memory_of(*neighbour_, MemoryKind::pinned, room_bytes));
+    ISTHMUS_TRY_ASSIGN(asked_host, neighbour_->hold(MemoryKind::pinned, room_bytes));
     asked_host_ = std::move(asked_host);
-    ISTHMUS_TRY_ASSIGN(memory, memory_of(*neighbour_, MemoryKind::device, memory_bytes + room_bytes));
+    ISTHMUS_TRY_ASSIGN(memory, neighbour_->hold(MemoryKind::device, memory_bytes + room_bytes));
     memory_ = std::move(memory);
     return {};
 }

@@ -8,7 +8,7 @@
 #include "base/fair_mutex.hpp"
 #include "transfer/pieces/file_bytes.hpp"
 #include "transfer/pieces/pack.hpp"
-#include "transfer/staging/staging.hpp"
+#include "transfer/pieces/staging.hpp"
 
 namespace isthmus {
 

@@ -13,7 +13,7 @@
 #include "backend/device_info.hpp"
 #include "base/limits/memory_room.hpp"
 #include "base/pages.hpp"
-#include "transfer/pieces/on_node.hpp"
+#include "transfer/pinned/on_node.hpp"
 
 namespace isthmus {
 namespace {

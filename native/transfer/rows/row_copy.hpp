@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "transfer/session/array_view.hpp"
+#include "transfer/copy/array_view.hpp"
 
 namespace isthmus {
 

@@ -8,9 +8,9 @@
 
 #include "backend/kernel_blocks.hpp"
 #include "backend/rows.hpp"
+#include "transfer/copy/ends.hpp"
 #include "transfer/rows/row_copy.hpp"
 #include "transfer/rows/row_overlaps.hpp"
-#include "transfer/session/ends.hpp"
 #include "transfer/staging/ring_pool.hpp"
 
 namespace isthmus {

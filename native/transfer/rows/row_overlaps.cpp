@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "transfer/session/batch_checks.hpp"
+#include "transfer/copy/batch_checks.hpp"
 
 namespace isthmus {
 namespace {

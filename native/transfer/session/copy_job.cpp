@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
-#include "transfer/session/batch_checks.hpp"
+#include "transfer/copy/batch_checks.hpp"
 
 namespace isthmus {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "transfer/copy/array_view.hpp"
+#include "transfer/copy/ends.hpp"
 #include "transfer/pieces/piece_copy.hpp"
-#include "transfer/session/array_view.hpp"
-#include "transfer/session/ends.hpp"
 #include "transfer/staging/spare_offsets.hpp"
 
 namespace isthmus {

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "transfer/copy/outcome.hpp"
 #include "transfer/rows/row_launch.hpp"
-#include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

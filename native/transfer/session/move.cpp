@@ -6,9 +6,9 @@
 
 #include "backend/device.hpp"
 #include "base/threads.hpp"
+#include "transfer/copy/outcome.hpp"
 #include "transfer/links/divided_copy.hpp"
 #include "transfer/pieces/pack.hpp"
-#include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

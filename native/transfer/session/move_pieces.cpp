@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "transfer/copy/outcome.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/packed_copies.hpp"
-#include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

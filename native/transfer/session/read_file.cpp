@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
-#include "transfer/session/outcome.hpp"
+#include "transfer/copy/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

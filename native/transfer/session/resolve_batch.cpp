@@ -6,7 +6,7 @@
 
 #include "backend/device.hpp"
 #include "base/reach.hpp"
-#include "transfer/session/batch_checks.hpp"
+#include "transfer/copy/batch_checks.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

@@ -5,10 +5,10 @@
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "transfer/copy/batch_checks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/rows/row_launch.hpp"
 #include "transfer/rows/row_overlaps.hpp"
-#include "transfer/session/batch_checks.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

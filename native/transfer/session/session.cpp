@@ -48,6 +48,13 @@ KernelBlocks blocks_for(const TransferTable& table, const LinkReading& link, std
     return blocks;
 }
 
+Links links_of(const std::shared_ptr<Neighbours>& neighbours, const std::shared_ptr<Device>& device, bool to_device,
+               const TransferTable& table) {
+    constexpr std::size_t bytes = std::size_t{256} << 20;
+    const double seconds = table.direct_seconds(to_device, bytes);
+    return {neighbours, device, to_device, seconds > 0 ? static_cast<double>(bytes) / seconds : 0, table.links};
+}
+
 std::shared_ptr<RingPool> ring_pool(const std::shared_ptr<Device>& device, std::size_t budget_bytes, bool to_device) {
     return std::make_shared<RingPool>(device, BudgetShares::of(budget_bytes, to_device).pool_bytes);
 }
@@ -109,7 +116,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       lanes_{StagingLane(device_, lane_plan(budget_, true, table_, paths), threads, blocks_),
              StagingLane(device_, lane_plan(budget_, false, table_, paths), threads, blocks_)},
       neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
-      links_{Links(neighbours_, device_, true, table_), Links(neighbours_, device_, false, table_)},
+      links_{links_of(neighbours_, device_, true, table_), links_of(neighbours_, device_, false, table_)},
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);

@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "transfer/copy/array_view.hpp"
+#include "transfer/copy/batch.hpp"
+#include "transfer/copy/outcome.hpp"
+#include "transfer/pieces/ring_plan.hpp"
 #include "transfer/rows/row_copy.hpp"
-#include "transfer/session/array_view.hpp"
-#include "transfer/session/batch.hpp"
-#include "transfer/staging/ring_plan.hpp"
 #include "transfer/table/transfer_table.hpp"
 
 namespace isthmus {
@@ -38,12 +39,6 @@ struct SessionOptions {
     // later.
     bool checks_memory = false;
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
-};
-
-// How a copy ended, and how much of it had arrived by then.
-struct Outcome {
-    Status status;
-    std::size_t bytes_completed = 0;
 };
 
 // How a copy would be made, and why.

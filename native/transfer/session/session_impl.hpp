@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transfer/links/links.hpp"
+#include "transfer/links/stream_pool.hpp"
 #include "transfer/pinned/pinned_pool.hpp"
 #include "transfer/pinned/pinned_range.hpp"
 #include "transfer/session/async_copy.hpp"
@@ -17,7 +18,6 @@
 #include "transfer/staging/held_copy.hpp"
 #include "transfer/staging/ring_pool.hpp"
 #include "transfer/staging/staging_lane.hpp"
-#include "transfer/staging/stream_pool.hpp"
 
 namespace isthmus {
 

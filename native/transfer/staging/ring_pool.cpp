@@ -8,8 +8,8 @@
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
 #include "base/pages.hpp"
+#include "transfer/pieces/staging.hpp"
 #include "transfer/pinned/page_locked.hpp"
-#include "transfer/staging/staging.hpp"
 
 namespace isthmus {
 
@@ -55,7 +55,7 @@ Status RingPool::get(bool on_device) {
         free_ = {{0, capacity_}};
     }
     if (!on_device || on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, memory_of(*device_, MemoryKind::device, capacity_));
+    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, capacity_));
     on_device_ = std::move(memory);
     return {};
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backend/device_info.hpp"
-#include "transfer/pieces/on_node.hpp"
+#include "transfer/pinned/on_node.hpp"
 
 namespace isthmus {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/fair_mutex.hpp"
 #include "base/numa.hpp"
-#include "transfer/staging/staging.hpp"
+#include "transfer/pieces/staging.hpp"
 
 namespace isthmus {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/kernel_blocks.hpp"
+#include "transfer/links/link_rule.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
@@ -52,16 +53,6 @@ struct PieceRule {
 struct KernelRule {
     bool to_device = true;
     std::uint32_t blocks = 0;
-};
-
-// What a copy over another device takes, and whether dividing copies between that link and the own one gains.
-struct LinkRule {
-    bool to_device = true;
-    std::string pci_address;  // of the other device
-    bool gains = true;
-    std::size_t from_bytes = 0;  // from this size on
-    std::size_t bytes = 0;       // that went over it while the own link carried the rest of a copy
-    double seconds = 0;          // which that took
 };
 
 struct TransferTable {

@@ -92,7 +92,7 @@ def test_without_access_copies_pass_through_the_host_and_kernels_are_left_out(pe
     notes = {case["note"] for case in cases if case.get("skipped")}
     assert len(notes) == 1
     assert "gives this device no access to the other one's memory" in notes.pop()
-    assert "2 of 2 pairs copy through the host's memory" in done.stdout
+    assert "Pairs that copy through the host's memory: 2 of 2" in done.stdout
 
 
 def test_silent_corruption_fails_the_run_and_names_its_causes(peers: Measured) -> None:

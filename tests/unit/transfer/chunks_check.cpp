@@ -1,6 +1,6 @@
 // How a transfer is cut: chunks are complete, within the ring, made of whole parts.
 #include "transfer/pieces/chunks.hpp"
-#include "transfer/staging/ring_plan.hpp"
+#include "transfer/pieces/ring_plan.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -29,7 +29,7 @@ METHODS = (
 # tenth over eight.
 _MOST_THREADS = 10
 _ALWAYS_CHECKED_BYTES = 4 * MIB
-# How much staging memory there is, on the host and on the device: native/transfer/staging/staging.cpp.
+# How much staging memory there is, on the host and on the device: native/transfer/pieces/staging.cpp.
 LEAST_STAGING_BYTES = 2 * MIB
 # What a transfer of so many pieces prepares takes megabytes, which hundreds of cases would hold for nothing.
 _MOST_KEPT_PIECES = 4 * KIB

@@ -12,15 +12,11 @@
 #include "backend/region.hpp"
 #include "backend/stream.hpp"
 #include "base/worker_group.hpp"
-#include "transfer/staging/ring_plan.hpp"
+#include "transfer/pieces/ring_plan.hpp"
 
 namespace isthmus {
 
 class Device;
-
-// Memory of a kind, without a command on any stream, as Device::allocate() has one: others of the same queue may be
-// held at the time.
-Result<std::unique_ptr<Allocation>> memory_of(Device& device, MemoryKind kind, std::size_t bytes);
 
 class Staging {
   public:

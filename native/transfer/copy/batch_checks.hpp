@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "transfer/session/batch.hpp"
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/batch.hpp"
+#include "transfer/copy/ends.hpp"
 
 namespace isthmus {
 

@@ -1,5 +1,5 @@
 // Many pieces that one call copies.
-#include "transfer/session/batch.hpp"
+#include "transfer/copy/batch.hpp"
 
 namespace isthmus {
 

@@ -1,5 +1,5 @@
 // Memory, streams and threads through which pieces are packed; made once, and used by one transfer at a time.
-#include "transfer/staging/staging.hpp"
+#include "transfer/pieces/staging.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -27,13 +27,6 @@ std::size_t table_bytes(std::size_t pieces) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<Allocation>> memory_of(Device& device, MemoryKind kind, std::size_t bytes) {
-    ISTHMUS_TRY_ASSIGN(memory, device.reserve(kind, bytes));
-    ISTHMUS_TRY(memory->prepare());
-    ISTHMUS_TRY(memory->acquire());
-    return std::move(memory);
-}
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
                                                  std::size_t pieces, const KernelBlocks& blocks) {
@@ -75,14 +68,14 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
 
 Status Staging::need_device_memory() {
     if (on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, memory_of(*device_, MemoryKind::device, host_->bytes()));
+    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, host_->bytes()));
     on_device_ = std::move(memory);
     return {};
 }
 
 Status Staging::need_offsets_on_device() {
     if (offsets_on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, memory_of(*device_, MemoryKind::device, offsets_->bytes()));
+    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, offsets_->bytes()));
     offsets_on_device_ = std::move(memory);
     return {};
 }

@@ -1,5 +1,5 @@
 // Memory of a caller, as it is handed to a copy: an array of any number of dimensions, on either side.
-#include "transfer/session/array_view.hpp"
+#include "transfer/copy/array_view.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,12 +1,18 @@
-// How outcomes are made of statuses, and when another method may take over.
+// How a copy ended: how that is made of statuses, and when another method may take over.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
-#include "transfer/session/session.hpp"
+#include "base/status.hpp"
 
 namespace isthmus {
+
+// How a copy ended, and how much of it had arrived by then.
+struct Outcome {
+    Status status;
+    std::size_t bytes_completed = 0;
+};
 
 // With the first failure, after which nothing is known to have arrived; else all bytes have.
 inline Outcome ended(Status status, Status last, std::size_t bytes) {

@@ -1,5 +1,5 @@
 // Streams of a session's own, each used by one copy at a time, and kept.
-#include "transfer/staging/stream_pool.hpp"
+#include "transfer/links/stream_pool.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // What is looked at before pieces of a batch are copied: where they are, and that they do not overlap.
-#include "transfer/session/batch_checks.hpp"
+#include "transfer/copy/batch_checks.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // The one plan of a session's page-locked memory: shares of the budget, chunks of a ring, and slots.
-#include "transfer/staging/ring_plan.hpp"
+#include "transfer/pieces/ring_plan.hpp"
 
 #include "base/pages.hpp"
 

@@ -1,5 +1,5 @@
 // What a copy is between: its direction, and what kinds of memory are on its sides.
-#include "transfer/session/ends.hpp"
+#include "transfer/copy/ends.hpp"
 
 #include <array>
 #include <cstddef>
