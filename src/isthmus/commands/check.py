@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     Checked = tuple[Run, Health, str]
 
 _DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind. By default all of the best kind."
-_REFERENCE = (
-    "What to hold the rates against: a name that isthmus compare knows, or a file; by default the device's own."
-)
+_REFERENCE = "Reference to judge by: a name, such as h200-pcie5, or a file; by default the one for this device."
 _FOR = "Watch each device for so long, such as 10m, for a link that flaps."
 _RUN = "Judge a kept run in place of a device of this machine."
 

@@ -51,7 +51,7 @@ def test_a_prediction_names_no_fastest_way_while_rivals_have_no_time(
     text = " ".join(capsys.readouterr().out.split())
     assert "100 x 64 MiB H2D; host memory: pageable." in text
     assert "register in place, copy, unregister at the end: 1.2" in text
-    assert "the best of the ways with a time. Predicted" in text
+    assert "the fastest of those predicted. Predicted" in text
     assert "Predicted for NVIDIA H200 (cuda:0) from run node17." in text
     assert "isthmus.copy: the run has no time from bandwidth" in text
 

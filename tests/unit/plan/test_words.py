@@ -72,7 +72,7 @@ def test_what_was_measured_instead_is_part_of_a_sentence(language: Language) -> 
 def test_nothing_is_called_the_fastest_while_a_rival_has_no_time() -> None:
     plan = Plan(BufferNeed(MIB), (Method("pageable", sure(1.0)),), {}, {"isthmus": "not measured"})
     assert plan.fastest is None
-    assert answer_words(plan).endswith("the best of the ways with a time.")
+    assert answer_words(plan).endswith("the fastest of those predicted.")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
