@@ -194,7 +194,8 @@ def _x_axis(axis: Axis, values: Iterable[float]) -> VegaLite:
     positions = list(values)
     low, high = axis.domain or (min(positions), max(positions))
     if axis.scale == "linear":
-        return _measure("x", axis.title, {"domain": [low, high], "padding": 8}, {"grid": False})
+        room = 0.0 if low < high else abs(low) / 2 or 1.0
+        return _measure("x", axis.title, {"domain": [low - room, high + room], "padding": 8}, {"grid": False})
     powers = range((math.ceil(low) - 1).bit_length(), int(high).bit_length())
     stride = next(stride for stride in (1, 2, 5, 10, 20, 40) if len(powers) <= _MOST_TICKS * stride)
     # Multiples of the stride put 1 KiB, 1 MiB and 1 GiB on the axis whenever they are in reach.
@@ -217,7 +218,10 @@ def _look(curves: Sequence[Drawn], channel: Literal["color", "shape", "dash"]) -
 
 def _with_room(axis: Axis, ends: Sequence[float]) -> tuple[float, float]:
     low, high = min(ends), max(ends)
-    return (low * 0.8, high * 1.25) if axis.scale == "log" else (min(low, 0.0), high * 1.08)
+    if axis.scale == "log":
+        return low * 0.8, high * 1.25
+    low, high = min(low, 0.0), max(high, 0.0) * 1.08
+    return (low, high) if low < high else (0.0, 1.0)
 
 
 def _y_axis(field: str, axis: Axis, domain: tuple[float, float]) -> VegaLite:

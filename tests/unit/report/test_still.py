@@ -3,6 +3,8 @@
 import re
 from xml.etree import ElementTree
 
+import pytest
+
 from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
 from isthmus.document.palette import look, numbered_look
 from isthmus.record import Interval
@@ -56,9 +58,16 @@ def test_what_a_file_says_is_text() -> None:
     assert '<script>"' in texts(still(chart(PINNED, rule='<script>"')))
 
 
-def test_one_point_and_a_map_of_one_tile_have_a_place() -> None:
-    alone = Drawn("pinned", look("pinned"), (row("pinned", 4096, Interval(5, 5, 5)),))
-    assert len(places(still(chart(alone)), look("pinned").shape)) == 1
+@pytest.mark.parametrize("axis", [BYTES, Axis("threads", scale="linear")])
+@pytest.mark.parametrize("value", [5, 0, -3])
+def test_one_point_has_a_place_on_any_axis(axis: Axis, value: float) -> None:
+    alone = Drawn("pinned", look("pinned"), (row("pinned", 4096, Interval(value, value, value)),))
+    svg = still(curves_chart([alone], axis, RATE))
+    assert len(places(svg, look("pinned").shape)) == 1
+    assert "nan" not in svg
+
+
+def test_a_map_of_one_tile_has_a_place() -> None:
     tiles = Drawn("loop", numbered_look(0), (tile("loop", "16", "4 KiB", "12.3"),))
     assert texts(still(Tiles((tiles,), ("16",), ("4 KiB",), "pieces", "Piece"))) == [
         "Piece",
