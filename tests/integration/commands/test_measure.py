@@ -127,18 +127,6 @@ def test_data_that_arrive_wrong_fail_the_run_and_are_placed(isthmus: Isthmus, op
     }
 
 
-def test_calls_that_fail_are_skips_with_their_reason_and_fail_the_run(isthmus: Isthmus) -> None:
-    done = isthmus("measure", "--device", "host:fault=copy:fail@50", *QUICK, "--direction", "h2d", "-o", "a.json")
-    assert done.returncode == 1
-    assert "cases failed; the notes say where" in done.stderr
-    failed = [row for row in rows(isthmus, "a.json") if row["samples"] == "0"]
-    assert failed
-    for row in failed:
-        assert row["note"].startswith("failed: ")
-        assert row["note"].endswith(f"copy failed for {row['bytes']} bytes: fault injected into the host backend")
-        assert row["verified"] == "n/a"
-
-
 def test_a_device_too_small_for_some_sizes_measures_the_rest(isthmus: Isthmus, tmp_path: Path) -> None:
     words = ("--sizes", "1KiB,1MiB,64MiB", "--memory", "pinned", "--time", "0.2s", "-o", "a.json")
     done = isthmus("measure", "--device", "host:memory=64MiB", *words)
