@@ -120,6 +120,14 @@ class Scene(Records):
         streams = (mine[group] for group in grouped(kernels.device[mine], kernels.stream[mine]))
         return [union(*self.working(kernels.taken(rows))) for rows in streams]
 
+    def idle_before(self, begin: Seconds, end: Seconds) -> Seconds:
+        """Seconds of each interval in which no device did anything for this process, calls of copies aside."""
+        copies = self.trace.copies
+        every = np.flatnonzero(copies.process == self.process)
+        busy = [self.kernels, self.working(self.trace.memsets), (self.device_begin(every), self.device_end(every))]
+        at_work = union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
+        return np.maximum(end - begin - at_work.covered(begin, end), 0.0)
+
     def own_time(self, begin: Seconds, end: Seconds) -> Seconds:
         """Seconds of each interval in which the process was in no call and no device worked for it."""
         if "calls" not in self.trace.knows:

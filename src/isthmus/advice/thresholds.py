@@ -67,6 +67,9 @@ STEP_COVERAGE = 0.75
 SLOW_STEP_TIMES = 1.5
 # Less of its own work after a copy is a thread's way from one call to the next.
 LEAST_OWN_SECONDS = 20e-6
+# A thread copies within the host at least and at most so many bytes a second, into fresh pages at the least.
+SLOWEST_HOST_COPY = 0.8e9
+FASTEST_HOST_COPY = 20e9
 # No thread writes more than a cache holds any faster.
 FASTEST_WRITE_BYTES_PER_SECOND = 100e9
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.

@@ -3,6 +3,7 @@
 from isthmus.advice.rules import (
     device_copies,
     double_copy,
+    host_time,
     managed,
     needless,
     no_overlap,
@@ -26,6 +27,8 @@ RULES = (
     no_overlap.RULE,
     synchronous.RULE,
     waits.RULE,
+    host_time.PAGES,
+    host_time.AGAIN,
     needless.DUPLICATE,
     needless.ROUND_TRIP,
     needless.UNUSED,
