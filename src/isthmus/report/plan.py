@@ -122,7 +122,7 @@ def _ways(plan: Plan) -> Grid:
         cells += [format_rate(moved / median)] if moved else []
         cells += [f"{median / fastest:.2f}"]
         rows.append((way_words(plan.need, method.name, method.options), cells))
-    return text_grid("", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows)
+    return text_grid("", say("labels.corner_method"), (say(f"plan.heading_{each}") for each in names), rows)
 
 
 def _steps(plan: Plan) -> Grid:
@@ -137,7 +137,7 @@ def _steps(plan: Plan) -> Grid:
             took = format_seconds(step.seconds.median)
             cells[step_name(step.name)] = took if step.count == 1 else f"{step.count:g} x {took}"
         rows.append((way_words(plan.need, method.name, method.options), cells.values()))
-    return text_grid("", say("plan.heading_way"), names, rows)
+    return text_grid("", say("labels.corner_method"), names, rows)
 
 
 def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:

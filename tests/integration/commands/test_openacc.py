@@ -51,7 +51,7 @@ def test_programs_built_before_are_recorded_and_shown(
     assert {"contiguous_explicit", "contiguous_automatic", "stencil_gpu_automatic", "native_explicit"} <= set(measured)
     assert {case.verified for case in measured.values()} == {"yes"}
     assert {case.method.rpartition("_")[2] for case in run.cases if case.skipped} == {"both"}
-    assert "Whole arrays, each way" in done.stdout
+    assert "Whole arrays, each mode" in done.stdout
     assert "1.75" in done.stdout  # 70 ms over 40 ms
     # Where the programs were is nobody's business.
     assert str(tmp_path) not in (tmp_path / "a.json").read_text()

@@ -76,7 +76,7 @@ def threshold_grids(analyses: Analyses) -> Iterator[Grid]:
             title = say("breakeven_report.against", memory=memory_name(incumbent))
             groups.append(Group(title, rows_of(chosen, kind_label, across, cell)))
         title = say("breakeven_report.wins_from_size", case=case_words(case))
-        if grid := grid_of(title, _uses_columns(analyses), groups, say("breakeven_report.way")):
+        if grid := grid_of(title, _uses_columns(analyses), groups, say("labels.corner_method")):
             yield grid
 
 
@@ -115,7 +115,7 @@ def uses_grids(analyses: Analyses) -> Iterator[Grid]:
         kinds = (kind for kind in _kinds(analyses, case) if kind != "pageable")
         groups = [Group("", rows_of(kinds, kind_label, across, cell))]
         title = say("breakeven_report.wins_from_uses", case=case_words(case))
-        if grid := grid_of(title, columns, groups, say("breakeven_report.way")):
+        if grid := grid_of(title, columns, groups, say("labels.corner_method")):
             yield grid
 
 

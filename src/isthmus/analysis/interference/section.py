@@ -26,7 +26,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         for neighbour in NEIGHBOURS
         for name in ("slowdown", "rate")
     ]
-    grid = pivot(title, say("interference_report.way"), columns, _entries(runs))
+    grid = pivot(title, say("labels.corner_method"), columns, _entries(runs))
     table = Part(title, say("interference_report.grid_note"), grids=(grid,)) if grid else None
     return section_of("interference", [table, cost_part(runs)], ("load",))
 

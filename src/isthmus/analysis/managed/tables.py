@@ -57,7 +57,7 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
     )
     methods = dict.fromkeys(method for _, _, method in answers)
     rows = rows_of(methods, way_label, keys, lambda key, method: _threshold_cell(key[0], answers.get((*key, method))))
-    return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
+    return Grid(title, columns, (Group("", rows),), corner=say("labels.corner_method"))
 
 
 def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
@@ -75,7 +75,9 @@ def whole_part(measured: Movements) -> Part:
     keys = ("managed_report.total", "managed_report.in", "managed_report.out", "managed_report.ratio")
     heading, columns = say("managed_report.whole_title"), columns_of(map(say, keys))
     grids = (
-        grid_of(movement_title(each, heading), columns, [Group("", _whole_rows(each.value))], say("managed_report.way"))
+        grid_of(
+            movement_title(each, heading), columns, [Group("", _whole_rows(each.value))], say("labels.corner_method")
+        )
         for each in measured
         if each.value.pattern == "percent"
     )
@@ -111,7 +113,7 @@ def _times_grid(source: Source[Movement]) -> Grid:
     )
     title = movement_title(source, say("managed_report.times_title"), pattern_name(movement.pattern))
     columns = columns_of(place_label(movement.pattern, place).replace(" ", "\n") for place in places)
-    return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
+    return Grid(title, columns, (Group("", rows),), corner=say("labels.corner_method"))
 
 
 def _time_cell(point: Point) -> Cell:

@@ -46,7 +46,7 @@ def _phases_part(key: str, works: _Works) -> Part:
     )
     columns = map(_column, (*phases, "total", "over"))
     title = say(f"openacc_report.title_{key}")
-    grid = grid_of(title, columns, groups_of(rows), say("openacc_report.way"))
+    grid = grid_of(title, columns, groups_of(rows), say("labels.corner_method"))
     return Part(title, say(f"openacc_report.note_{key}"), grids=(grid,) if grid else ())
 
 

@@ -101,7 +101,7 @@ def _all_grid(sums: AtOnce) -> Grid | None:
         for (method, spec), figure in sorted(sums.figures.items(), key=lambda each: METHODS.index(each[0][0]))
     ]
     columns = columns_of([spec or say("peers_report.sum") for spec in specs_of(spec for _, spec in sums.figures)])
-    return pivot(title, say("peers_report.way"), columns, entries)
+    return pivot(title, say("labels.corner_method"), columns, entries)
 
 
 def method_name(method: str) -> str:
