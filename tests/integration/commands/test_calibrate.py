@@ -53,6 +53,7 @@ def test_a_machine_has_its_table_afterwards(
     table = _native.read_transfer_table(str(kept))
     shown = json.loads(isthmus("--device", "host", "--show", "--json").stdout)
     assert shown == {
+        "format": "isthmus.calibration",
         "path": str(kept),
         "origin": table.origin,
         "built_in": False,

@@ -23,7 +23,10 @@ ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "
 
 
 # Those of one kind of driver in one process, which begins once; the gate's start many of their own. Of tests with many
-# cases a third: all of them run on the host's devices, by the same code but for the driver's calls.
+# cases a third: all of them run on the host's devices, by the same code but for the driver's calls. Thoroughly, all.
+@pytest.mark.parametrize(
+    "drawn", [("--every", "3", "-m", "not thorough"), pytest.param((), marks=pytest.mark.thorough)], ids=["some", "all"]
+)
 @pytest.mark.parametrize(
     ("paths", "environment"),
     [
@@ -37,10 +40,10 @@ ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "
     ids=["alone", "gate", "strict", "pair", "pair without peers", "four"],
 )
 def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
-    compiled: Callable[..., Path], paths: list[str], environment: dict[str, str]
+    compiled: Callable[..., Path], paths: list[str], environment: dict[str, str], drawn: tuple[str, ...]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", "--every", "3", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", *drawn, "-p", "no:cacheprovider"],
         env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
         cwd=Path(__file__).resolve().parents[3],
         text=True,

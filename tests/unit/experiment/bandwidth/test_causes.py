@@ -81,10 +81,6 @@ def test_a_budget_that_is_too_small_is_named(measured: Machine) -> None:
 def test_rates_of_pageable_memory_are_explained_where_there_are_some(options: Options, asked: int | None) -> None:
     planned = cases.plan(open_device("host"), options, 4 * GIB)
     skipped = [case for case in planned.skipped if case.method == "memcpy"]
-    sizes = {
-        subject.template.bytes
-        for batch in planned.batches[-1:]
-        for subject in batch.prepare().subjects
-        if subject.template.method == "memcpy"
-    }
+    batches = [case for batch in planned.batches for case in batch.prepare.args[1]]  # type: ignore[attr-defined]
+    sizes = {case.bytes for case in batches if case.method == "memcpy"}
     assert (sizes | {case.bytes for case in skipped}) == ({asked} if asked else set())
