@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from isthmus.experiment.engine.progress import Moment
+
+# What is read in less is not worth a line.
+READING_SHOWN_SECONDS = 2.0
 
 
 class ProgressBar:
@@ -61,10 +65,10 @@ class ProgressBar:
 
 
 @contextmanager
-def working_on(what: str) -> Iterator[None]:
+def working_on(what: str, *, after: float = 0.0) -> Iterator[None]:
     """Show what takes seconds and has no steps, and for how long it has gone on, on stderr if that is a terminal.
 
-    ``writing the page run.html 0:00:02``
+    ``writing the page run.html 0:00:02``; nothing where it is done `after` so many seconds.
     """
     if not sys.stderr.isatty():
         # Importing what draws it takes as long as a tenth of a page.
@@ -73,9 +77,22 @@ def working_on(what: str) -> Iterator[None]:
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     text = TextColumn("{task.description}", markup=False)
-    with _on_terminal(SpinnerColumn(), text, TimeElapsedColumn()) as progress:
-        progress.add_task(what, total=None)
+    progress = _on_terminal(SpinnerColumn(), text, TimeElapsedColumn())
+    progress.add_task(what, total=None)
+    if not after:
+        with progress:
+            yield
+        return
+    begin = Timer(after, progress.start)
+    begin.daemon = True
+    begin.start()
+    try:
         yield
+    finally:
+        begin.cancel()
+        # It may be starting just now.
+        begin.join()
+        progress.stop()
 
 
 def _on_terminal(*columns: "ProgressColumn") -> "Progress":

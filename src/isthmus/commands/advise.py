@@ -8,6 +8,7 @@ import typer
 from isthmus.commands import _completions
 from isthmus.commands._choices import DeviceOption, ForceOption, JsonOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
+from isthmus.commands._progress import READING_SHOWN_SECONDS, working_on
 from isthmus.errors import TraceFileError, UsageError
 from isthmus.messages import to_stderr
 
@@ -51,6 +52,10 @@ def advise(
         str | None,
         option("--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."),
     ] = None,
+    before: Annotated[
+        Path | None,
+        option("--before", "TRACE", "An earlier trace of the program: say what was gained since, and what is left."),
+    ] = None,
     everything: Annotated[
         bool,
         typer.Option("--all", help="Show every finding with its evidence, code that runs, and what cannot be judged."),
@@ -79,18 +84,28 @@ def advise(
         one_of(snippet, ADVICE_LANGUAGES, "language of snippets")
     for each in outputs:
         unlike_inputs(each, traces, "traces")
+    if before is not None:
+        for each in outputs:
+            unlike_inputs(each, [before], "traces")
     if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice, and everything in it would count twice; leave one out")
-    opened = [open_trace(path) for path in traces]
+    everyone = [*traces, *([before] if before else [])]
+    opened = []
+    for trace in everyone:
+        with working_on(f"reading {trace}", after=READING_SHOWN_SECONDS):
+            opened.append(open_trace(trace))
+    earlier = [opened.pop()] if before else []
     if gate and not any(len(table) for each in opened for table in (each.copies, each.calls, each.kernels)):
         raise TraceFileError(f"{traces[0]}: nothing was recorded, and a gate that passes would say that all is well")
     names = {name for trace in opened for name in trace.devices.values()}
     rates = rates_for(run, device, names, interface_of_all(opened))
     with speaking(spoken):
         advice = advice_on(opened, rates)
+        was = advice_on(earlier, rates) if earlier else None
     for path, form in zip(outputs, chosen, strict=True):
         with speaking(spoken):
-            write_report(advice_document(advice, opened, snippet, everything=everything), form, path)
+            document = advice_document(advice, opened, snippet, everything=everything, before=was)
+            write_report(document, form, path)
     if gate is None:
         return
     if advice.foreign:

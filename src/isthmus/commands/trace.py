@@ -109,6 +109,7 @@ def trace(
 
 
 def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force: bool) -> None:
+    from isthmus.commands._progress import READING_SHOWN_SECONDS, working_on
     from isthmus.commands._trace_files import outputs_of
     from isthmus.report import trace_document, write
     from isthmus.trace import open_trace
@@ -121,7 +122,8 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force:
     chosen = format_named("trace", format_name or "terminal").name
     if any(path.resolve() == saved.resolve() for path, _ in outputs.exports):
         raise UsageError(f"{saved}: is the trace itself and would be overwritten; name another file with -o")
-    opened = open_trace(saved)
+    with working_on(f"reading {saved}", after=READING_SHOWN_SECONDS):
+        opened = open_trace(saved)
     advice = _advice(opened, [name for _, name in outputs.exports] or [chosen])
     if not outputs.exports:
         write(trace_document(opened, advice), chosen, sys.stdout)

@@ -14,6 +14,7 @@ from isthmus.document.grid import Grid, text_grid
 from isthmus.grouping import grouped
 from isthmus.language import enumerated, in_brackets, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
+from isthmus.report.advice_change import change_blocks, change_data
 from isthmus.report.trace.lanes import timeline
 from isthmus.trace import Trace, direction_index, package, union
 
@@ -29,12 +30,18 @@ _PACKAGES = {"torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
 
 
 def advice_document(
-    advice: Advice, traces: Sequence[Trace], snippet: str | None = None, *, everything: bool = False
+    advice: Advice,
+    traces: Sequence[Trace],
+    snippet: str | None = None,
+    *,
+    everything: bool = False,
+    before: Advice | None = None,
 ) -> Document:
     """The advice on traces, whose timelines a page shows, too.
 
     A terminal gets the findings that gain most, each with a few lines of code, unless it is to have `everything`. Code
-    is shown in the language of `snippet`, else in all; in a terminal in the program's, where that is known.
+    is shown in the language of `snippet`, else in all; in a terminal in the program's, where that is known. With
+    `before`, advice on an earlier trace of the program, what became of that comes first.
     """
     names = enumerated([trace.name for trace in traces])
     notes = tuple(f"{trace.name}: {note}" for trace in traces for note in trace.notes)
@@ -45,6 +52,8 @@ def advice_document(
     else:
         # What would have to be recorded is all that such a trace tells.
         blocks = [Answer((say("advice_report.verdict_nothing"), *notes))]
+    if before is not None:
+        blocks = [*change_blocks(before, advice), *blocks]
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
     blocks += _abstentions(advice, everything=everything)
     if notes:
@@ -54,7 +63,7 @@ def advice_document(
         "advice",
         say("advice_report.title", names=names),
         tuple(blocks),
-        data=Data(lambda: _data(advice, traces, notes)),
+        data=Data(lambda: _data(advice, traces, notes) | ({"change": change_data(before, advice)} if before else {})),
     )
 
 
@@ -309,7 +318,7 @@ def _share(seconds: Interval | None, advice: Advice) -> str:
     return f"{100 * seconds.median / advice.span_seconds:.1f} %" if seconds and advice.span_seconds > 0 else "-"
 
 
-def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapping[str, Any]:
+def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> dict[str, Any]:
     """Findings with their prices, what could not be judged, and which traces they are of."""
     return {
         "format": "isthmus.advice",
