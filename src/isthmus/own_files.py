@@ -38,6 +38,7 @@ _KINDS = {
         OwnFile("events", "the picture of a trace for Perfetto or chrome://tracing", _OF_A_TRACE),
         OwnFile("transfers", "the table of a trace", _OF_A_TRACE),
         OwnFile("table", "a table of how isthmus.copy moves data", "see the one in use: isthmus calibrate --show"),
+        OwnFile("benchmark", "figures of a program in benchmarks/", "no command reads them; text next to it has them"),
         OwnFile("page", "a page of a report", "open it in a browser"),
     )
 }
@@ -45,6 +46,9 @@ _KINDS = {
 _FORMAT = re.compile(rb'\s*(?:\[\s*)?\{\s*"format":\s*"isthmus\.(\w+)"')
 _BEGINNINGS = {
     "trace": re.compile(rb"ISTHTRC1"),
+    "benchmark": re.compile(
+        rb'\s*\{\s*(?:"command": "benchmarks/|"hosts": \d+,\s*"devices": \d+,|"runs?": .{,4096}?"figures": )', re.DOTALL
+    ),
     "table": re.compile(rb"isthmus transfer table "),
     "page": re.compile(rb"\s*<!doctype html>.{,4096}?<title>Isthmus: ", re.DOTALL),
     "rows": re.compile(rb"run,backend,device,experiment,method,"),

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.commands.main import main
-from isthmus.own_files import own_file
+from isthmus.files import read_ends
+from isthmus.own_files import BEGIN_BYTES, own_file
 from isthmus.trace.isthmus.blocks import MAGIC
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
@@ -88,6 +89,16 @@ def test_what_a_command_printed_for_scripts_says_what_it_is(
         error = capsys.readouterr().err
         assert f"{path}: {known.what}, and no " in error
         assert error.count("\n") == 1
+
+
+def test_every_kept_result_is_known_by_its_begin() -> None:
+    kinds: dict[str, list[str]] = {}
+    for path in sorted((*RESULTS.glob("*.json*"), *RESULTS.glob("*.html"))):
+        begin, _ = read_ends(path, BEGIN_BYTES)
+        known = own_file(begin)
+        kinds.setdefault(known.kind if known else "unknown", []).append(path.name)
+    assert kinds.keys() == {"run", "fleet", "benchmark", "page"}, kinds.get("unknown")
+    assert "h200-trace.json.gz" in kinds["benchmark"]
 
 
 @pytest.mark.parametrize("command", ["report", "advise", "fleet"])
