@@ -93,7 +93,9 @@ def _times(curves: Sequence[Curve]) -> Spec | None:
     shown = [curve for curve in curves if curve.points]
     if not any(point.bytes < _SMALL_BYTES for curve in shown for point in curve.points):
         return None
-    return curves_chart([_drawn(curve, _time_row) for curve in shown], _sizes(), Axis("us"))
+    return curves_chart(
+        [_drawn(curve, _time_row) for curve in shown], _sizes(), Axis(say("labels.told_time"), labels="seconds")
+    )
 
 
 def _samples(curves: Sequence[Curve]) -> Spec | None:
@@ -142,7 +144,7 @@ def _rate_row(curve: Curve, point: Point) -> Row:
 
 
 def _time_row(curve: Curve, point: Point) -> Row:
-    return _row(curve, point, point.seconds.scaled(1e6))
+    return _row(curve, point, point.seconds)
 
 
 def _row(curve: Curve, point: Point, y: Interval) -> Row:
