@@ -127,6 +127,7 @@ class Links {
         std::vector<std::pair<std::string, std::size_t>> of_neighbours;
     };
     Taken taken();
+    bool is_own() const { return neighbours_->is_own(); }
     // Whether such a copy has any part but the own one.
     bool divides(std::size_t bytes);
     // Gives the neighbours' memory back that no copy uses.

@@ -80,7 +80,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& b
 std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs) {
     std::vector<Task> tasks;
     tasks.reserve(jobs.size());
-    for (const std::shared_ptr<CopyJob>& job : jobs) tasks.push_back({job, choose(*job)});
+    for (const std::shared_ptr<CopyJob>& job : jobs) tasks.push_back({job, chooser_.choose(*job)});
     return tasks;
 }
 

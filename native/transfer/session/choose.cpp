@@ -4,7 +4,7 @@
 #include "backend/device.hpp"
 #include "base/demoting_copy.hpp"
 #include "transfer/pieces/packed_copies.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/chooser.hpp"
 
 namespace isthmus {
 namespace {
@@ -26,20 +26,26 @@ Stores stores_of(const BufferRule& rule, std::size_t threads) {
 
 }  // namespace
 
-Packing SessionImpl::packing(bool to_device, std::size_t threads) const {
+Cut cut_of(const Choice& choice, const Ends& ends) {
+    if (choice.kind != Choice::Kind::direct) return Cut::none;
+    // Pages of managed memory may be anywhere.
+    return ends.host_kind() == MemoryKind::pinned ? Cut::links : Cut::parts;
+}
+
+Packing Chooser::packing(bool to_device, std::size_t threads) const {
     Packing packing;
     packing.threads = std::min(threads == 0 ? threads_ : threads, threads_);
-    packing.lane_mutex = &lanes_[to_device ? 0 : 1].mutex();
+    packing.lane_mutex = &lane(to_device).mutex();
     packing.waits_forever = true;  // callers get their memory back
     return packing;
 }
 
-KernelBlocks SessionImpl::blocks_between(const Layout& destination, const Layout& source) const {
+KernelBlocks Chooser::blocks_between(const Layout& destination, const Layout& source) const {
     const bool within = is_on_device(destination.allocation->kind()) && is_on_device(source.allocation->kind());
     return within ? blocks_.within_device() : blocks_;
 }
 
-Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
+Choice Chooser::choose_buffer(const Ends& ends, std::size_t bytes) const {
     Choice choice;
     if (ends.route == Route::h2h || ends.route == Route::d2d) {
         choice.kind = ends.route == Route::h2h ? Choice::Kind::host : Choice::Kind::device;
@@ -67,13 +73,13 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.method = PieceMethod::pack_threads;
     // Two links take what twice as many threads pack. What arrives by two is unpacked by as many as by one: with more,
     // devices write again to what is still in their caches.
-    choice.packing = packing(to_device, to_device && !neighbours_->is_own() ? 2 * rule.threads : rule.threads);
+    choice.packing = packing(to_device, to_device && !has_own_link_alone() ? 2 * rule.threads : rule.threads);
     choice.packing.chunk_bytes = lane(to_device).ring().chunk_bytes(bytes, rule.chunk_bytes);
     choice.packing.stores = stores_of(rule, choice.packing.threads);
     return choice;
 }
 
-Choice SessionImpl::choose(const CopyJob& job) {
+Choice Chooser::choose(const CopyJob& job) {
     Choice choice = choose_method(job);
     if (choice.method != PieceMethod::pack_threads || job.to_device()) return choice;
     const bool clears_pages = fills_untouched(job.destination, job.extent);
@@ -86,7 +92,7 @@ Choice SessionImpl::choose(const CopyJob& job) {
     return choice;
 }
 
-Choice SessionImpl::choose_method(const CopyJob& job) {
+Choice Chooser::choose_method(const CopyJob& job) {
     if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
         return choose_buffer(job.ends, job.extent.bytes());
     }
@@ -105,7 +111,7 @@ Choice SessionImpl::choose_method(const CopyJob& job) {
     return choose_pieces(job);
 }
 
-Choice SessionImpl::choose_pieces(const CopyJob& job) {
+Choice Chooser::choose_pieces(const CopyJob& job) {
     if (job.is_repeated()) {
         // As one without gaps, of which threads write the bytes out where they would read them.
         Choice choice = choose_buffer(job.ends, job.extent.bytes());
@@ -128,7 +134,7 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     return choose_pieces(asked, job.ends);
 }
 
-Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
+Choice Chooser::choose_pieces(const PieceRule& asked, const Ends& ends) {
     const Nearest closest = nearest(asked);
     const PieceRule* const rule = closest.rule;
     Choice choice;
@@ -140,7 +146,7 @@ Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
     } else if (asked.pageable) {
         choice.method = PieceMethod::pack_threads;
     } else {
-        choice.method = device_->kernels_reach(ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
+        choice.method = device_.kernels_reach(ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
     }
     if (ends.partly_locked) {
         choice.method = PieceMethod::pack_threads;
@@ -165,7 +171,7 @@ Choice SessionImpl::choose_pieces(const PieceRule& asked, const Ends& ends) {
     return choice;
 }
 
-SessionImpl::Nearest SessionImpl::nearest(const PieceRule& asked) {
+Chooser::Nearest Chooser::nearest(const PieceRule& asked) {
     const std::lock_guard lock(recent_mutex_);
     for (const Nearest& before : recent_) {
         if (alike(before.asked, asked)) return before;

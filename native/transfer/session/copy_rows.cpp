@@ -59,8 +59,8 @@ Result<Explanation> SessionImpl::explain_rows(const RowCopy& copy) {
     // Lists on the device are read when all that it has been given has ended.
     ISTHMUS_TRY_ASSIGN(order, order_of(std::nullopt));
     ISTHMUS_TRY_ASSIGN(tasks, resolve(copy, order, true));
-    if (tasks.jobs.empty()) return nothing("no row has a byte");
-    return explain(tasks.jobs, "groups of layers");
+    if (tasks.jobs.empty()) return Chooser::nothing("no row has a byte");
+    return chooser_.explain(tasks.jobs, "groups of layers");
 }
 
 }  // namespace isthmus

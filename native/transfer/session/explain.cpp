@@ -6,7 +6,7 @@
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/method_names.hpp"
 #include "transfer/pieces/packed_copies.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/chooser.hpp"
 
 namespace isthmus {
 namespace {
@@ -30,7 +30,7 @@ std::string between(const Device& device, const CopyJob& job) {
 
 }  // namespace
 
-std::uint32_t SessionImpl::explained_blocks(const CopyJob& job, const Choice& choice) const {
+std::uint32_t Chooser::explained_blocks(const CopyJob& job, const Choice& choice) const {
     const bool from_device = is_on_device(job.source.allocation->kind());
     if (choice.kind == Choice::Kind::device) return job.is_contiguous() ? 0 : blocks_.at_most(0);
     if (choice.kind != Choice::Kind::pieces) return 0;
@@ -43,7 +43,7 @@ std::uint32_t SessionImpl::explained_blocks(const CopyJob& job, const Choice& ch
     return gathers && needs_kernel(job.device_side(), job.extent) ? blocks_.of(true, true, unit) : 0;
 }
 
-Explanation SessionImpl::explain(const CopyJob& job) {
+Explanation Chooser::explain(const CopyJob& job) {
     const Choice choice = choose(job);
     const Route route = job.ends.route;
     Explanation explanation;
@@ -68,7 +68,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             explanation.why = "both sides are on the device, which copies by itself";
             if (job.other != nullptr) {
                 explanation.method = "peer";
-                explanation.why = between(*device_, job);
+                explanation.why = between(device_, job);
             }
             break;
         case Choice::Kind::direct:
@@ -125,21 +125,21 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             "page-locked chunks";
     }
     if (choice.no_room) {
-        explanation.why = "the pinned budget of " + std::to_string(budget_) +
+        explanation.why = "the pinned budget of " + std::to_string(options_.pinned_budget_bytes.value_or(0)) +
                           " bytes holds no ring of chunks: the driver's own copies, which are slower; give the session "
                           "a budget of 2 MiB or more";
     }
     return explanation;
 }
 
-void SessionImpl::explain_links(const CopyJob& job, const Choice& choice, Explanation& explanation) {
+void Chooser::explain_links(const CopyJob& job, const Choice& choice, Explanation& explanation) {
     const bool threads = choice.method == PieceMethod::pack_threads && !choice.packing.clears_pages.value_or(false) &&
                          !needs_kernel(job.device_side(), job.extent);
     const bool large = explanation.bytes > part_bytes && cut_of(choice, job.ends) == Cut::links;
-    if (neighbours_->is_own() || (!threads && !large)) return;
-    const Links::Shares shares = links(job.to_device()).shares(explanation.bytes);
+    if (has_own_link_alone() || (!threads && !large)) return;
+    const Links::Shares shares = links_[job.to_device() ? 0 : 1].shares(explanation.bytes);
     if (!shares.of_neighbours.empty()) {
-        explanation.links.emplace_back(name_of(*device_), shares.own);
+        explanation.links.emplace_back(name_of(device_), shares.own);
         explanation.links.insert(explanation.links.end(), shares.of_neighbours.begin(), shares.of_neighbours.end());
         explanation.why += "; its chunks go over the device's own link and by way of ";
         for (std::size_t i = 0; i < shares.of_neighbours.size(); ++i) {
@@ -151,7 +151,7 @@ void SessionImpl::explain_links(const CopyJob& job, const Choice& choice, Explan
     for (const std::string& sentence : shares.not_used) explanation.why += "; " + sentence;
 }
 
-Explanation SessionImpl::explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts) {
+Explanation Chooser::explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts) {
     const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {
         return one->extent.bytes() < other->extent.bytes();
     });
@@ -170,24 +170,12 @@ Explanation SessionImpl::explain(const std::vector<std::shared_ptr<CopyJob>>& jo
     return explanation;
 }
 
-Explanation SessionImpl::nothing(const char* why) {
+Explanation Chooser::nothing(const char* why) {
     Explanation explanation;
     explanation.method = "nothing";
     explanation.pieces = 0;
     explanation.why = why;
     return explanation;
-}
-
-Result<Explanation> SessionImpl::explain(const ArrayView& destination, const ArrayView& source) {
-    Call call(*this);
-    ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
-    if (job == nullptr) {
-        return nothing("the arrays are empty");
-    }
-    return explain(*job);
 }
 
 }  // namespace isthmus

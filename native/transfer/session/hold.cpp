@@ -154,7 +154,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
                 held->add_commands([this, job, table](Stream& stream) {
                     return device_->copy_pieces(stream, job->destination, job->source, job->extent,
                                                 units_of(job->destination, job->source, job->extent), table,
-                                                blocks_between(job->destination, job->source));
+                                                chooser_.blocks_between(job->destination, job->source));
                 });
                 break;
             }

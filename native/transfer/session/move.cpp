@@ -28,7 +28,7 @@ Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& 
 Outcome SessionImpl::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order) {
     Outcome all;
     for (const std::shared_ptr<CopyJob>& job : jobs) {
-        Outcome one = perform(job, choose(*job), order);
+        Outcome one = perform(job, chooser_.choose(*job), order);
         all.bytes_completed += one.bytes_completed;
         if (!one.status.ok()) return {std::move(one.status), all.bytes_completed};
     }
@@ -98,12 +98,6 @@ Status SessionImpl::check_memory(Access access, const Layout& host, const Extent
 
 Status SessionImpl::check_memory(const CopyJob& job) const {
     return check_memory(job.to_device() ? Access::read : Access::write, job.host_side(), job.extent);
-}
-
-SessionImpl::Cut SessionImpl::cut_of(const Choice& choice, const Ends& ends) {
-    if (choice.kind != Choice::Kind::direct) return Cut::none;
-    // Pages of managed memory may be anywhere.
-    return ends.host_kind() == MemoryKind::pinned ? Cut::links : Cut::parts;
 }
 
 Outcome SessionImpl::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
@@ -179,7 +173,7 @@ Outcome SessionImpl::rows(const std::shared_ptr<CopyJob>& job, const Order& orde
     std::size_t completed = 0;
     for (std::size_t i = 0; i < job->extent.pieces(); ++i) {
         const std::shared_ptr<CopyJob> row = row_of(job, i);
-        Outcome outcome = move(row, choose_buffer(row->ends, width), order);
+        Outcome outcome = move(row, chooser_.choose_buffer(row->ends, width), order);
         completed += outcome.bytes_completed;
         if (!outcome.status.ok()) return {std::move(outcome.status), completed};
     }

@@ -145,7 +145,7 @@ Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& p
     if (method == PieceMethod::kernel) {
         return device_->copy_pieces(stream, part.destination, part.source, extent,
                                     units_of(part.destination, part.source, extent), {},
-                                    blocks_between(part.destination, part.source));
+                                    chooser_.blocks_between(part.destination, part.source));
     }
     if (method == PieceMethod::section) return device_->copy_section(stream, part.destination, part.source, extent);
     const std::size_t width = extent.width_bytes;

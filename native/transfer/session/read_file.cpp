@@ -40,9 +40,9 @@ Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRang
 
 Outcome SessionImpl::read_through_lane(const std::shared_ptr<CopyJob>& job) {
     // As from pageable memory; where the driver's own copy would be faster, there is nothing that it could read.
-    const Choice choice = choose_buffer(job->ends, job->extent.bytes());
+    const Choice choice = chooser_.choose_buffer(job->ends, job->extent.bytes());
     const bool staged = choice.kind == Choice::Kind::staged;
-    return through_lane(job, PieceMethod::pack_threads, staged ? choice.packing : packing(true, 0));
+    return through_lane(job, PieceMethod::pack_threads, staged ? choice.packing : chooser_.packing(true, 0));
 }
 
 Outcome SessionImpl::read_on_host(const CopyJob& job) {

@@ -223,8 +223,8 @@ Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) 
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
-    if (jobs.empty()) return nothing("no piece has a byte");
-    return explain(jobs, "sizes");
+    if (jobs.empty()) return Chooser::nothing("no piece has a byte");
+    return chooser_.explain(jobs, "sizes");
 }
 
 }  // namespace isthmus

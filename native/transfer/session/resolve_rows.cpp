@@ -142,7 +142,7 @@ bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends
     asked.apart_on_host = asked.apart_on_device = asked.scattered = true;
     asked.width_bytes = geometry.row_bytes;
     asked.pieces = count * ends.size();
-    return choose_pieces(asked, ends.front()).method == PieceMethod::kernel;
+    return chooser_.choose_pieces(asked, ends.front()).method == PieceMethod::kernel;
 }
 
 Result<SessionImpl::RowTasks> SessionImpl::resolve(const RowCopy& copy, const Order& order, bool to_explain) {

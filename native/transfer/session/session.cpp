@@ -117,6 +117,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
              StagingLane(device_, lane_plan(budget_, false, table_, paths), threads, blocks_)},
       neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
       links_{links_of(neighbours_, device_, true, table_), links_of(neighbours_, device_, false, table_)},
+      chooser_(*device_, options_, table_, threads_, blocks_, lanes_, links_),
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
@@ -208,7 +209,7 @@ Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source,
         if (status.ok()) status = order.value().others->synchronize();
         if (!status.ok()) return {std::move(status)};
     }
-    return perform(job.value(), choose(*job.value()), order.value());
+    return perform(job.value(), chooser_.choose(*job.value()), order.value());
 }
 
 Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) {
@@ -230,7 +231,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!ends.ok()) return {ends.take_status()};
     Choice choice;
     choice.kind = Choice::Kind::driver;
-    if (kinds || !is_known) choice = choose_buffer(ends.value(), piece.bytes);
+    if (kinds || !is_known) choice = chooser_.choose_buffer(ends.value(), piece.bytes);
     const auto resolved = [&] {
         ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
         ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
@@ -324,6 +325,18 @@ Status SessionImpl::close() {
     own_stream_.reset();
     for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
     return {};
+}
+
+Result<Explanation> SessionImpl::explain(const ArrayView& destination, const ArrayView& source) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
+    if (job == nullptr) {
+        return Chooser::nothing("the arrays are empty");
+    }
+    return chooser_.explain(*job);
 }
 
 }  // namespace isthmus

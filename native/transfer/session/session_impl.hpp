@@ -12,6 +12,7 @@
 #include "transfer/pinned/pinned_pool.hpp"
 #include "transfer/pinned/pinned_range.hpp"
 #include "transfer/session/async_copy.hpp"
+#include "transfer/session/chooser.hpp"
 #include "transfer/session/copy_job.hpp"
 #include "transfer/session/session.hpp"
 #include "transfer/staging/background.hpp"
@@ -23,9 +24,6 @@ namespace isthmus {
 
 class RowLaunch;
 
-// A large copy of memory that the device reaches is cut into parts, so that those of others get between: 0.15 ms each
-// on a link of 55 GB/s.
-inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
 // A stream's queue holds about a thousand; when it is full, the caller that gives it more waits for the device.
 inline constexpr std::size_t most_commands = 128;
 
@@ -115,30 +113,6 @@ class SessionImpl final : public Session {
     const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
     Links& links(bool to_device) { return links_[to_device ? 0 : 1]; }
 
-    Choice choose(const CopyJob& job);
-    // Whatever was done with the memory before.
-    Choice choose_method(const CopyJob& job);
-    Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
-    Choice choose_pieces(const CopyJob& job);
-    // How pieces like these go, which are not repeated.
-    Choice choose_pieces(const PieceRule& asked, const Ends& ends);
-    // Which rule of the table is nearest, null for none, and what it makes of these pieces: both take long to find out
-    // and are often asked again.
-    struct Nearest {
-        PieceRule asked;
-        const PieceRule* rule = nullptr;
-        double seconds = 0;
-    };
-    Nearest nearest(const PieceRule& asked);
-    Packing packing(bool to_device, std::size_t threads) const;
-    // For kernels that move pieces from one layout to the other: copies within the device may fill it.
-    KernelBlocks blocks_between(const Layout& destination, const Layout& source) const;
-    std::uint32_t explained_blocks(const CopyJob& job, const Choice& choice) const;
-    Explanation explain(const CopyJob& job);
-    void explain_links(const CopyJob& job, const Choice& choice, Explanation& explanation);
-    // How the job with the most bytes goes, with the sums of all. `parts`: what they are, "sizes".
-    Explanation explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts);
-    static Explanation nothing(const char* why);
     // Null where there is nothing to copy.
     Result<std::shared_ptr<CopyJob>> resolve(const ArrayView& destination, const ArrayView& source);
     // The pieces of a batch, those of one size together. None where there is nothing to copy.
@@ -229,9 +203,6 @@ class SessionImpl final : public Session {
     Outcome perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order);
     Outcome launch(RowLaunch& rows, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    // How a large copy is cut: not at all; so that others' copies get between; and for several links at once.
-    enum class Cut { none, parts, links };
-    static Cut cut_of(const Choice& choice, const Ends& ends);
     Outcome by_driver(const Region& destination, const Region& source, Cut cut, const Order& order);
     // Between the host and the device, of memory that has addresses.
     Outcome by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order);
@@ -272,6 +243,7 @@ class SessionImpl final : public Session {
     std::array<StagingLane, 2> lanes_;
     const std::shared_ptr<Neighbours> neighbours_;
     std::array<Links, 2> links_;
+    Chooser chooser_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
     std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;
@@ -287,8 +259,6 @@ class SessionImpl final : public Session {
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
     std::mutex others_mutex_;  // guards what follows
     std::vector<std::shared_ptr<Device>> others_;
-    std::mutex recent_mutex_;  // guards what follows
-    std::vector<Nearest> recent_;
 };
 
 }  // namespace isthmus
