@@ -9,5 +9,5 @@ def test_chunks_cover_the_transfer_in_whole_parts_and_fit_their_ring(
 ) -> None:
     check = Path(__file__).with_name("chunks_check.cpp")
     transfer = repository / "native" / "transfer"
-    sources = (transfer / "pieces" / "chunks.cpp", transfer / "staging" / "ring_plan.cpp")
+    sources = [transfer / "pieces" / name for name in ("chunks.cpp", "ring_plan.cpp")]
     assert run_cpp(check, *sources) == "as described\n"
