@@ -196,9 +196,9 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     PieceMethod method = task.choice.method;
     if (task.choice.kind == Choice::Kind::device) method = job.is_reached ? PieceMethod::kernel : PieceMethod::copies;
     if (task.choice.kind == Choice::Kind::rows) method = PieceMethod::copies;
-    Status status = enqueue(stream, method, all);
+    Status status = mover_.enqueue(stream, method, all);
     const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
-    return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
+    return leaves ? mover_.enqueue(stream, PieceMethod::copies, all) : std::move(status);
 }
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {

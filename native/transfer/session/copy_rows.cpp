@@ -19,9 +19,9 @@ Outcome SessionImpl::copy_rows(const RowCopy& copy, std::optional<std::uintptr_t
     if (!resolved.ok()) return {resolved.take_status()};
     const RowTasks& tasks = resolved.value();
     if (tasks.launch != nullptr) {
-        return with_progress(launch(*tasks.launch, order.value()), tasks.route, tasks.launch->bytes());
+        return Mover::with_progress(launch(*tasks.launch, order.value()), tasks.route, tasks.launch->bytes());
     }
-    return perform(tasks.jobs, order.value());
+    return mover_.perform(tasks.jobs, order.value());
 }
 
 Outcome SessionImpl::launch(RowLaunch& rows, const Order& order) {

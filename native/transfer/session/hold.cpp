@@ -145,7 +145,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         const std::shared_ptr<CopyJob>& job = task.job;
         held->keep(job);
         switch (share_of(task)) {
-            case Share::host: held->add_host_work([this, job] { return on_host(*job).status; }); break;
+            case Share::host: held->add_host_work([this, job] { return mover_.on_host(*job).status; }); break;
             case Share::commands:
                 held->add_commands([this, task](Stream& stream) { return enqueue(stream, task); });
                 break;
@@ -202,10 +202,10 @@ Status SessionImpl::enqueue_plain(Stream& stream, const CopyJob& job) {
     // The driver reads pageable memory when it is called, and not when the stream has come so far.
     if (job.to_device() && is_pageable(job.ends.host_kind())) ISTHMUS_TRY(stream.synchronize());
     if (!job.is_contiguous() && !job.is_scattered()) {
-        Status status = enqueue(stream, PieceMethod::section, all);
+        Status status = mover_.enqueue(stream, PieceMethod::section, all);
         if (status.code() != Code::unsupported) return status;
     }
-    return enqueue(stream, PieceMethod::copies, all);
+    return mover_.enqueue(stream, PieceMethod::copies, all);
 }
 
 }  // namespace isthmus

@@ -9,11 +9,24 @@
 #include "transfer/copy/outcome.hpp"
 #include "transfer/links/divided_copy.hpp"
 #include "transfer/pieces/pack.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/mover.hpp"
 
 namespace isthmus {
+namespace {
 
-Outcome SessionImpl::with_progress(Outcome outcome, Route route, std::size_t bytes) {
+std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {
+    auto row = std::make_shared<CopyJob>();
+    row->whole = job;
+    row->ends = job->ends;
+    row->extent = {job->extent.width_bytes, 1, 1};
+    row->destination = contiguous(*job->destination.allocation, job->destination.at(index, job->extent), row->extent);
+    row->source = contiguous(*job->source.allocation, job->source.at(index, job->extent), row->extent);
+    return row;
+}
+
+}  // namespace
+
+Outcome Mover::with_progress(Outcome outcome, Route route, std::size_t bytes) {
     if (outcome.status.ok() || outcome.status.code() == Code::invalid_argument) return outcome;
     outcome.status = std::move(outcome.status)
                          .in(std::string("copying ") + std::to_string(bytes) + " bytes " + name_of(route) +
@@ -21,11 +34,11 @@ Outcome SessionImpl::with_progress(Outcome outcome, Route route, std::size_t byt
     return outcome;
 }
 
-Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+Outcome Mover::perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     return with_progress(move(job, choice, order), job->ends.route, job->extent.bytes());
 }
 
-Outcome SessionImpl::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order) {
+Outcome Mover::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order) {
     Outcome all;
     for (const std::shared_ptr<CopyJob>& job : jobs) {
         Outcome one = perform(job, chooser_.choose(*job), order);
@@ -35,7 +48,7 @@ Outcome SessionImpl::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, 
     return all;
 }
 
-Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+Outcome Mover::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (choice.kind != Choice::Kind::pieces) {
         if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
     }
@@ -55,11 +68,11 @@ Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& cho
     return {};
 }
 
-Outcome SessionImpl::on_host(CopyJob& job) {
+Outcome Mover::on_host(CopyJob& job) {
     std::array<Allocation*, 2> opened{};
     Status status;
     for (Allocation* memory : {job.destination.allocation, job.source.allocation}) {
-        if (status.ok()) status = device_->begin_host_access(*memory);
+        if (status.ok()) status = device_.begin_host_access(*memory);
         if (status.ok()) opened[opened[0] == nullptr ? 0 : 1] = memory;
     }
     if (status.ok()) {
@@ -77,30 +90,30 @@ Outcome SessionImpl::on_host(CopyJob& job) {
     Status closed;
     for (Allocation* memory : opened) {
         if (memory == nullptr) continue;
-        Status one = device_->end_host_access(*memory);
+        Status one = device_.end_host_access(*memory);
         if (closed.ok()) closed = std::move(one);
     }
     return ended(std::move(status), std::move(closed), job.extent.bytes());
 }
 
-Result<bool> SessionImpl::look_at(Access access, const Layout& host, const Extent& extent) const {
+Result<bool> Mover::look_at(Access access, const Layout& host, const Extent& extent) const {
     if (!options_.checks_memory || !is_pageable(host.allocation->kind())) return false;
     const Mappings::Answer answer = may_access(access, host, extent);
     if (answer == Mappings::Answer::no) return no_access(access);
     return answer == Mappings::Answer::unknown;
 }
 
-Status SessionImpl::check_memory(Access access, const Layout& host, const Extent& extent) const {
+Status Mover::check_memory(Access access, const Layout& host, const Extent& extent) const {
     ISTHMUS_TRY_ASSIGN(by_page, look_at(access, host, extent));
     if (!by_page || make_accessible(access, host, extent, 0, extent.bytes())) return {};
     return no_access(access);
 }
 
-Status SessionImpl::check_memory(const CopyJob& job) const {
+Status Mover::check_memory(const CopyJob& job) const {
     return check_memory(job.to_device() ? Access::read : Access::write, job.host_side(), job.extent);
 }
 
-Outcome SessionImpl::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
+Outcome Mover::by_driver(const Region& destination, const Region& source, Cut cut, const Order& order) {
     const Extent extent{source.bytes, 1};
     const auto checked = [&](Access access, const Region& region) {
         return check_memory(access, contiguous(*region.allocation, region.offset, extent), extent);
@@ -109,66 +122,56 @@ Outcome SessionImpl::by_driver(const Region& destination, const Region& source, 
     if (Status status = checked(Access::write, destination); !status.ok()) return {std::move(status)};
     const bool large = cut != Cut::none && source.bytes > part_bytes;
     if (order.stream != nullptr && !large) {
-        Status status = device_->copy(*order.stream, destination, source);
+        Status status = device_.copy(*order.stream, destination, source);
         return ended(std::move(status), order.stream->synchronize(), source.bytes);
     }
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     if (large) return in_parts(destination, source, cut);
     auto loan = streams_.borrow();
     if (!loan.ok()) return {loan.take_status()};
-    Status status = device_->copy(loan.value().stream(), destination, source);
+    Status status = device_.copy(loan.value().stream(), destination, source);
     return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
 }
 
-Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order) {
+Outcome Mover::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order) {
     const bool large = cut != Cut::none && piece.bytes > part_bytes;
     if (order.stream != nullptr && !large && !options_.checks_memory && ends.host_kind() != MemoryKind::managed) {
         const Side to = ends.route == Route::h2d ? Side::device : Side::host;
         return ended(
-            device_->copy_now(*order.stream, to, piece.destination, piece.source, piece.bytes, ends.host_kind()), {},
+            device_.copy_now(*order.stream, to, piece.destination, piece.source, piece.bytes, ends.host_kind()), {},
             piece.bytes);
     }
     // The driver's copy knows by itself what is page-locked.
     const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
-    auto to = device_->borrow(plain_kind(ends.destination), piece.destination, piece.bytes);
+    auto to = device_.borrow(plain_kind(ends.destination), piece.destination, piece.bytes);
     if (!to.ok()) return {to.take_status()};
-    auto from = device_->borrow(plain_kind(ends.source), piece.source, piece.bytes);
+    auto from = device_.borrow(plain_kind(ends.source), piece.source, piece.bytes);
     if (!from.ok()) return {from.take_status()};
     return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, cut, order);
 }
 
-Outcome SessionImpl::in_parts(const Region& destination, const Region& source, Cut cut) {
+Outcome Mover::in_parts(const Region& destination, const Region& source, Cut cut) {
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
     StreamPool::Loan& loan = borrowed.value();
     if (cut == Cut::links) {
         const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, true);
-        Links& links = this->links(is_on_device(destination.allocation->kind()));
+        Links& links = links_[is_on_device(destination.allocation->kind()) ? 0 : 1];
         if (auto use = links.use(source.bytes, chunk_bytes, nullptr)) {
-            return copy_divided(*device_, loan, &*use, chunk_bytes, destination, source);
+            return copy_divided(device_, loan, &*use, chunk_bytes, destination, source);
         }
     }
-    return copy_divided(*device_, loan, nullptr, part_bytes, destination, source);
+    return copy_divided(device_, loan, nullptr, part_bytes, destination, source);
 }
 
-Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+Outcome Mover::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
     if (!leaves_to_others(outcome)) return outcome;
     return by_driver(job->destination_region(), job->source_region(), Cut::none, order);
 }
 
-std::shared_ptr<CopyJob> SessionImpl::row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {
-    auto row = std::make_shared<CopyJob>();
-    row->whole = job;
-    row->ends = job->ends;
-    row->extent = {job->extent.width_bytes, 1, 1};
-    row->destination = contiguous(*job->destination.allocation, job->destination.at(index, job->extent), row->extent);
-    row->source = contiguous(*job->source.allocation, job->source.at(index, job->extent), row->extent);
-    return row;
-}
-
-Outcome SessionImpl::rows(const std::shared_ptr<CopyJob>& job, const Order& order) {
+Outcome Mover::rows(const std::shared_ptr<CopyJob>& job, const Order& order) {
     const std::size_t width = job->extent.width_bytes;
     std::size_t completed = 0;
     for (std::size_t i = 0; i < job->extent.pieces(); ++i) {

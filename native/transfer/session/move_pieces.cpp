@@ -7,7 +7,7 @@
 #include "transfer/copy/outcome.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/packed_copies.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/mover.hpp"
 
 namespace isthmus {
 namespace {
@@ -25,7 +25,7 @@ bool needs_lane(PieceMethod method, const CopyJob& job) {
 
 }  // namespace
 
-Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+Outcome Mover::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     const bool pageable = is_pageable(job->ends.host_kind());
     const std::array methods{choice.method, pageable ? PieceMethod::pack_threads : PieceMethod::kernel,
                              PieceMethod::section, PieceMethod::copies};
@@ -49,11 +49,11 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
     return outcome;
 }
 
-bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
+bool Mover::has_room(PieceMethod method, const CopyJob& job) const {
     return !needs_lane(method, job) || lane(job.to_device() || job.ends.route == Route::d2d).has_room();
 }
 
-Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
+Outcome Mover::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     StagingLane& lane = this->lane(job->to_device());
     packing.file = job->file.get();
     if (packs_on_threads(method)) {
@@ -64,7 +64,7 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
         return {std::move(status)};
     }
     // Clearing pages takes longer than one link takes for them.
-    if (!packing.clears_pages.value_or(false)) packing.links = &links(job->to_device());
+    if (!packing.clears_pages.value_or(false)) packing.links = &links_[job->to_device() ? 0 : 1];
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
@@ -102,19 +102,19 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     return {Status(), completed};
 }
 
-Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order& order) {
+Outcome Mover::without_lane(CopyJob& job, PieceMethod method, const Order& order) {
     const Extent& extent = job.extent;
     const std::size_t bytes = extent.bytes();
     if (Status status = check_memory(job); !status.ok()) return {std::move(status)};
     std::unique_ptr<PreparedCopies> batch;
     if (method == PieceMethod::batch) {
-        if (auto why = device_->why_no_batch()) return {Status(Code::unsupported, *why)};
-        auto prepared = device_->prepare_batch(job.destination, job.source, extent);
+        if (auto why = device_.why_no_batch()) return {Status(Code::unsupported, *why)};
+        auto prepared = device_.prepare_batch(job.destination, job.source, extent);
         if (!prepared.ok()) return {prepared.take_status()};
         batch = std::move(prepared.value());
     }
     if (method == PieceMethod::kernel) {
-        if (auto why = device_->why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
+        if (auto why = device_.why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
     }
     // The driver's batches take no default stream.
     std::optional<StreamPool::Loan> loan;
@@ -140,23 +140,23 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
     return ended(std::move(status), std::move(last), bytes);
 }
 
-Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& part) {
+Status Mover::enqueue(Stream& stream, PieceMethod method, const JobPart& part) {
     const Extent& extent = part.extent;
     if (method == PieceMethod::kernel) {
-        return device_->copy_pieces(stream, part.destination, part.source, extent,
-                                    units_of(part.destination, part.source, extent), {},
-                                    chooser_.blocks_between(part.destination, part.source));
+        return device_.copy_pieces(stream, part.destination, part.source, extent,
+                                   units_of(part.destination, part.source, extent), {},
+                                   chooser_.blocks_between(part.destination, part.source));
     }
-    if (method == PieceMethod::section) return device_->copy_section(stream, part.destination, part.source, extent);
+    if (method == PieceMethod::section) return device_.copy_section(stream, part.destination, part.source, extent);
     const std::size_t width = extent.width_bytes;
     for (std::size_t i = 0; i < extent.pieces(); ++i) {
-        ISTHMUS_TRY(device_->copy(stream, {part.destination.allocation, part.destination.at(i, extent), width},
-                                  {part.source.allocation, part.source.at(i, extent), width}));
+        ISTHMUS_TRY(device_.copy(stream, {part.destination.allocation, part.destination.at(i, extent), width},
+                                 {part.source.allocation, part.source.at(i, extent), width}));
     }
     return {};
 }
 
-Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
+Outcome Mover::in_device(CopyJob& job, const Order& order) {
     if (job.is_contiguous()) {
         return by_driver(job.destination_region(), job.source_region(), Cut::none, order);
     }
@@ -177,14 +177,14 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     return {Status(), completed};
 }
 
-Status SessionImpl::move_scattered(Staging& staging, const JobPart& part) {
+Status Mover::move_scattered(Staging& staging, const JobPart& part) {
     ISTHMUS_TRY(staging.usable());
     ISTHMUS_TRY(staging.check_offsets(part.destination, part.source));
     Stream& stream = staging.stream();
     auto table = staging.send_offsets(stream, part.destination, part.source);
-    Status status = table.ok() ? device_->copy_pieces(stream, part.destination, part.source, part.extent,
-                                                      units_of(part.destination, part.source, part.extent),
-                                                      table.value(), blocks_.within_device())
+    Status status = table.ok() ? device_.copy_pieces(stream, part.destination, part.source, part.extent,
+                                                     units_of(part.destination, part.source, part.extent),
+                                                     table.value(), blocks_.within_device())
                                : table.take_status();
     return synchronized(std::move(status), stream);
 }

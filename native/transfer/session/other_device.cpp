@@ -16,7 +16,7 @@ Result<std::shared_ptr<Device>> SessionImpl::other_device(int index) {
     return others_.emplace_back(std::move(opened));
 }
 
-Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream, Device& other) {
+Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream, Device& other) {
     const bool is_default = stream.value_or(0) <= last_default_stream;
     auto own = order_of(stream);
     if (own.ok() && !is_default) return own;

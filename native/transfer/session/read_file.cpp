@@ -5,7 +5,7 @@
 
 #include "backend/device.hpp"
 #include "transfer/copy/outcome.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/mover.hpp"
 
 namespace isthmus {
 namespace {
@@ -16,38 +16,27 @@ constexpr std::size_t read_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRange& file,
-                                    std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto resolved = job_of(*device_, destination, file);
-    if (!resolved.ok()) return {resolved.take_status()};
-    const std::shared_ptr<CopyJob>& job = resolved.value();
-    if (job == nullptr) return {};
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    if (Status status = order.value().wait(); !status.ok()) return {std::move(status)};
+Outcome Mover::read(const std::shared_ptr<CopyJob>& job, const Order& order) {
+    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     const std::size_t bytes = job->extent.bytes();
     if (job->ends.route == Route::h2h) return with_progress(read_on_host(*job), Route::h2h, bytes);
     if (bytes >= least_threaded_bytes && lane(true).has_room()) {
         Outcome outcome = read_through_lane(job);
         if (!leaves_to_others(outcome)) return with_progress(std::move(outcome), Route::h2d, bytes);
     }
-    return with_progress(read_in_parts(*job, order.value()), Route::h2d, bytes);
+    return with_progress(read_in_parts(*job, order), Route::h2d, bytes);
 }
 
-Outcome SessionImpl::read_through_lane(const std::shared_ptr<CopyJob>& job) {
+Outcome Mover::read_through_lane(const std::shared_ptr<CopyJob>& job) {
     // As from pageable memory; where the driver's own copy would be faster, there is nothing that it could read.
     const Choice choice = chooser_.choose_buffer(job->ends, job->extent.bytes());
     const bool staged = choice.kind == Choice::Kind::staged;
     return through_lane(job, PieceMethod::pack_threads, staged ? choice.packing : chooser_.packing(true, 0));
 }
 
-Outcome SessionImpl::read_on_host(const CopyJob& job) {
+Outcome Mover::read_on_host(const CopyJob& job) {
     Allocation& memory = *job.destination.allocation;
-    if (Status status = device_->begin_host_access(memory); !status.ok()) return {std::move(status)};
+    if (Status status = device_.begin_host_access(memory); !status.ok()) return {std::move(status)};
     const std::size_t bytes = job.extent.bytes();
     std::size_t at = 0;
     Status status;
@@ -56,17 +45,17 @@ Outcome SessionImpl::read_on_host(const CopyJob& job) {
         status = job.file->read(memory.host() + job.destination.offset + at, at, some, Stores::ordinary);
         if (status.ok()) at += some;
     }
-    Status closed = device_->end_host_access(memory);
+    Status closed = device_.end_host_access(memory);
     if (status.ok()) status = std::move(closed);
     return {std::move(status), at};
 }
 
-Outcome SessionImpl::read_in_parts(const CopyJob& job, const Order& order) {
+Outcome Mover::read_in_parts(const CopyJob& job, const Order& order) {
     const std::size_t bytes = job.extent.bytes();
     const std::size_t most = std::min(read_bytes, bytes);
     // Not touched before it is read into.
     const std::unique_ptr<std::byte[]> read(new std::byte[most]);  // NOLINT(cppcoreguidelines-avoid-c-arrays)
-    auto borrowed = device_->borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(read.get()), most);
+    auto borrowed = device_.borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(read.get()), most);
     if (!borrowed.ok()) return {borrowed.take_status()};
     const Layout& to = job.destination;
     std::size_t at = 0;

@@ -213,7 +213,7 @@ Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<s
     if (!jobs.ok()) return {jobs.take_status()};
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    return perform(jobs.value(), order.value());
+    return mover_.perform(jobs.value(), order.value());
 }
 
 Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {

@@ -118,6 +118,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       neighbours_(std::make_shared<Neighbours>(device_, std::move(paths))),
       links_{links_of(neighbours_, device_, true, table_), links_of(neighbours_, device_, false, table_)},
       chooser_(*device_, options_, table_, threads_, blocks_, lanes_, links_),
+      mover_(*device_, options_, blocks_, chooser_, streams_, lanes_, links_),
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
@@ -170,7 +171,7 @@ Status SessionImpl::Call::status() const {
     return {Code::invalid_argument, "the session was closed; open another one"};
 }
 
-Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
+Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
     Order order;
     order.stream = default_stream_.get();
     if (!stream || (*stream == 0 && default_stream_ != nullptr)) {
@@ -209,7 +210,7 @@ Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source,
         if (status.ok()) status = order.value().others->synchronize();
         if (!status.ok()) return {std::move(status)};
     }
-    return perform(job.value(), chooser_.choose(*job.value()), order.value());
+    return mover_.perform(job.value(), chooser_.choose(*job.value()), order.value());
 }
 
 Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) {
@@ -246,14 +247,14 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!plain || !moves) return resolved();
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    Outcome outcome = by_driver(piece, ends.value(), cut_of(choice, ends.value()), order.value());
+    Outcome outcome = mover_.by_driver(piece, ends.value(), cut_of(choice, ends.value()), order.value());
     // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
     if (!outcome.status.ok() && !kinds) {
         auto asked = ends_of(*device_, destination_end, source_end, true);
         if (asked.ok() && asked.value().partly_locked) return resolved();
         if (!asked.ok() && outcome.bytes_completed == 0) return {asked.take_status()};
     }
-    return with_progress(std::move(outcome), ends.value().route, piece.bytes);
+    return Mover::with_progress(std::move(outcome), ends.value().route, piece.bytes);
 }
 
 std::vector<std::pair<std::string, std::size_t>> SessionImpl::links_taken() {
@@ -337,6 +338,21 @@ Result<Explanation> SessionImpl::explain(const ArrayView& destination, const Arr
         return Chooser::nothing("the arrays are empty");
     }
     return chooser_.explain(*job);
+}
+
+Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRange& file,
+                                    std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto resolved = job_of(*device_, destination, file);
+    if (!resolved.ok()) return {resolved.take_status()};
+    const std::shared_ptr<CopyJob>& job = resolved.value();
+    if (job == nullptr) return {};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    return mover_.read(job, order.value());
 }
 
 }  // namespace isthmus

@@ -14,6 +14,7 @@
 #include "transfer/session/async_copy.hpp"
 #include "transfer/session/chooser.hpp"
 #include "transfer/session/copy_job.hpp"
+#include "transfer/session/mover.hpp"
 #include "transfer/session/session.hpp"
 #include "transfer/staging/background.hpp"
 #include "transfer/staging/held_copy.hpp"
@@ -92,15 +93,6 @@ class SessionImpl final : public Session {
         bool open_ = false;
     };
 
-    // The caller's stream, the default one, or none where there is no such thing.
-    struct Order {
-        std::unique_ptr<Stream> borrowed;
-        Stream* stream = nullptr;
-        std::unique_ptr<Stream> others;  // of the other device, where that has a part in the order; may be alone
-
-        // Returns when all that it holds has ended.
-        Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
-    };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
     // For a copy that the other device has a part in: default streams are those of both, any other belongs to one of
     // them.
@@ -174,7 +166,6 @@ class SessionImpl final : public Session {
     Status enqueue_parts(Stream& stream, const Region& destination, const Region& source, std::size_t most_bytes);
     Status enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
                            std::size_t most_bytes);
-    static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();
 
     // A thread that moves memory for held copies, and others that help it with large ones. None of them calls the
@@ -195,39 +186,7 @@ class SessionImpl final : public Session {
     // What no copy uses.
     void give_back();
 
-    // What failed, with how much had arrived; what the caller did wrong is left as it is.
-    static Outcome with_progress(Outcome outcome, Route route, std::size_t bytes);
-    // These begin after what `order` holds, and return when all has arrived.
-    Outcome perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    // One after the other, until one fails.
-    Outcome perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const Order& order);
     Outcome launch(RowLaunch& rows, const Order& order);
-    Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    Outcome by_driver(const Region& destination, const Region& source, Cut cut, const Order& order);
-    // Between the host and the device, of memory that has addresses.
-    Outcome by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order);
-    Outcome in_parts(const Region& destination, const Region& source, Cut cut);
-    Outcome on_host(CopyJob& job);
-    // What is read from a file: by threads into the ring, by the calling thread to the host, or by that and the driver.
-    Outcome read_through_lane(const std::shared_ptr<CopyJob>& job);
-    Outcome read_on_host(const CopyJob& job);
-    Outcome read_in_parts(const CopyJob& job, const Order& order);
-    Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    Outcome by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
-    Outcome in_device(CopyJob& job, const Order& order);
-    Outcome rows(const std::shared_ptr<CopyJob>& job, const Order& order);
-    // Whether the budget has room for the method.
-    bool has_room(PieceMethod method, const CopyJob& job) const;
-    // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
-    // Whether pageable memory of the host is to be looked at page by page; fails where it cannot be accessed.
-    Result<bool> look_at(Access access, const Layout& host, const Extent& extent) const;
-    // Fails where an access would raise a signal, and pages are to be looked at.
-    Status check_memory(Access access, const Layout& host, const Extent& extent) const;
-    Status check_memory(const CopyJob& job) const;
-    Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
-    Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
-    Status enqueue(Stream& stream, PieceMethod method, const JobPart& part);
-    Status move_scattered(Staging& staging, const JobPart& part);
 
     const std::shared_ptr<Device> device_;
     const SessionOptions options_;
@@ -244,6 +203,7 @@ class SessionImpl final : public Session {
     const std::shared_ptr<Neighbours> neighbours_;
     std::array<Links, 2> links_;
     Chooser chooser_;
+    Mover mover_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
     std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;
