@@ -166,6 +166,7 @@ def test_pocl_is_not_offered_on_a_cpu_that_its_compiler_does_not_know(found: Cal
     assert opencl.devices == []
     assert "PoCL 3.0 is installed, but its compiler is older than this CPU" in opencl.absent_because
     assert "intel-opencl-rt" in opencl.install
+    assert "apt install pocl-opencl-icd" in opencl.install
     found(listing("opencl", pocl() | {"api_version": version + "haswell"}), HOST)
     assert [device.spec for device in probe()[0].devices] == ["opencl:0"]
 
