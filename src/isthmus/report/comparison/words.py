@@ -43,7 +43,7 @@ def way_memory_name(key: GroupKey) -> str:
 def _moved(experiment: str, method: str, direction: str, memory: str) -> str:
     """Way and memory as tables of bandwidth name them; the method before them where they do not imply it."""
     way = say("bandwidth_report.glance_both") if direction == "both" else _way(direction)
-    if experiment != "bandwidth":
+    if experiment != "bandwidth" or not direction:
         return " ".join(filter(None, (method, way, kind_label(memory))))
     if method == "duplex":
         method, way = "", say("compare.of_both", direction=way)

@@ -142,3 +142,4 @@ def test_a_gate_that_could_see_nothing_is_not_said_to_hold(comparison: Compariso
 def test_what_the_library_copies_is_not_called_the_drivers(memory: str) -> None:
     assert way_memory_name(GroupKey("bandwidth", "isthmus", "d2h", memory, "large")) == "D2H pageable, isthmus"
     assert way_memory_name(GroupKey("bandwidth", "copy", "d2h", "pageable", "large")) == "D2H pageable, driver"
+    assert way_memory_name(GroupKey("bandwidth", "memcpy", "", "pageable", "large")) == "memcpy pageable"
