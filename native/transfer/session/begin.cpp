@@ -56,7 +56,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& des
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
+    ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
     std::vector<std::shared_ptr<CopyJob>> jobs;
     const std::shared_ptr<Device> other = job == nullptr ? nullptr : job->other;
     if (job != nullptr) jobs.push_back(std::move(job));
@@ -71,7 +71,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& b
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
+    ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
     return begin(tasks_of(jobs), order, std::move(keep));

@@ -15,9 +15,9 @@ Outcome SessionImpl::copy_rows(const RowCopy& copy, std::optional<std::uintptr_t
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    auto resolved = resolve(copy, order.value(), false);
+    auto resolved = resolver_.resolve(copy, order.value(), false);
     if (!resolved.ok()) return {resolved.take_status()};
-    const RowTasks& tasks = resolved.value();
+    const Resolver::RowTasks& tasks = resolved.value();
     if (tasks.launch != nullptr) {
         return Mover::with_progress(launch(*tasks.launch, order.value()), tasks.route, tasks.launch->bytes());
     }
@@ -46,7 +46,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_rows_async(const RowCopy& 
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
-    ISTHMUS_TRY_ASSIGN(tasks, resolve(copy, order, false));
+    ISTHMUS_TRY_ASSIGN(tasks, resolver_.resolve(copy, order, false));
     if (tasks.launch != nullptr) return begin(std::move(tasks.launch), order, std::move(keep));
     return begin(tasks_of(tasks.jobs), order, std::move(keep));
 }
@@ -58,7 +58,7 @@ Result<Explanation> SessionImpl::explain_rows(const RowCopy& copy) {
     ISTHMUS_TRY(binding.status());
     // Lists on the device are read when all that it has been given has ended.
     ISTHMUS_TRY_ASSIGN(order, order_of(std::nullopt));
-    ISTHMUS_TRY_ASSIGN(tasks, resolve(copy, order, true));
+    ISTHMUS_TRY_ASSIGN(tasks, resolver_.resolve(copy, order, true));
     if (tasks.jobs.empty()) return Chooser::nothing("no row has a byte");
     return chooser_.explain(tasks.jobs, "groups of layers");
 }

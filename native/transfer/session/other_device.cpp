@@ -7,15 +7,6 @@
 
 namespace isthmus {
 
-Result<std::shared_ptr<Device>> SessionImpl::other_device(int index) {
-    const std::lock_guard lock(others_mutex_);
-    for (const std::shared_ptr<Device>& other : others_) {
-        if (other->info().index == index) return other;
-    }
-    ISTHMUS_TRY_ASSIGN(opened, device_->open_other(index));
-    return others_.emplace_back(std::move(opened));
-}
-
 Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream, Device& other) {
     const bool is_default = stream.value_or(0) <= last_default_stream;
     auto own = order_of(stream);

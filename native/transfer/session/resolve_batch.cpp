@@ -7,7 +7,7 @@
 #include "backend/device.hpp"
 #include "base/reach.hpp"
 #include "transfer/copy/batch_checks.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/resolver.hpp"
 
 namespace isthmus {
 namespace {
@@ -140,7 +140,7 @@ BatchLists cut(const Batch& batch) {
 
 }  // namespace
 
-Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& given, Sides sides) {
+Result<std::vector<std::shared_ptr<CopyJob>>> Resolver::resolve(const Batch& given, Sides sides) {
     std::vector<std::shared_ptr<CopyJob>> jobs;
     if (given.pieces() == 0) return jobs;
     BatchLists kept;
@@ -155,20 +155,20 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
         alike = one_size(batch.bytes);
     }
     const BatchPiece first = batch.piece(0);
-    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {first.destination, sides.destination, first.bytes},
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(device_, {first.destination, sides.destination, first.bytes},
                                      {first.source, sides.source, first.bytes}, true));
     if (ends.is_between_devices()) {
         return invalid("the batch is between two devices; copy such arrays one by one");
     }
     bool one_by_one = false;
     if (has_addresses_) {
-        const bool believed = device_->refuses_overruns();
+        const bool believed = device_.refuses_overruns();
         if (!believed || ends.destination != MemoryKind::device || sides.destination != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, batch.destinations, batch.bytes, "destination", sides.destination,
+            ISTHMUS_TRY(check_side(device_, batch.destinations, batch.bytes, "destination", sides.destination,
                                    ends.destination, ends.partly_locked));
         }
         if (!believed || ends.source != MemoryKind::device || sides.source != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, batch.sources, batch.bytes, "source", sides.source, ends.source,
+            ISTHMUS_TRY(check_side(device_, batch.sources, batch.bytes, "source", sides.source, ends.source,
                                    ends.partly_locked));
         }
     } else {
@@ -182,7 +182,7 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
                                 has_addresses_ || ends.source != MemoryKind::device));
     }
     const auto add = [&](const Batch& some) -> Status {
-        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some, spare_offsets_, apart));
+        ISTHMUS_TRY_ASSIGN(job, job_of(device_, ends, some, spare_offsets_, apart));
         jobs.push_back(std::move(job));
         return {};
     };
@@ -202,29 +202,6 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
     for (std::size_t i = 0; i < batch.pieces(); ++i) groups[batch.bytes[i]].add(batch.piece(i));
     for (const auto& [bytes, group] : groups) ISTHMUS_TRY(add(group.batch()));
     return jobs;
-}
-
-Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto jobs = jobs_of(batch, sides);
-    if (!jobs.ok()) return {jobs.take_status()};
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    return mover_.perform(jobs.value(), order.value());
-}
-
-Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {
-    Call call(*this);
-    ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
-    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
-    if (jobs.empty()) return Chooser::nothing("no piece has a byte");
-    return chooser_.explain(jobs, "sizes");
 }
 
 }  // namespace isthmus

@@ -9,7 +9,7 @@
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/rows/row_launch.hpp"
 #include "transfer/rows/row_overlaps.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/resolver.hpp"
 
 namespace isthmus {
 namespace {
@@ -105,12 +105,12 @@ void join_rows(RowGeometry& geometry, std::vector<std::int64_t>& destination_row
 
 }  // namespace
 
-Result<std::vector<std::int64_t>> SessionImpl::fetch(const RowListOnDevice& list, const Order& order) {
+Result<std::vector<std::int64_t>> Resolver::fetch(const RowListOnDevice& list, const Order& order) {
     const std::size_t bytes = list.span_bytes();
     std::vector<std::byte> raw(bytes);
-    ISTHMUS_TRY_ASSIGN(from, device_->borrow(MemoryKind::device, list.address, list.offset_bytes + bytes));
+    ISTHMUS_TRY_ASSIGN(from, device_.borrow(MemoryKind::device, list.address, list.offset_bytes + bytes));
     ISTHMUS_TRY_ASSIGN(to,
-                       device_->borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(raw.data()), raw.size()));
+                       device_.borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(raw.data()), raw.size()));
     std::optional<StreamPool::Loan> loan;
     Stream* stream = order.stream;
     if (stream == nullptr) {
@@ -119,11 +119,11 @@ Result<std::vector<std::int64_t>> SessionImpl::fetch(const RowListOnDevice& list
         stream = &loan->stream();
     }
     ISTHMUS_TRY(
-        synchronized(device_->copy(*stream, {to.get(), 0, bytes}, {from.get(), list.offset_bytes, bytes}), *stream));
+        synchronized(device_.copy(*stream, {to.get(), 0, bytes}, {from.get(), list.offset_bytes, bytes}), *stream));
     return numbers_of(raw.data(), list);
 }
 
-bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t count) {
+bool Resolver::can_launch(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t count) {
     if (!has_addresses_ || geometry.destination_rows > most_rows_for_kernels ||
         geometry.source_rows > most_rows_for_kernels || count > most_rows_for_kernels - 1) {
         return false;
@@ -133,7 +133,7 @@ bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends
     if (route == Route::h2h || count * ends.size() == 1) return false;
     if (route == Route::d2d) return true;
     const bool reached = std::ranges::all_of(ends, [&](const Ends& one) {
-        return !one.partly_locked && !is_pageable(one.host_kind()) && device_->kernels_reach(one.host_kind());
+        return !one.partly_locked && !is_pageable(one.host_kind()) && device_.kernels_reach(one.host_kind());
     });
     if (!reached || are_long_pieces(geometry.row_bytes)) return false;
     PieceRule asked;
@@ -145,7 +145,7 @@ bool SessionImpl::can_launch(const RowGeometry& geometry, const std::vector<Ends
     return chooser_.choose_pieces(asked, ends.front()).method == PieceMethod::kernel;
 }
 
-Result<SessionImpl::RowTasks> SessionImpl::resolve(const RowCopy& copy, const Order& order, bool to_explain) {
+Result<Resolver::RowTasks> Resolver::resolve(const RowCopy& copy, const Order& order, bool to_explain) {
     RowTasks tasks;
     ISTHMUS_TRY_ASSIGN(geometry, RowGeometry::of(copy, has_addresses_));
     const std::size_t count = copy.destination.list.count();
@@ -158,13 +158,13 @@ Result<SessionImpl::RowTasks> SessionImpl::resolve(const RowCopy& copy, const Or
         const char* const side = is_source ? "source" : "destination";
         const std::size_t rows = is_source ? geometry.source_rows : geometry.destination_rows;
         if (!list->on_device) ISTHMUS_TRY(check_list(list->rows, rows, !is_source, side));
-        if (list->on_device) ISTHMUS_TRY(check_place(*device_, *list->on_device, side));
+        if (list->on_device) ISTHMUS_TRY(check_place(device_, *list->on_device, side));
     }
     if (geometry.row_bytes == 0 || geometry.destination_rows == 0 || geometry.source_rows == 0) {
         if (!destination_rows.on_device && !source_rows.on_device) return tasks;
         return invalid("the arrays have no rows, or rows without bytes, and the lists on the device name some");
     }
-    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, copy, geometry));
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(device_, copy, geometry));
     const Route route = ends.front().route;
     const RowOverlaps overlaps = overlaps_of(geometry, route == Route::d2d || route == Route::h2h);
     using Met = RowOverlaps::Sides;
@@ -210,9 +210,8 @@ Result<SessionImpl::RowTasks> SessionImpl::resolve(const RowCopy& copy, const Or
         }
     }
     if (launches) {
-        auto launch =
-            RowLaunch::create(*device_, *rings_[route == Route::d2h ? 1 : 0], geometry, ends, destination_rows,
-                              source_rows, overlaps, route == Route::d2d ? blocks_.within_device() : blocks_);
+        auto launch = RowLaunch::create(device_, *rings_[route == Route::d2h ? 1 : 0], geometry, ends, destination_rows,
+                                        source_rows, overlaps, route == Route::d2d ? blocks_.within_device() : blocks_);
         if (launch.ok()) {
             tasks.launch = std::move(launch.value());
             tasks.route = route;

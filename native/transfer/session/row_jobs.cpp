@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/resolver.hpp"
 
 namespace isthmus {
 namespace {
@@ -83,8 +83,8 @@ Result<Layout> lay_out(Device& device, MemoryKind kind, const RowsOfSide& side, 
 
 }  // namespace
 
-bool SessionImpl::go_together(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t first,
-                              std::size_t layer) const {
+bool Resolver::go_together(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t first,
+                           std::size_t layer) const {
     const RowLayer& one = geometry.layers[first];
     const RowLayer& other = geometry.layers[layer];
     const Ends& of_one = ends[first];
@@ -99,7 +99,7 @@ bool SessionImpl::go_together(const RowGeometry& geometry, const std::vector<End
     const auto is_one_block = [&](MemoryKind kind, const RowArray& begins, const RowArray& ends_with,
                                   std::size_t row_span) {
         if (kind == MemoryKind::device || is_pageable(kind)) return true;
-        auto known = device_->identify(begins.lowest());
+        auto known = device_.identify(begins.lowest());
         if (!known.ok()) return false;
         const std::uintptr_t lowest = ends_with.lowest();
         return known.value().begin <= lowest && lowest + ends_with.span_bytes(row_span) <= known.value().end;
@@ -108,10 +108,10 @@ bool SessionImpl::go_together(const RowGeometry& geometry, const std::vector<End
            is_one_block(of_one.source, one.source, other.source, content.source.span_bytes);
 }
 
-Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const RowGeometry& geometry,
-                                                                   const std::vector<Ends>& ends,
-                                                                   std::span<const std::int64_t> destination_rows,
-                                                                   std::span<const std::int64_t> source_rows) {
+Result<std::vector<std::shared_ptr<CopyJob>>> Resolver::jobs_of(const RowGeometry& geometry,
+                                                                const std::vector<Ends>& ends,
+                                                                std::span<const std::int64_t> destination_rows,
+                                                                std::span<const std::int64_t> source_rows) {
     std::vector<std::shared_ptr<CopyJob>> jobs;
     const std::span<const RowLayer> layers = geometry.layers;
     for (std::size_t first = 0; first < layers.size();) {
@@ -132,9 +132,9 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const RowGeom
         job->spare = spare_offsets_;
         job->destination_offsets = spare_offsets_->take();
         job->source_offsets = spare_offsets_->take();
-        ISTHMUS_TRY_ASSIGN(destination, lay_out(*device_, job->ends.destination, to, job->destination_memory,
+        ISTHMUS_TRY_ASSIGN(destination, lay_out(device_, job->ends.destination, to, job->destination_memory,
                                                 job->destination_offsets));
-        ISTHMUS_TRY_ASSIGN(source, lay_out(*device_, job->ends.source, from, job->source_memory, job->source_offsets));
+        ISTHMUS_TRY_ASSIGN(source, lay_out(device_, job->ends.source, from, job->source_memory, job->source_offsets));
         job->destination = destination;
         job->source = source;
         jobs.push_back(std::move(job));

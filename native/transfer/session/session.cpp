@@ -110,7 +110,6 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       table_(std::move(table)),
       blocks_(blocks_for(table_, device_->info().link, options_.kernel_blocks)),
       threads_(threads),
-      has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
       lanes_{StagingLane(device_, lane_plan(budget_, true, table_, paths), threads, blocks_),
@@ -120,6 +119,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       chooser_(*device_, options_, table_, threads_, blocks_, lanes_, links_),
       mover_(*device_, options_, blocks_, chooser_, streams_, lanes_, links_),
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
+      resolver_(*device_, blocks_, chooser_, streams_, lanes_, rings_),
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {
@@ -185,20 +185,12 @@ Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
     return order;
 }
 
-Result<std::shared_ptr<CopyJob>> SessionImpl::resolve(const ArrayView& destination, const ArrayView& source) {
-    ISTHMUS_TRY_ASSIGN(job, job_of(
-                                *device_, [this](int index) { return other_device(index); }, destination, source));
-    // Without a ring there is nowhere to write a repeated source out.
-    if (job != nullptr && job->to_device() && !lane(true).has_room()) ISTHMUS_TRY(job->scatter());
-    return std::move(job);
-}
-
 Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
     Call call(*this);
     if (Status status = call.status(); !status.ok()) return {std::move(status)};
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto job = resolve(destination, source);
+    auto job = resolver_.resolve(destination, source);
     if (!job.ok()) return {job.take_status()};
     if (job.value() == nullptr) return {};
     const std::shared_ptr<Device>& other = job.value()->other;
@@ -306,7 +298,7 @@ void SessionImpl::give_back() {
     for (StagingLane& lane : lanes_) lane.trim();
     for (Links& links : links_) links.trim();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->trim();
-    spare_offsets_->clear();
+    resolver_.trim();
     streams_.trim();
 }
 
@@ -333,7 +325,7 @@ Result<Explanation> SessionImpl::explain(const ArrayView& destination, const Arr
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
+    ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
     if (job == nullptr) {
         return Chooser::nothing("the arrays are empty");
     }
@@ -353,6 +345,29 @@ Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRang
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
     return mover_.read(job, order.value());
+}
+
+Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto jobs = resolver_.resolve(batch, sides);
+    if (!jobs.ok()) return {jobs.take_status()};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    return mover_.perform(jobs.value(), order.value());
+}
+
+Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
+    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
+    if (jobs.empty()) return Chooser::nothing("no piece has a byte");
+    return chooser_.explain(jobs, "sizes");
 }
 
 }  // namespace isthmus

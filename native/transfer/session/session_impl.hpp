@@ -15,6 +15,7 @@
 #include "transfer/session/chooser.hpp"
 #include "transfer/session/copy_job.hpp"
 #include "transfer/session/mover.hpp"
+#include "transfer/session/resolver.hpp"
 #include "transfer/session/session.hpp"
 #include "transfer/staging/background.hpp"
 #include "transfer/staging/held_copy.hpp"
@@ -99,36 +100,10 @@ class SessionImpl final : public Session {
     Result<Order> order_of(std::optional<std::uintptr_t> stream, Device& other);
     // Makes what `stream` is given from now on begin after what the other device's stream holds.
     Status follow(Stream& stream, Device& other, Stream& others);
-    Result<std::shared_ptr<Device>> other_device(int index);
 
     StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
     Links& links(bool to_device) { return links_[to_device ? 0 : 1]; }
-
-    // Null where there is nothing to copy.
-    Result<std::shared_ptr<CopyJob>> resolve(const ArrayView& destination, const ArrayView& source);
-    // The pieces of a batch, those of one size together. None where there is nothing to copy.
-    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const Batch& batch, Sides sides);
-
-    // What a copy of rows comes to: one kernel, or jobs; neither where there is nothing to copy.
-    struct RowTasks {
-        std::shared_ptr<RowLaunch> launch;
-        std::vector<std::shared_ptr<CopyJob>> jobs;
-        Route route = Route::h2h;
-    };
-    // `to_explain`: as jobs, whatever moves them.
-    Result<RowTasks> resolve(const RowCopy& copy, const Order& order, bool to_explain);
-    // Whether one kernel is to move so many rows of each layer.
-    bool can_launch(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t count);
-    // A list that is on the device, in the order of the stream.
-    Result<std::vector<std::int64_t>> fetch(const RowListOnDevice& list, const Order& order);
-    // Rows that the lists name, which were checked.
-    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const RowGeometry& geometry, const std::vector<Ends>& ends,
-                                                          std::span<const std::int64_t> destination_rows,
-                                                          std::span<const std::int64_t> source_rows);
-    // Whether the pieces of a layer go in one job with those of the first one.
-    bool go_together(const RowGeometry& geometry, const std::vector<Ends>& ends, std::size_t first,
-                     std::size_t layer) const;
 
     // A job, and how it goes.
     struct Task {
@@ -194,7 +169,6 @@ class SessionImpl final : public Session {
     const TransferTable table_;
     const KernelBlocks blocks_;
     const std::size_t threads_;
-    const bool has_addresses_;
     const unsigned generation_;                  // of the process: forks so far
     std::array<std::size_t, 2> first_staged_{};  // by direction: from this size on, memory is asked about
     std::unique_ptr<Stream> default_stream_;     // null where there is none
@@ -205,9 +179,9 @@ class SessionImpl final : public Session {
     Chooser chooser_;
     Mover mover_;
     const std::array<std::shared_ptr<RingPool>, 2> rings_;
+    Resolver resolver_;
     std::shared_ptr<PinnedPool> pool_;  // of callers
     std::array<Packer, 4> packers_;
-    const std::shared_ptr<SpareOffsets> spare_offsets_ = std::make_shared<SpareOffsets>();
     // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.
     Background watcher_{std::chrono::microseconds(500)};
     std::atomic<std::size_t> calls_ = 0;
@@ -217,8 +191,6 @@ class SessionImpl final : public Session {
     // How many failures are remembered until the session is closed; there is room for them from the beginning.
     static constexpr std::size_t most_failed = 16;
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
-    std::mutex others_mutex_;  // guards what follows
-    std::vector<std::shared_ptr<Device>> others_;
 };
 
 }  // namespace isthmus
