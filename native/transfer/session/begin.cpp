@@ -5,7 +5,7 @@
 #include "backend/device.hpp"
 #include "base/threads.hpp"
 #include "transfer/rows/row_launch.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/starter.hpp"
 
 namespace isthmus {
 namespace {
@@ -15,33 +15,23 @@ constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-// A copy that has begun. Keeps its session, and close() from ending, until the copy has ended.
-struct SessionImpl::Pending {
-    std::shared_ptr<SessionImpl> session;
+// A copy that has begun. Its session is let go last.
+struct Starter::Pending {
+    std::shared_ptr<const void> session;
+    std::shared_ptr<Device> device;
     std::shared_ptr<AsyncCopy> copy;
-    std::shared_ptr<HeldCopy> held;  // null where it is commands alone
-    std::vector<Task> tasks;
-    std::shared_ptr<RowLaunch> rows;      // in place of tasks
-    std::optional<StreamPool::Loan> own;  // where the caller has no stream
     std::size_t bytes = 0;
+    std::optional<StreamPool::Loan> own;  // where the caller has no stream
+    std::vector<Task> tasks;
+    std::shared_ptr<RowLaunch> rows;  // in place of tasks
+    std::shared_ptr<HeldCopy> held;   // null where it is commands alone
     bool enqueued = false;
     std::shared_ptr<Device> other;  // whose stream waits for it and is waited for, where the copy is between devices
     std::unique_ptr<Stream> others;
 
-    explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
-    Pending(const Pending&) = delete;
-    Pending& operator=(const Pending&) = delete;
-    ~Pending() {
-        held.reset();
-        tasks.clear();
-        own.reset();
-        copy.reset();
-        if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
-    }
-
     // When all has been put on `stream`: the event says that it has ended, and the other device's stream waits for it.
     Status record(Event& ended, Stream& stream) const {
-        ISTHMUS_TRY(session->device_->record(ended, stream));
+        ISTHMUS_TRY(device->record(ended, stream));
         if (others == nullptr) return {};
         Binding binding(*other);
         ISTHMUS_TRY(binding.status());
@@ -49,71 +39,71 @@ struct SessionImpl::Pending {
     }
 };
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
-                                                            std::optional<std::uintptr_t> stream,
-                                                            std::shared_ptr<const void> keep) {
-    Call call(*this);
-    ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
-    std::vector<std::shared_ptr<CopyJob>> jobs;
-    const std::shared_ptr<Device> other = job == nullptr ? nullptr : job->other;
-    if (job != nullptr) jobs.push_back(std::move(job));
-    ISTHMUS_TRY_ASSIGN(order, other != nullptr ? order_of(stream, *other) : order_of(stream));
-    return begin(tasks_of(jobs), order, std::move(keep));
+Starter::Starter(std::shared_ptr<Device> device, std::size_t threads, const KernelBlocks& blocks, Chooser& chooser,
+                 Mover& mover, StreamPool& streams, std::array<StagingLane, 2>& lanes, std::array<Links, 2>& links,
+                 const std::array<std::shared_ptr<RingPool>, 2>& rings)
+    : device_(std::move(device)),
+      threads_(threads),
+      blocks_(blocks),
+      chooser_(chooser),
+      mover_(mover),
+      streams_(streams),
+      lanes_(lanes),
+      links_(links),
+      rings_(rings) {
+    failed_.reserve(most_failed);
 }
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
-                                                                  std::optional<std::uintptr_t> stream,
-                                                                  std::shared_ptr<const void> keep) {
-    Call call(*this);
-    ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
-    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
-    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
-    return begin(tasks_of(jobs), order, std::move(keep));
+void Starter::stop() {
+    for (Packer& packer : packers_) packer.thread.stop();
+    watcher_.stop();
 }
 
-std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs) {
-    std::vector<Task> tasks;
-    tasks.reserve(jobs.size());
-    for (const std::shared_ptr<CopyJob>& job : jobs) tasks.push_back({job, chooser_.choose(*job)});
-    return tasks;
+Status Starter::close() {
+    const std::lock_guard lock(mutex_);
+    for (Packer& packer : packers_) packer.group.reset();
+    own_stream_.reset();
+    for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
+    return {};
 }
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, Order& order,
-                                                       std::shared_ptr<const void> keep) {
+void Starter::forget() {
+    for (Packer& packer : packers_) packer.forget();
+    watcher_.forget();
+    static_cast<void>(own_stream_.release());
+}
+
+Result<std::shared_ptr<CopyHandle>> Starter::begin(const std::vector<std::shared_ptr<CopyJob>>& jobs, Order& order,
+                                                   std::shared_ptr<const void> keep,
+                                                   std::shared_ptr<const void> session) {
     std::size_t bytes = 0;
-    for (const Task& task : tasks) bytes += task.job->extent.bytes();
+    for (const std::shared_ptr<CopyJob>& job : jobs) bytes += job->extent.bytes();
     // Only a copy by itself is between devices.
-    const std::shared_ptr<Device> other = tasks.empty() ? nullptr : tasks.front().job->other;
+    const std::shared_ptr<Device> other = jobs.empty() ? nullptr : jobs.front()->other;
     auto copy = std::make_shared<AsyncCopy>(device_, other, bytes, std::move(keep));
-    if (tasks.empty()) {
+    if (jobs.empty()) {
         copy->end({});
         return std::shared_ptr<CopyHandle>(std::move(copy));
     }
-    auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
-    pending->copy = std::move(copy);
-    pending->tasks = std::move(tasks);
-    pending->bytes = bytes;
+    auto pending = std::make_shared<Pending>(Pending{std::move(session), device_, std::move(copy), bytes});
+    pending->tasks.reserve(jobs.size());
+    for (const std::shared_ptr<CopyJob>& job : jobs) pending->tasks.push_back({job, chooser_.choose(*job)});
     pending->other = other;
     pending->others = std::move(order.others);
     return begin(pending, order);
 }
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::shared_ptr<RowLaunch> rows, Order& order,
-                                                       std::shared_ptr<const void> keep) {
-    auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
-    pending->bytes = rows->bytes();
-    pending->copy = std::make_shared<AsyncCopy>(device_, nullptr, pending->bytes, std::move(keep));
+Result<std::shared_ptr<CopyHandle>> Starter::begin(std::shared_ptr<RowLaunch> rows, Order& order,
+                                                   std::shared_ptr<const void> keep,
+                                                   std::shared_ptr<const void> session) {
+    const std::size_t bytes = rows->bytes();
+    auto copy = std::make_shared<AsyncCopy>(device_, nullptr, bytes, std::move(keep));
+    auto pending = std::make_shared<Pending>(Pending{std::move(session), device_, std::move(copy), bytes});
     pending->rows = std::move(rows);
     return begin(pending, order);
 }
 
-Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(const std::shared_ptr<Pending>& pending, Order& order) {
+Result<std::shared_ptr<CopyHandle>> Starter::begin(const std::shared_ptr<Pending>& pending, Order& order) {
     std::shared_ptr<AsyncCopy> copy = pending->copy;
     ISTHMUS_TRY(watcher_.start());
     if (order.stream == nullptr && pending->others != nullptr) {
@@ -150,7 +140,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(const std::shared_ptr<Pen
     return std::shared_ptr<CopyHandle>(std::move(copy));
 }
 
-std::size_t SessionImpl::commands_of(const Task& task) const {
+std::size_t Starter::commands_of(const Task& task) const {
     const CopyJob& job = *task.job;
     const bool reached = !is_pageable(job.ends.host_kind());
     switch (task.choice.kind) {
@@ -171,7 +161,7 @@ std::size_t SessionImpl::commands_of(const Task& task) const {
     }
 }
 
-bool SessionImpl::can_enqueue(const std::vector<Task>& tasks) const {
+bool Starter::can_enqueue(const std::vector<Task>& tasks) const {
     std::size_t commands = 0;
     for (const Task& task : tasks) {
         const std::size_t more = commands_of(task);
@@ -181,12 +171,12 @@ bool SessionImpl::can_enqueue(const std::vector<Task>& tasks) const {
     return true;
 }
 
-Status SessionImpl::enqueue(Stream& stream, const Task& task) {
+Status Starter::enqueue(Stream& stream, const Task& task) {
     CopyJob& job = *task.job;
     if (job.is_contiguous()) {
         const std::size_t bytes = job.extent.bytes();
         if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::links) {
-            if (auto use = links(job.to_device()).use(bytes, Links::chunk_bytes(bytes, false), &stream)) {
+            if (auto use = links_[job.to_device() ? 0 : 1].use(bytes, Links::chunk_bytes(bytes, false), &stream)) {
                 return enqueue_divided(stream, *use, job.destination_region(), job.source_region(), part_bytes);
             }
         }
@@ -201,7 +191,7 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     return leaves ? mover_.enqueue(stream, PieceMethod::copies, all) : std::move(status);
 }
 
-Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
+Status Starter::begin_on_stream(Stream& stream, Pending& pending) {
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
     Status status = caught([&]() -> Status {
         if (pending.others != nullptr) ISTHMUS_TRY(follow(stream, *pending.other, *pending.others));
@@ -220,7 +210,7 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
     return {};
 }
 
-Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
+Status Starter::begin_held(Stream& stream, Pending& pending) {
     std::shared_ptr<HeldCopy> held;
     if (pending.rows != nullptr) {
         held = held_rows(std::move(pending.rows));
@@ -256,35 +246,47 @@ Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
     return {};
 }
 
-Result<SessionImpl::Packer*> SessionImpl::packer(bool to_device, bool large) {
+Result<Starter::Packer*> Starter::packer(bool to_device, bool large) {
     Packer& packer = packers_[(to_device ? 0U : 1U) + (large ? 2U : 0U)];
     ISTHMUS_TRY(packer.thread.start());
-    const std::lock_guard lock(async_mutex_);
+    const std::lock_guard lock(mutex_);
     if (large && packer.group == nullptr) {
         // Without room for more threads, the packer's own does it all.
-        auto group = WorkerGroup::start(threads_, lane(to_device).group());
+        auto group = WorkerGroup::start(threads_, lanes_[to_device ? 0 : 1].group());
         if (group.ok()) packer.group = std::move(group.value());
     }
     return &packer;
 }
 
-bool SessionImpl::watch(Pending& pending) {
+bool Starter::watch(Pending& pending) {
     if (!pending.copy->poll()) return false;
     if (pending.held != nullptr && pending.held->has_host_part() && !pending.held->has_left()) return false;
     if (!pending.copy->unseen_failure().ok()) {
-        const std::lock_guard lock(async_mutex_);
+        const std::lock_guard lock(mutex_);
         if (failed_.size() < most_failed) failed_.push_back(pending.copy);
     }
     return true;
 }
 
-Result<Stream*> SessionImpl::own_stream() {
-    const std::lock_guard lock(async_mutex_);
+Result<Stream*> Starter::own_stream() {
+    const std::lock_guard lock(mutex_);
     if (own_stream_ == nullptr) {
         ISTHMUS_TRY_ASSIGN(made, device_->create_stream());
         own_stream_ = std::move(made);
     }
     return own_stream_.get();
+}
+
+Status Starter::follow(Stream& stream, Device& other, Stream& others) {
+    std::unique_ptr<Event> reached;
+    {
+        Binding binding(other);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY_ASSIGN(made, other.create_untimed_event());
+        reached = std::move(made);
+        ISTHMUS_TRY(other.record(*reached, others));
+    }
+    return device_->wait(stream, *reached);
 }
 
 }  // namespace isthmus

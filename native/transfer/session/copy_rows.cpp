@@ -47,8 +47,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_rows_async(const RowCopy& 
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
     ISTHMUS_TRY_ASSIGN(tasks, resolver_.resolve(copy, order, false));
-    if (tasks.launch != nullptr) return begin(std::move(tasks.launch), order, std::move(keep));
-    return begin(tasks_of(tasks.jobs), order, std::move(keep));
+    if (tasks.launch != nullptr) return starter_.begin(std::move(tasks.launch), order, std::move(keep), in_use());
+    return starter_.begin(tasks.jobs, order, std::move(keep), in_use());
 }
 
 Result<Explanation> SessionImpl::explain_rows(const RowCopy& copy) {

@@ -5,7 +5,7 @@
 
 #include "backend/device.hpp"
 #include "base/threads.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/starter.hpp"
 
 namespace isthmus {
 namespace {
@@ -14,38 +14,7 @@ constexpr std::size_t part_alignment = 4096;
 
 }  // namespace
 
-bool SessionImpl::divides(bool to_device, std::size_t bytes) {
-    if (neighbours_->is_own()) return false;
-    const Call call(*this);
-    if (!call.status().ok()) return false;
-    Binding binding(*device_);
-    return binding.status().ok() && links(to_device).divides(bytes);
-}
-
-Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) {
-    const Call call(*this);
-    ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
-    const std::size_t bytes = piece.bytes;
-    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {piece.destination, sides.destination, bytes},
-                                     {piece.source, sides.source, bytes}, true));
-    const bool to_device = ends.route == Route::h2d;
-    const bool crosses = to_device || ends.route == Route::d2h;
-    if (!crosses || ends.host_kind() != MemoryKind::pinned) return false;
-    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
-    if (order.stream == nullptr) return false;
-    ISTHMUS_TRY_ASSIGN(to, device_->borrow(ends.destination, piece.destination, bytes));
-    ISTHMUS_TRY_ASSIGN(from, device_->borrow(ends.source, piece.source, bytes));
-    auto use = links(to_device).use(bytes, Links::chunk_bytes(bytes, false), order.stream);
-    if (!use) return false;
-    // The own link's part is one command, as the driver's own copy is: queues are not filled sooner.
-    ISTHMUS_TRY(enqueue_divided(*order.stream, *use, {to.get(), 0, bytes}, {from.get(), 0, bytes}, bytes));
-    return true;
-}
-
-Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, const Region& source,
-                                  std::size_t most_bytes) {
+Status Starter::enqueue_parts(Stream& stream, const Region& destination, const Region& source, std::size_t most_bytes) {
     const std::size_t bytes = source.bytes;
     if (bytes == 0) return {};
     const std::size_t part = bytes / parts_of(bytes, most_bytes) / part_alignment * part_alignment + part_alignment;
@@ -57,8 +26,8 @@ Status SessionImpl::enqueue_parts(Stream& stream, const Region& destination, con
     return {};
 }
 
-Status SessionImpl::enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
-                                    std::size_t most_bytes) {
+Status Starter::enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
+                                std::size_t most_bytes) {
     const std::vector<Relay*> relays = links.relays();
     const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, false);
     const std::vector<std::size_t> bytes = links.divide(source.bytes, chunk_bytes);

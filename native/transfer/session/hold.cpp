@@ -9,7 +9,7 @@
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/rows/row_launch.hpp"
-#include "transfer/session/session_impl.hpp"
+#include "transfer/session/starter.hpp"
 
 namespace isthmus {
 namespace {
@@ -69,7 +69,7 @@ class Tables {
 
 }  // namespace
 
-SessionImpl::Share SessionImpl::share_of(const Task& task) const {
+Starter::Share Starter::share_of(const Task& task) const {
     const CopyJob& job = *task.job;
     if (task.choice.kind == Choice::Kind::host) return Share::host;
     const bool on_device = job.ends.route == Route::d2d;
@@ -79,7 +79,7 @@ SessionImpl::Share SessionImpl::share_of(const Task& task) const {
     return on_device ? Share::commands : Share::packed;
 }
 
-Result<std::unique_ptr<Rendezvous>> SessionImpl::rendezvous() {
+Result<std::unique_ptr<Rendezvous>> Starter::rendezvous() {
     if (auto why = device_->why_no_rendezvous()) {
         return Status(Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
                                              "): wait for the copy instead, or copy from page-locked memory");
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Rendezvous>> SessionImpl::rendezvous() {
     return device_->create_rendezvous();
 }
 
-Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>& tasks) {
+Result<std::shared_ptr<HeldCopy>> Starter::held_copy(const std::vector<Task>& tasks) {
     const bool reached = device_->kernels_reach(MemoryKind::pinned);
     Needs needs;
     bool meets = false;
@@ -175,7 +175,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
     return held;
 }
 
-std::shared_ptr<HeldCopy> SessionImpl::held_rows(std::shared_ptr<RowLaunch> rows) {
+std::shared_ptr<HeldCopy> Starter::held_rows(std::shared_ptr<RowLaunch> rows) {
     std::unique_ptr<Rendezvous> none;
     auto held = std::make_shared<HeldCopy>(*device_, std::move(none), HeldCopy::Plan{});
     held->add_commands([rows](Stream& stream) { return rows->enqueue(stream); });
@@ -184,7 +184,7 @@ std::shared_ptr<HeldCopy> SessionImpl::held_rows(std::shared_ptr<RowLaunch> rows
     return held;
 }
 
-Result<std::shared_ptr<HeldCopy>> SessionImpl::without_ring(const std::vector<Task>& tasks, Status why) {
+Result<std::shared_ptr<HeldCopy>> Starter::without_ring(const std::vector<Task>& tasks, Status why) {
     std::unique_ptr<Rendezvous> none;
     auto held = std::make_shared<HeldCopy>(*device_, std::move(none), HeldCopy::Plan{});
     for (const Task& task : tasks) {
@@ -197,7 +197,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::without_ring(const std::vector<Ta
     return held;
 }
 
-Status SessionImpl::enqueue_plain(Stream& stream, const CopyJob& job) {
+Status Starter::enqueue_plain(Stream& stream, const CopyJob& job) {
     const JobPart all{0, job.extent, job.destination, job.source};
     // The driver reads pageable memory when it is called, and not when the stream has come so far.
     if (job.to_device() && is_pageable(job.ends.host_kind())) ISTHMUS_TRY(stream.synchronize());

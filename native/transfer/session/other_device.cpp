@@ -26,16 +26,4 @@ Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream, Device
     return order;
 }
 
-Status SessionImpl::follow(Stream& stream, Device& other, Stream& others) {
-    std::unique_ptr<Event> reached;
-    {
-        Binding binding(other);
-        ISTHMUS_TRY(binding.status());
-        ISTHMUS_TRY_ASSIGN(made, other.create_untimed_event());
-        reached = std::move(made);
-        ISTHMUS_TRY(other.record(*reached, others));
-    }
-    return device_->wait(stream, *reached);
-}
-
 }  // namespace isthmus

@@ -120,6 +120,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       mover_(*device_, options_, blocks_, chooser_, streams_, lanes_, links_),
       rings_{ring_pool(device_, budget_, true), ring_pool(device_, budget_, false)},
       resolver_(*device_, blocks_, chooser_, streams_, lanes_, rings_),
+      starter_(device_, threads_, blocks_, chooser_, mover_, streams_, lanes_, links_, rings_),
       pool_(std::make_shared<PinnedPool>(device_)) {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {
@@ -129,7 +130,6 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
 }
 
 Status SessionImpl::prepare() {
-    failed_.reserve(most_failed);
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     if (!options_.follows_default_stream) return {};
@@ -149,13 +149,12 @@ SessionImpl::~SessionImpl() {
     neighbours_->forget();
     for (const std::shared_ptr<RingPool>& rings : rings_) rings->forget();
     keep_for_good(std::move(pool_));
-    for (Packer& packer : packers_) packer.forget();
-    watcher_.forget();
-    static_cast<void>(own_stream_.release());
+    starter_.forget();
     static_cast<void>(default_stream_.release());  // as the lanes: never freed
 }
 
-SessionImpl::Call::Call(SessionImpl& session) : session_(session), forked_(session.generation_ != fork_generation()) {
+SessionImpl::Call::Call(SessionImpl& session, std::shared_ptr<const void> keep)
+    : keep_(std::move(keep)), session_(session), forked_(session.generation_ != fork_generation()) {
     if (forked_) return;
     ++session_.calls_;
     open_ = !session_.closed_;
@@ -309,15 +308,10 @@ Status SessionImpl::close() {
     // Where the device is lost, which every copy since then has said, its handles call no driver and threads end all
     // the same.
     const Binding binding(*device_);
-    for (Packer& packer : packers_) packer.thread.stop();
-    watcher_.stop();
+    starter_.stop();
     give_back();
     pool_->close();
-    const std::lock_guard lock(async_mutex_);
-    for (Packer& packer : packers_) packer.group.reset();
-    own_stream_.reset();
-    for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
-    return {};
+    return starter_.close();
 }
 
 Result<Explanation> SessionImpl::explain(const ArrayView& destination, const ArrayView& source) {
@@ -368,6 +362,68 @@ Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) 
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     if (jobs.empty()) return Chooser::nothing("no piece has a byte");
     return chooser_.explain(jobs, "sizes");
+}
+
+Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
+                                                            std::optional<std::uintptr_t> stream,
+                                                            std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
+    std::vector<std::shared_ptr<CopyJob>> jobs;
+    const std::shared_ptr<Device> other = job == nullptr ? nullptr : job->other;
+    if (job != nullptr) jobs.push_back(std::move(job));
+    ISTHMUS_TRY_ASSIGN(order, other != nullptr ? order_of(stream, *other) : order_of(stream));
+    return starter_.begin(jobs, order, std::move(keep), in_use());
+}
+
+Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
+                                                                  std::optional<std::uintptr_t> stream,
+                                                                  std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
+    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    return starter_.begin(jobs, order, std::move(keep), in_use());
+}
+
+bool SessionImpl::divides(bool to_device, std::size_t bytes) {
+    if (neighbours_->is_own()) return false;
+    const Call call(*this);
+    if (!call.status().ok()) return false;
+    Binding binding(*device_);
+    return binding.status().ok() && links(to_device).divides(bytes);
+}
+
+Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) {
+    const Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    const std::size_t bytes = piece.bytes;
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {piece.destination, sides.destination, bytes},
+                                     {piece.source, sides.source, bytes}, true));
+    const bool to_device = ends.route == Route::h2d;
+    const bool crosses = to_device || ends.route == Route::d2h;
+    if (!crosses || ends.host_kind() != MemoryKind::pinned) return false;
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    if (order.stream == nullptr) return false;
+    ISTHMUS_TRY_ASSIGN(to, device_->borrow(ends.destination, piece.destination, bytes));
+    ISTHMUS_TRY_ASSIGN(from, device_->borrow(ends.source, piece.source, bytes));
+    auto use = links(to_device).use(bytes, Links::chunk_bytes(bytes, false), order.stream);
+    if (!use) return false;
+    // The own link's part is one command, as the driver's own copy is: queues are not filled sooner.
+    ISTHMUS_TRY(starter_.enqueue_divided(*order.stream, *use, {to.get(), 0, bytes}, {from.get(), 0, bytes}, bytes));
+    return true;
+}
+
+std::shared_ptr<const void> SessionImpl::in_use() {
+    return std::make_shared<Call>(*this, shared_from_this());
 }
 
 }  // namespace isthmus
