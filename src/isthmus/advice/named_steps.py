@@ -35,7 +35,8 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
         outer = begin >= np.append(-np.inf, np.maximum.accumulate(end)[:-1])
         begin, end = begin[outer], end[outer]
         is_sure = _SURE.match(name) is not None
-        if begin.size >= (1 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
+        begin, end = _at_work(scene, begin, end)
+        if begin.size >= (2 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
             rank = 0 if is_sure else 1 if _TELLING.fullmatch(name) else 2
             candidates.append((rank, begin.size, name, (begin, end)))
     if not candidates:
@@ -52,6 +53,17 @@ def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
     distinct = list(dict.fromkeys(spelt.values()))[:_MOST_NAMES]
     of_name = {name: [number for number, other in spelt.items() if other == name] for name in distinct}
     return {name: rows[np.isin(ranges.name[rows], same)] for name, same in of_name.items()}
+
+
+def _at_work(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
+    """Those within the time recorded that launched something: a profiler names a step after its last, too."""
+    kernels, calls = scene.trace.kernels, scene.trace.calls
+    mine = kernels.call[(kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls))]
+    launched = np.sort(scene.moments(calls.start_ns[mine])) if mine.size else np.sort(scene.kernels[0])
+    until = np.append(begin[1:], end[-1:])
+    kept = np.searchsorted(launched, until) > np.searchsorted(launched, begin)
+    kept &= (end > 0) & (begin < scene.span_seconds)
+    return np.maximum(begin[kept], 0.0), np.minimum(end[kept], scene.span_seconds)
 
 
 def _takes_most(scene: Scene, begin: Seconds) -> bool:

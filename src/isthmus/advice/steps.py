@@ -58,7 +58,7 @@ def _phase(scene: Scene) -> _Phase | None:
         return None
     # Steps in which something is loaded, saved or tested are no part of what goes on and on.
     lasted = phase.end - phase.begin
-    ordinary = lasted <= SLOW_STEP_TIMES * np.median(lasted)
+    ordinary = (lasted <= SLOW_STEP_TIMES * np.median(lasted)) | (lasted.size <= LEAST_STEPS)
     return _Phase(phase.begin[ordinary], phase.end[ordinary])
 
 

@@ -14,6 +14,10 @@ _BEGINNINGS = {
     re.compile(rb'\s*(\[\s*)?\{"(Type|data)":'): (
         "JSON of nsys, which is not read; make the other export: nsys export --type sqlite {stem}.nsys-rep"
     ),
+    re.compile(rb'\s*\{\s*"schema":\s*"[\w.+-]+",\s*"pid":'): (
+        "an execution trace of torch, which has no times of devices; record with torch.profiler, and "
+        "export_chrome_trace('trace.json')"
+    ),
     re.compile(rb"\x89HDF\r\n\x1a\n"): (
         "an HDF5 file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
     ),

@@ -108,6 +108,25 @@ def test_what_the_program_named_is_a_step(run: Run, name: str) -> None:
     assert steps.seconds > LAYERS * LAYER + IDLE
 
 
+def test_steps_that_launch_nothing_are_none(run: Run) -> None:
+    made = Program()
+    for step in range(3):
+        begin = made.now
+        for _ in range(10):
+            made.kernel(1e-3)
+        made.synchronize()
+        made.own(5e-3)
+        made.range(f"ProfilerStep#{step}", begin)
+    begin = made.now
+    made.own(1e-5)
+    made.range("ProfilerStep#3", begin)
+    steps = advise([made.trace()], run).steps
+    assert steps
+    assert steps.count == 3
+    assert steps.seconds == pytest.approx(15e-3, rel=0.05)
+    assert 0 <= steps.before_seconds < 1e-3
+
+
 def test_a_gate_says_the_share_that_it_judges(run: Run, seconds: Callable[..., float]) -> None:
     advice = advise([program(seconds("pageable", "h2d", SIZE))], run)
     assert advice.steps

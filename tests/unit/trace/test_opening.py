@@ -43,6 +43,7 @@ def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:
         ("log.txt", b"==71== NVPROF is profiling process 71\n", "nsys profile --trace=cuda"),
         ("host.xplane.pb", b"\x0a\x13\x08", "host.trace.json.gz"),
         ("app.ncu-rep", b"NVR\x00", "isthmus trace"),
+        ("et.json", b'{\n  "schema": "1.0.3-chakra.0.0.4", "pid": 7, "nodes": []}', "record with torch.profiler"),
         ("app.h5", b"\x89HDF\r\n\x1a\n\0\0", "--type sqlite app.nsys-rep"),
         ("app.parquet", b"PAR1\x15\x04", "--type sqlite app.nsys-rep"),
         ("app.arrow", b"ARROW1\0\0", "--type sqlite app.nsys-rep"),

@@ -43,6 +43,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     rows = np.concatenate([side.rows for side in sides])
     touched = _touched(scene, rows)
     facts: dict[str, Any] = {"returns": _returns(scene, rows), "bytes": touched}
+    facts["evicted"] = _evicted(scene)
     facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
     bound = sum(side.bound for side in sides)
     offered = {method.name: method for method in rates.plan(ManagedNeed(touched, fraction=1.0)).methods}
@@ -61,6 +62,9 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     gains = [
         sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, gains_of[best], strict=True)
     ]
+    if facts["evicted"]:
+        # What does not fit comes and goes whatever is prefetched.
+        gains = [gain * [1.0, 0.0, 1.0] for gain in gains]
     facts["way"] = best
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
     return Draft("copies", rows, np.concatenate(gains), bound=bound, facts=facts)
@@ -137,6 +141,13 @@ def _touched(scene: Scene, rows: Integers) -> int:
     return int(union(begin, begin + copies.bytes[rows]).length)
 
 
+def _evicted(scene: Scene) -> tuple[int, int] | None:
+    """How many moves, and of how many bytes, only made room on the device; None of none."""
+    copies = scene.trace.copies
+    rows = np.flatnonzero((copies.process == scene.process) & (copies.cause == cause_index("eviction")))
+    return (int(rows.size), int(copies.bytes[rows].clip(0).sum())) if rows.size else None
+
+
 def _returns(scene: Scene, rows: Integers) -> int:
     """How often pages came back to where they had been before."""
     copies = scene.trace.copies
@@ -157,6 +168,11 @@ def _words(summary: Summary) -> Words:
     facts = summary.facts
     returns = say("advice.managed_returns", count=facts["returns"]) if facts["returns"] else ""
     faults = say("advice.managed_faults", **facts["faults"]) if any(facts["faults"].values()) else ""
+    evicted, smaller = "", ""
+    if facts["evicted"]:
+        count, size = facts["evicted"]
+        evicted = say("advice.managed_evicted", count=count, size=decimal_bytes(size))
+        smaller = say("advice.managed_smaller")
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
         code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT, "cuda")
@@ -170,8 +186,8 @@ def _words(summary: Summary) -> Words:
         alternative = say(other, time=format_seconds(facts["other"]))
     return Words(
         say("advice.managed_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
-        sentences([returns, faults]),
-        sentences([change, alternative]),
+        sentences([evicted, returns, faults]),
+        sentences([smaller, change, alternative]),
         pricing,
         code,
     )

@@ -35,7 +35,7 @@ def read_kineto(path: Path) -> Trace:
 
     records.drop_moments_before_a_clock()
     version = slices.header.get("schemaVersion")
-    if not records.has_accelerator and not slices.notes and version is None:
+    if not records.is_of_torch and not slices.notes and version is None:
         raise TraceFileError(f"{path}: events of another program: none is of a profiler of torch; {EXPECTED}")
     calls = records.calls.sorted_columns()
     calls["correlation"] = records.flows.of_calls(calls)

@@ -143,6 +143,11 @@ class Records:
         """Whether anything was recorded of an accelerator, or of calls to one."""
         return any(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
 
+    @property
+    def is_of_torch(self) -> bool:
+        """Whether anything is of a kind that torch's profiler, or one of the others, records."""
+        return self.has_accelerator or len(self.operators) > 0 or len(self.ranges) > 0
+
     def add(self, section: str, events: list[Event]) -> None:
         """Keeps what concerns accelerators of the events of a section."""
         if section != "traceEvents":

@@ -73,16 +73,16 @@ class Slices:
 
     def _fast(self, chunks: Iterator[bytes], rest: bytes) -> Generator[tuple[str, list[Event]], None, bytes]:
         """Slice by slice as long as they parse; what remains."""
-        while len(rest) >= SLICE_BYTES:
-            parsed = _parsed(rest)
+        while True:
+            rest += b"".join(_until(chunks, SLICE_BYTES - len(rest)))
+            parsed = _parsed(rest) if len(rest) >= SLICE_BYTES else None
             if parsed is None:
-                break
+                return rest
             events, end = parsed
             self._items.has_events = self._items.has_events or any(event.ph is not None for event in events)
             yield "traceEvents", events
             # Behind the comma.
-            rest = rest[rest.index(b",", end) + 1 :] + b"".join(_until(chunks, SLICE_BYTES))
-        return rest
+            rest = rest[rest.index(b",", end) + 1 :]
 
     def _thorough(self, chunks: Iterable[bytes]) -> Iterator[tuple[str, list[Event]]]:
         for section, event in self._items.events(chunks):
@@ -91,11 +91,9 @@ class Slices:
 
 def _until(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
     """Chunks until they have this many bytes."""
-    for chunk in chunks:
+    while size > 0 and (chunk := next(chunks, b"")):
         yield chunk
         size -= len(chunk)
-        if size <= 0:
-            return
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:

@@ -254,6 +254,9 @@ def test_a_trace_without_cuda_says_so(path: Path) -> None:
     assert len(trace.copies) == 0
     assert trace.knows == set()
     assert "ProfilerActivity.CUDA" in trace.notes[0]
+    # Files of old versions name none.
+    path.write_text(json.dumps({"traceEvents": [event("cpu_op", "aten::to", 90, {})]}), "utf-8")
+    assert "ProfilerActivity.CUDA" in read_kineto(path).notes[0]
 
 
 def test_names_are_fit_to_be_shown(path: Path) -> None:

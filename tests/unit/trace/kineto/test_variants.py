@@ -60,6 +60,17 @@ def test_what_a_program_named_is_read_as_ranges(path: Path) -> None:
     assert trace.ranges.process.tolist() == [0, 0]
 
 
+def test_large_files_are_parsed_in_slices_whatever_their_length(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the beginning and the end: a file whose first chunks made a whole slice went to the slow parser."""
+    read(path, *(copy(110 + number, correlation=number) for number in range(3000)))
+    for size in (1000, 65_536, 100_000):
+        monkeypatch.setattr(slices, "SLICE_BYTES", size)
+        batches = [events for section, events in slices.Slices(path) if section == "traceEvents"]
+        assert sum(map(len, batches)) == 3000
+        singly = sum(len(events) for events in batches if len(events) == 1)
+        assert singly * 200 < 2 * size + 65_536
+
+
 def test_slices_give_what_the_thorough_parser_gives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = random.Random(5)
     odd: list[Any] = [None, 5, {"ph": "X", "args": [{"a": 1}, {"b": "}, {"}]}, {"ph": "X", "name": "\ud800"}]
