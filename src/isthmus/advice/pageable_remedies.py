@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus.advice.new_pages import into_new_pages, most_in_a_row
 from isthmus.advice.rates import Range, Rates, Seconds, saved
-from isthmus.advice.records import Interface, other_vendor
+from isthmus.advice.records import Interface
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import ACCELERATED_BYTES, LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE
 from isthmus.plan import Unpriced
@@ -103,7 +103,7 @@ def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Ran
 
 
 def _has_library(scene: Scene) -> bool:
-    return scene.interface == "cuda" and not other_vendor(scene.trace)
+    return scene.interface == "cuda" and not scene.other_vendor
 
 
 def _candidates(scene: Scene, direction: Direction, memory: Memory) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import Draws, interval_of
-from isthmus.plan import Plan, PriceList, answer
+from isthmus.language import say
+from isthmus.plan import Plan, PriceList, Unpriced, answer
 from isthmus.record import Direction, Interval, Need, Run
 
 Seconds = npt.NDArray[np.float64]
@@ -28,32 +30,56 @@ class Rates:
         self.library_run = library if library is not None and not has_library(run) else run
         self._library = self._prices if self.library_run is run else PriceList(self.library_run)
         self._plans: dict[Need, Plan] = {}
+        # Intervals by what is priced and its size: a trace asks of thousands of places about the same sizes.
+        self._intervals: dict[tuple[str, ...], dict[int, Interval]] = {}
+        self._has_library = has_library(self.library_run)
 
     def copy(self, kind: str, direction: Direction, sizes: npt.NDArray[np.int64]) -> Range:
         """One copy of each size until it is complete, through one kind of the host's memory."""
-        return _each(sizes, lambda size: self._prices.move(kind, direction, size).draws)
+        return self._each((kind, direction), sizes, lambda size: self._prices.move(kind, direction, size).draws)
 
     def library(self, direction: Direction, sizes: npt.NDArray[np.int64], *, fresh: bool) -> Range:
         """One copy of each size of pageable memory through the library; to the host into pages that may be `fresh`."""
         kind = "untouched" if fresh and direction == "d2h" else "pageable"
-        return _each(sizes, lambda size: self._library.move(kind, direction, size, "isthmus").draws)
+        if not self._has_library:
+            raise Unpriced(say("plan.unpriced", experiment="bandwidth", memory=memory_name("pageable_isthmus")))
+        moved = ("isthmus", kind, direction)
+        return self._each(moved, sizes, lambda size: self._library.move(kind, direction, size, "isthmus").draws)
 
     def memcpy(self, sizes: npt.NDArray[np.int64]) -> Range:
         """One thread's memcpy of each size between pageable and pinned memory."""
-        return _each(sizes, lambda size: self._prices.memcpy(size).draws)
+        return self._each(("memcpy",), sizes, lambda size: self._prices.memcpy(size).draws)
 
     def held(self, kind: str, size: int) -> Range:
         """Getting memory and giving it back, with the first touch where its pages come only then."""
-        phases = [self._prices.phase("allocate", kind, size), self._prices.phase("free", kind, size)]
-        if kind == "pageable":
-            phases.append(self._prices.phase("touch", kind, size))
-        return range_of(interval_of(np.sum([price.draws for price in phases], axis=0)))
+        phases = ("allocate", "free", *(["touch"] if kind == "pageable" else []))
+
+        def draws_of(size: int) -> Draws:
+            total: Draws = np.sum([self._prices.phase(phase, kind, size).draws for phase in phases], axis=0)
+            return total
+
+        range_of_size: Range = self._each(("held", kind), np.array([size]), draws_of)[0]
+        return range_of_size
 
     def plan(self, need: Need) -> Plan:
         """Every method to meet a need."""
         if need not in self._plans:
             self._plans[need] = answer(self.run, need)
         return self._plans[need]
+
+    def _each(self, what: tuple[str, ...], sizes: npt.NDArray[np.int64], draws_of: Callable[[int], Draws]) -> Range:
+        distinct, places = np.unique(np.maximum(sizes, 1), return_inverse=True)
+        if distinct.size > _MOST_SIZES:
+            nearest = np.round(np.log2(distinct) * _SIZES_A_DOUBLING).astype(np.int64)
+            steps, of_size = np.unique(nearest, return_inverse=True)
+            distinct, places = np.round(2 ** (steps / _SIZES_A_DOUBLING)).astype(np.int64), of_size[places]
+        if not distinct.size:
+            return np.zeros((0, 3))
+        known = self._intervals.setdefault(what, {})
+        for size in distinct.tolist():
+            if size not in known:
+                known[size] = interval_of(draws_of(size))
+        return np.array([known[size] for size in distinct.tolist()], np.float64)[places]
 
 
 def has_library(run: Run) -> bool:
@@ -73,15 +99,3 @@ def saved(cost: npt.NDArray[np.float64], new: Range, bound: npt.NDArray[np.float
     difference = cost[..., np.newaxis] - new[..., [0, 2, 1]]
     gain: Range = np.minimum(difference, bound[..., np.newaxis])
     return gain
-
-
-def _each(sizes: npt.NDArray[np.int64], draws_of: Callable[[int], Draws]) -> Range:
-    distinct, places = np.unique(np.maximum(sizes, 1), return_inverse=True)
-    if distinct.size > _MOST_SIZES:
-        nearest = np.round(np.log2(distinct) * _SIZES_A_DOUBLING).astype(np.int64)
-        steps, of_size = np.unique(nearest, return_inverse=True)
-        distinct, places = np.round(2 ** (steps / _SIZES_A_DOUBLING)).astype(np.int64), of_size[places]
-    if not distinct.size:
-        return np.zeros((0, 3))
-    intervals = np.array([interval_of(draws_of(size)) for size in distinct.tolist()], np.float64)
-    return intervals[places]

@@ -58,6 +58,11 @@ class Records:
         """Whose calls made the process's copies, or most of them."""
         return interface_of(self.trace, self.copies)
 
+    @cached_property
+    def other_vendor(self) -> str:
+        """As `other_vendor` of the trace."""
+        return other_vendor(self.trace)
+
     def of(self, direction: str, kind: str = "") -> Integers:
         """Rows of the copies of one direction, with one kind of the host's memory."""
         rows = self.copies

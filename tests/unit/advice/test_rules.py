@@ -245,6 +245,20 @@ def test_more_moves_than_the_run_counted_take_longer(run: Run, times: int) -> No
     assert gain(advice, "managed") == pytest.approx(times * (demanded - prefetched), rel=0.03)
 
 
+@pytest.mark.parametrize("evicted", [True, False])
+def test_memory_that_does_not_hold_all_is_named(run: Run, evicted: bool) -> None:
+    program = Program()
+    begin = program.kernel(1.0)
+    for place in range(64):
+        program.migrate(MIB, 1e-3, "h2d", DEVICE + place * MIB, begin + place * 2e-3, "fault")
+        if evicted:
+            program.migrate(MIB, 1e-3, "d2h", DEVICE - place * MIB, begin + place * 2e-3 + 1e-3, "eviction")
+    program.synchronize()
+    finding = next(each for each in advise([program.trace()], run).findings if each.rule == "managed")
+    assert ("64 moves, 67.1 MB, only made room" in finding.cause) is evicted
+    assert ("parts that fit" in finding.change) is evicted
+
+
 @pytest.mark.parametrize(
     ("cause", "calls", "expected"),
     [("prefetch", True, True), ("", False, True), ("", True, False), ("user", True, False)],
