@@ -126,6 +126,15 @@ def test_options_of_one_experiment_are_shown_in_its_help_alone(capsys: pytest.Ca
     assert every & set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) == shown("openacc")
 
 
+def test_an_option_whose_help_names_experiments_is_theirs_alone() -> None:
+    names = {each.name for each in EXPERIMENTS}
+    for param in COMMANDS["measure"].params:
+        named = str(getattr(param, "help", "") or "").partition(":")[0].split(", ")
+        if {*named} <= names:
+            option = max(param.opts, key=len)
+            assert {*named} == {each.name for each in EXPERIMENTS if option in each.options}, option
+
+
 def test_an_option_of_another_experiment_is_refused_with_the_experiments_that_take_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

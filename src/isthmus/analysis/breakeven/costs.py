@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Direction, Run
 
@@ -29,6 +30,7 @@ def step_costs(run: Run) -> Costs:
     return cached(measured_costs(run))
 
 
+@once()
 def measured_costs(run: Run) -> Costs:
     """The medians of single steps: copies of `bandwidth`, whose data is in no cache, and apart those of breakeven."""
     cases = [case for case in run.cases if _is_cost(case)]
