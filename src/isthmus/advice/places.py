@@ -50,6 +50,13 @@ def _text(scene: Scene, place: int) -> str:
     return say("advice.place_direction", direction=DIRECTIONS[direction].upper())
 
 
+def place_of(scene: Scene, rows: Integers) -> str:
+    """The place that most of these copies come from; empty where no call is known."""
+    places = copy_places(scene, rows)
+    most = int(np.bincount(places).argmax()) if places.size else _nowhere(scene)
+    return _text(scene, most) if most < _nowhere(scene) else ""
+
+
 def size_steps(sizes: Integers) -> Integers:
     """Numbers that are the same for sizes within a fifth of one another, or so."""
     return np.round(np.log2(np.maximum(sizes, 1)) * _STEPS_A_DOUBLING).astype(np.int64)

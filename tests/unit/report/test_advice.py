@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.advice import Advice
 from isthmus.report import advice_document, formats_for, trace_document, write
-from isthmus.trace import Maker
+from isthmus.trace import Copies, Maker
 from tests.made_traces import made_advice, made_trace
 
 
@@ -30,6 +30,16 @@ def test_the_first_screen_has_three_findings_with_place_and_a_few_lines() -> Non
     assert "Not judged: duplicate. --all says why." in text
     # A page and a file for humans have all of it.
     assert "cudaHostAlloc" in written(replace(advice, findings=tuple(many)), "markdown", everything=False)
+
+
+def test_a_trace_without_copies_says_why() -> None:
+    trace = replace(made_trace(), copies=Copies.empty(), notes=("Nothing was recorded.",))
+    advice = replace(made_advice(), findings=(), gain_seconds=None, unseen=("Nothing was recorded.", "Lost calls: 5."))
+    out = io.StringIO()
+    write(advice_document(advice, [trace]), "terminal", out)
+    lines = out.getvalue().splitlines()
+    assert lines[1:3] == ["Nothing to judge: no copy was recorded.", f"{trace.name}: Nothing was recorded."]
+    assert "Lost calls: 5." in out.getvalue()
 
 
 def test_the_first_screen_has_the_lines_of_the_program_s_library() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from isthmus.advice.code import own_code, way_code
 from isthmus.advice.combining import gain_of
 from isthmus.advice.cycles import Pipeline, pipelines
+from isthmus.advice.places import place_of
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -66,8 +67,19 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "copied": sum(_measured(scene, pipeline) for pipeline in alike),
         "pageable": bool((scene.host_kind(longest.rows) == memory_index("pageable")).any()),
         "bytes": int(scene.trace.copies.bytes[longest.rows].max()),
+        "place": place_of(scene, longest.rows),
+        "kernel": _longest_kernel(scene),
     }
     return replace(draft, facts=facts)
+
+
+def _longest_kernel(scene: Scene) -> str:
+    """The kernel that the process spends most time in, without its template and its arguments."""
+    kernels, names = scene.trace.kernels, scene.trace.names
+    mine = (kernels.process == scene.process) & (kernels.name >= 0)
+    spent = np.bincount(kernels.name[mine], kernels.lasted_ns[mine].clip(0), len(names))
+    name = names[int(spent.argmax())] if mine.any() else ""
+    return name.removeprefix("void ").partition("<")[0].partition("(")[0]
 
 
 def _tied(scene: Scene, rates: Rates) -> Integers:
@@ -134,6 +146,9 @@ def _words(summary: Summary) -> Words:
         change = say("advice.overlap_chunks")
         code = way_code(need, "pinned_pipeline", summary.interface, options)
     pin = say("advice.overlap_pin") if facts["pageable"] else ""
+    if facts["place"] and facts["kernel"]:
+        what = say("advice.overlap_what", place=facts["place"], kernel=facts["kernel"])
+        cause = sentences([cause, what])
     return Words(
         say("advice.overlap_title"), cause, sentences([pin, change]), say("advice.overlap_pricing"), code, "overlap"
     )

@@ -144,6 +144,12 @@ class Records:
         return any(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
 
     @property
+    def has_device(self) -> bool:
+        """Whether anything that a device did was recorded; of some vendors torch records calls alone."""
+        of_cuda = any(name.startswith(("cu", "hip")) for name in self.names)
+        return any(map(len, (self.copies, self.kernels, self.memsets))) or (self.has_accelerator and not of_cuda)
+
+    @property
     def is_of_torch(self) -> bool:
         """Whether anything is of a kind that torch's profiler, or one of the others, records."""
         return self.has_accelerator or len(self.operators) > 0 or len(self.ranges) > 0

@@ -86,3 +86,11 @@ def test_slices_give_what_the_thorough_parser_gives(path: Path, monkeypatch: pyt
     for table in ("copies", "calls"):
         for name, column in vars(getattr(whole, table)).items():
             assert np.array_equal(column, getattr(getattr(sliced, table), name)), (table, name)
+
+
+def test_calls_without_a_device_say_what_to_record(path: Path) -> None:
+    assert "what devices did" in read(path, call(), call(200)).notes[0]
+    assert not read(path, call(), copy()).notes
+    # Of others torch records calls alone.
+    other = {**call(name="enqueueCommand memcpyHtoDAsync"), "cat": "mtia_runtime"}
+    assert not read(path, other).notes
