@@ -17,6 +17,10 @@ constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
 
 // A copy that has begun. Its session is let go last.
 struct Starter::Pending {
+    Pending(std::shared_ptr<const void> in_use, std::shared_ptr<Device> of, std::shared_ptr<AsyncCopy> begun,
+            std::size_t length)
+        : session(std::move(in_use)), device(std::move(of)), copy(std::move(begun)), bytes(length) {}
+
     std::shared_ptr<const void> session;
     std::shared_ptr<Device> device;
     std::shared_ptr<AsyncCopy> copy;
@@ -85,7 +89,7 @@ Result<std::shared_ptr<CopyHandle>> Starter::begin(const std::vector<std::shared
         copy->end({});
         return std::shared_ptr<CopyHandle>(std::move(copy));
     }
-    auto pending = std::make_shared<Pending>(Pending{std::move(session), device_, std::move(copy), bytes});
+    auto pending = std::make_shared<Pending>(std::move(session), device_, std::move(copy), bytes);
     pending->tasks.reserve(jobs.size());
     for (const std::shared_ptr<CopyJob>& job : jobs) pending->tasks.push_back({job, chooser_.choose(*job)});
     pending->other = other;
@@ -98,7 +102,7 @@ Result<std::shared_ptr<CopyHandle>> Starter::begin(std::shared_ptr<RowLaunch> ro
                                                    std::shared_ptr<const void> session) {
     const std::size_t bytes = rows->bytes();
     auto copy = std::make_shared<AsyncCopy>(device_, nullptr, bytes, std::move(keep));
-    auto pending = std::make_shared<Pending>(Pending{std::move(session), device_, std::move(copy), bytes});
+    auto pending = std::make_shared<Pending>(std::move(session), device_, std::move(copy), bytes);
     pending->rows = std::move(rows);
     return begin(pending, order);
 }
