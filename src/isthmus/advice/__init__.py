@@ -6,7 +6,7 @@ from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Steps,
 from isthmus.advice.lines import lines_for
 from isthmus.advice.links import generation_of
 from isthmus.advice.machines import are_alike
-from isthmus.advice.rates import has_library
+from isthmus.advice.rates import has_library, prices_by_itself
 from isthmus.advice.records import interface_of_all
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "interface_of_all",
     "lines_for",
     "parse_gain_gate",
+    "prices_by_itself",
 ]

@@ -17,6 +17,11 @@ Range = npt.NDArray[np.float64]
 # More sizes than this are priced at the nearest of so many to a doubling.
 _MOST_SIZES = 256
 _SIZES_A_DOUBLING = 16
+# A run that was not named prices from so many sizes of copies on, unless the middle half of most cases' samples is
+# spread over such a share of their median.
+_FEWEST_SIZES = 3
+_FEWEST_SAMPLES = 4
+_NOISY_SPREAD = 0.25
 
 
 class Rates:
@@ -87,6 +92,19 @@ def has_library(run: Run) -> bool:
     return any(
         (case.experiment, case.method, case.host_memory) == ("bandwidth", "isthmus", "pageable") for case in run.cases
     )
+
+
+def prices_by_itself(run: Run) -> bool:
+    """Whether a run that was not named is good enough to price with: of several sizes, and not mostly noise."""
+    copies = [case for case in run.cases if case.experiment == "bandwidth" and case.method == "copy" and case.bytes]
+    spreads = [
+        float(np.subtract(*np.percentile(series.samples, (75, 25))) / np.median(series.samples))
+        for case in copies
+        for series in case.series
+        if series.metric == "host_seconds" and len(series.samples) >= _FEWEST_SAMPLES
+    ]
+    noisy = bool(spreads) and float(np.median(spreads)) > _NOISY_SPREAD
+    return len({case.bytes for case in copies}) >= _FEWEST_SIZES and not noisy
 
 
 def range_of(interval: Interval) -> Range:

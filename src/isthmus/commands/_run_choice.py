@@ -33,6 +33,8 @@ class Rates(NamedTuple):
     unmeasured: tuple[str, ...] = ()
     # What it was named by; empty for what is kept of this machine.
     source: str = ""
+    # Whether a run is kept and does not price by itself.
+    is_unfit: bool = False
 
 
 def read_named(named: str | Path) -> Run:
@@ -54,14 +56,18 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
     if named is not None:
         # Whoever names a reference knows that it is no run of this machine.
         return Rates(read_named(named), source=named)
-    if (kept := kept_run(device, backend)) is not None:
+    from isthmus.advice import prices_by_itself
+
+    kept = kept_run(device, backend)
+    # A device that is named is priced with what is kept of it.
+    if kept is not None and (device is not None or prices_by_itself(kept)):
         return Rates(kept)
     if device is not None:
         raise UsageError(
             f"no run of {device} on this machine is kept yet; measure what changes are priced with: "
             f"isthmus measure all --device {device}"
         )
-    return _reference_like(traced, backend)
+    return _reference_like(traced, backend)._replace(is_unfit=kept is not None)
 
 
 def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
@@ -74,8 +80,9 @@ def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
     if not rates.reference:
         return advice
     devices = rates.unmeasured
+    why = "advice_report.reference" if devices else "advice_report.reference_no_device"
     note = say(
-        "advice_report.reference" if devices else "advice_report.reference_no_device",
+        "advice_report.reference_unfit" if rates.is_unfit else why,
         name=rates.reference,
         devices=enumerated(devices),
         command=f"isthmus measure all --device {devices[0] if devices else ''}",

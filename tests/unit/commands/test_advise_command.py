@@ -97,6 +97,29 @@ def test_the_kept_run_of_this_machine_prices(advise: Advise, gpu: Device, priced
     assert [name.partition(" ")[0] for name in priced] == ["kept", "kept"]
 
 
+@pytest.mark.parametrize(("sizes", "noise"), [([1 << 20], 0.0), (None, 0.9), (None, 0.0)])
+def test_a_noisy_run_or_one_of_one_size_does_not_price_by_itself(
+    advise: Advise, gpu: Device, priced: list[str], sizes: list[int] | None, noise: float
+) -> None:
+    truth = {("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}
+    cases = synthetic.cases(truth, sizes) if sizes else synthetic.cases(truth)
+    for case in cases:
+        for series in case.series:
+            series.samples[::2] = [(1 + noise) * each for each in series.samples[::2]]
+    run = synthetic.run(cases, name="kept")
+    keep_run(
+        msgspec.structs.replace(
+            run, fingerprint=msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=gpu)
+        )
+    )
+    is_fit = not sizes and not noise
+    assert ("too few sizes or too noisy" in " ".join(advise()[1].split())) is not is_fit
+    assert priced[-1].startswith("kept ") is is_fit
+    # Who names the device gets it all the same.
+    advise("--device", "cuda:0")
+    assert priced[-1].startswith("kept ")
+
+
 @pytest.mark.parametrize("kept", [["cuda", "opencl"], ["cuda"], []])
 def test_what_was_measured_through_the_programs_interface_comes_first(
     gpu: Device, monkeypatch: pytest.MonkeyPatch, kept: list[str]
