@@ -98,9 +98,15 @@ class Scene(Records):
         """Seconds of each interval in which no device did anything."""
         return self._free_beside(np.zeros(0, np.int64)).covered(begin, end)
 
-    def idle_between(self, begin: Seconds, end: Seconds) -> Seconds:
-        """Seconds of each interval in which no device worked for this process and no copy of it was in progress."""
-        return np.maximum(end - begin - self._at_work.covered(begin, end), 0.0)
+    def idle_between(self, begin: Seconds, end: Seconds, calls: Integers | None = None) -> Seconds:
+        """Seconds of each interval in which no device worked for this process and no copy of it was in progress.
+
+        Nor any of these `calls`, which take their time whatever a device does.
+        """
+        at_work = self._at_work
+        if calls is not None and calls.size:
+            at_work = union(*(np.concatenate(each) for each in zip(at_work, self._of_calls(calls), strict=True)))
+        return np.maximum(end - begin - at_work.covered(begin, end), 0.0)
 
     def busiest(self, begin: Seconds | None = None, end: Seconds | None = None) -> float:
         """Seconds in which the stream with the most to compute did so: of all, or within these intervals."""

@@ -172,3 +172,19 @@ def test_a_launch_waits_for_room_in_the_queue_alone(run: Run) -> None:
 def test_memory_in_the_order_of_a_stream_is_waited_for_by_nothing(name: str) -> None:
     assert not vendors.allocates(name)
     assert not vendors.frees(name)
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaMemcpyAsync"])
+def test_calls_that_take_their_time_anyway_are_not_gained(run: Run, call: str) -> None:
+    program, lasted = Program(), 2e-3
+    for _ in range(STEPS):
+        program.own(LAUNCHING - lasted)
+        program.call(call, lasted)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        program.call("cudaFree", program.until_idle + 3e-6)
+    program.synchronize()
+    finding = of(advise([program.trace()], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * (LAUNCHING - lasted), rel=0.02)

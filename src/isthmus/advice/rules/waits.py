@@ -80,10 +80,17 @@ def waits(scene: Scene) -> Waits:
     waiting, begin, end, waited = waiting[order], begin[order], end[order], waited[order]
     # After the last kernel there is nothing more to wait for.
     until = np.minimum(np.append(end[1:], np.inf), scene.kernels[0].max(initial=-np.inf))
-    idle = scene.idle_between(end, until)
+    idle = scene.idle_between(end, until, _own_calls(scene))
     # Pages that the host touched meanwhile: that is what it waited for.
     idle[_arrived(scene, begin, until, migrated=True)] = 0.0
     return Waits(waiting, made[waiting], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False))
+
+
+def _own_calls(scene: Scene) -> Integers:
+    """Calls that copy and that get memory: launching ahead spares the host none of them."""
+    calls, names = scene.trace.calls, scene.trace.names
+    lasting = [place for place, name in enumerate(names) if vendors.copies(name) or vendors.allocates(name)]
+    return np.flatnonzero((calls.process == scene.process) & np.isin(calls.name, lasting))
 
 
 def _fetched(scene: Scene, begin: Seconds, end: Seconds) -> Integers:
