@@ -12,7 +12,7 @@ from isthmus.document.document import Answer, Block, Bullets, Code, Data, Docume
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Grid, text_grid
 from isthmus.grouping import grouped
-from isthmus.language import enumerated, in_brackets, say, sentences
+from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.advice_change import change_blocks, change_data
 from isthmus.report.trace.lanes import timeline
@@ -209,7 +209,7 @@ def _finding(number: int, finding: Finding, advice: Advice, where: Where) -> Ite
     heading = say("advice_report.finding", number=number, severity=level_word(finding.level), title=finding.title)
     yield Heading(heading, 3, where=where)
     if finding.gain_seconds is not None:
-        yield Answer((_gain(finding, _interval(finding.gain_seconds), advice),), where=where)
+        yield Answer((_gain(finding, _saved_alone(finding.gain_seconds), advice),), where=where)
     yield from (Prose(text, where=where) for text in (finding.cause, finding.change) if text)
 
 
@@ -307,11 +307,6 @@ def _gain(finding: Finding, time: str, advice: Advice) -> str:
     if advice.foreign and not finding.by_trace:
         return say("advice_report.gain_elsewhere", time=time)
     return say("advice_report.gain", time=time, share=_share(finding.gain_seconds, advice))
-
-
-def _interval(seconds: Interval) -> str:
-    median, low, high = map(format_seconds, seconds)
-    return median + in_brackets(say("common.range", low=low, high=high))
 
 
 def _share(seconds: Interval | None, advice: Advice) -> str:
