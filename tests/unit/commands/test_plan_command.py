@@ -44,18 +44,6 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Device:
     return device
 
 
-def test_a_prediction_names_no_fastest_way_while_rivals_have_no_time(
-    run_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["plan", *NEEDS[0], "--run", str(run_file)]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "100 x 64 MiB H2D; host memory: pageable." in text
-    assert "register in place, copy, unregister at the end: 1.2" in text
-    assert "the fastest of those predicted. Predicted" in text
-    assert "Predicted for NVIDIA H200 (cuda:0) from run node17." in text
-    assert "isthmus.copy: the run has no time from bandwidth" in text
-
-
 MEASURED = [
     (["--bytes", "64KiB", "--uses", "3"], {"pageable", "isthmus", "registered", "staging", "pinned"}),
     (["--bytes", "64KiB", "--source", "pinned", "--direction", "d2h"], {"pinned", "isthmus", "mapped"}),
@@ -115,13 +103,6 @@ def test_every_kind_of_need_is_answered_in_every_language(
     # No name of a way, a step or a key in place of its words.
     told = re.split(r"\n\S*(?:import|#include)", out)[0].replace("node17", "")
     assert not re.search(r"[a-z]+_[a-z]+", re.sub("copy_batch|pinned_empty", "", told)), out
-
-
-def test_explaining_shows_how_often_each_step_is_taken(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["plan", *NEEDS[0], "--run", str(run_file), "--explain"])
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert "Steps" in lines
-    assert any(line.startswith("register in place") and "100 x 1.2" in line for line in lines)
 
 
 def test_json_holds_names_and_figures(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from isthmus.advice import Advice
-from isthmus.report import advice_document, formats_for, trace_document, write
+from isthmus.report import advice_document, formats_for, write
 from isthmus.trace import Copies, Maker
 from tests.made_traces import made_advice, made_trace
 
@@ -68,13 +68,6 @@ def test_what_was_not_seen_is_said_and_is_no_all_clear() -> None:
     assert "Not seen: 7 copies were lost." in text
 
 
-def test_a_terminal_gets_one_language_of_code_and_where_the_others_are() -> None:
-    text = written(made_advice(), "terminal")
-    assert "pin_memory" not in text
-    assert "--snippet shows it with torch." in text
-    assert "pin_memory" in written(made_advice(), "markdown")
-
-
 def test_code_can_be_of_one_language() -> None:
     text = written(made_advice(), "terminal", snippet="torch")
     assert "pin_memory" in text
@@ -118,10 +111,3 @@ def test_another_machines_rates_are_pointed_out() -> None:
     elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
     for format_name in (each.name for each in formats_for("advice")):
         assert "The rates are of another machine." in written(elsewhere, format_name)
-
-
-def test_a_terminal_after_a_program_gets_a_line_a_finding() -> None:
-    out = io.StringIO()
-    write(trace_document(made_trace(), made_advice()), "terminal", out)
-    assert "Copies from pageable memory. Gain: 16.0 ms, 16.0 % of the time traced." in out.getvalue()
-    assert "cudaHostAlloc" not in out.getvalue()

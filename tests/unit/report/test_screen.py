@@ -112,12 +112,6 @@ def test_a_fault_comes_before_any_figure_here_and_in_the_report(width: int) -> N
         assert shown[3].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
 
 
-def test_the_second_line_says_which_machine_and_when() -> None:
-    run = kept("h200-cuda")
-    device = run.fingerprint.device
-    assert lines(run)[1:3] == [f"{run.fingerprint.host.name} · {device.uuid} · {run.created}", ""]
-
-
 def test_a_fault_ends_with_what_a_vendor_asks_for() -> None:
     run = half_width(kept("h200-cuda"))
     text = " ".join(" ".join(lines(run)).split())

@@ -67,21 +67,6 @@ def test_sources_name_fields_of_cases_and_every_series_has_a_name() -> None:
             assert set(table.by_place) <= {series.name for series in table.series}
 
 
-def test_rates_of_pageable_and_pinned_copies_are_ranges_over_the_sizes() -> None:
-    sizes = synthetic.SEED_SWEEP
-    truths = {
-        ("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0),
-        ("copy", "h2d", "pageable"): synthetic.Truth(0.0, 11e9, 0.0),
-    }
-    grid = grid_of(bandwidth_parts(synthetic.run(synthetic.cases(truths, sizes))), "jielahou")
-    assert texts(grid, "pinned H2D")[:2] == ["25.1 GB/s to 25.4 GB/s", "55.0 GB/s"]
-    assert texts(grid, "pageable H2D")[0] == "3.20 GB/s to 11.4 GB/s"
-    assert texts(grid, "pageable over pinned time, H2D")[:2] == ["2.2 to 7.9", "5.0"]
-    assert "pinned D2H" not in [row.heading for group in grid.groups for row in group.rows]
-    small = synthetic.run(synthetic.cases(truths, [MIB]))
-    assert bandwidth_parts(small) == (), "sizes that no source has"
-
-
 def test_rates_stand_by_size_on_either_clock() -> None:
     """A row for each size of the article that was measured, its figure and ours for each kind and direction."""
     truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
@@ -95,25 +80,6 @@ def test_rates_stand_by_size_on_either_clock() -> None:
     assert [row.heading for row in host.groups[0].rows] == ["160 MiB", "640 MiB"], "256 MiB is none of the article's"
     only_host = bandwidth_parts(run)
     assert [len(part.grids) for part in only_host if "jielahou" in part.note] == [2], "no events, no table of them"
-
-
-def test_claims_without_figures_have_ours() -> None:
-    """A constant time of small copies, the size from which it grows, and what pinned memory gains."""
-    sizes = [1 << power for power in range(0, 31, 2)]
-    truths = {("copy", "h2d", kind): synthetic.Truth(6e-6, rate, 0.0) for kind, rate in RATES.items()}
-    grid = grid_of(bandwidth_parts(synthetic.run(synthetic.cases(truths, sizes))), "Keson")
-    assert texts(grid, "pinned H2D, time below 8 KiB") == ["10.0 us", "6.00 us to 6.07 us", "0.60 to 0.61"]
-    assert texts(grid, "pinned H2D, time grows with the size from")[:2] == ["8 KiB", "350 KiB"]
-    assert texts(grid, "pageable over pinned time, H2D")[0] == "1.5 to 2.4"
-
-
-def test_bandwidth_test_and_the_profiler_of_2012() -> None:
-    truths = {("copy", "h2d", kind): synthetic.Truth(0.0, rate, 0.0) for kind, rate in RATES.items()}
-    run = synthetic.run(synthetic.cases(truths, [4 * MIB, 16 * MIB]))
-    grid = grid_of(bandwidth_parts(timed_by_events(run, 2)), "Harris")
-    assert texts(grid, "NVS 4200M, 16 MiB pageable H2D") == ["2.31 GB/s", "11.0", "4.8"]
-    assert texts(grid, "GeForce GTX 680, 16 MiB pinned H2D") == ["6.19 GB/s", "55.0", "8.9"]
-    assert texts(grid, "GTX 680, 4 MiB pageable H2D, device time") == ["716 us", "763", "1.07"], "not the host's 381 us"
 
 
 def test_thresholds_stand_beside_those_of_2008() -> None:

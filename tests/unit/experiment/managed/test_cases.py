@@ -16,7 +16,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.managed import arrays
 from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, ManagedSweep, plan
 from isthmus.experiment.managed.points import METHODS, SWEEPS, cases_of, touched
-from isthmus.machine.devices import OpenDevice, open_device, probe
+from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case, case_key
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
@@ -128,16 +128,6 @@ def test_visits_time_both_phases_and_check_every_sum(visited: Visit) -> None:
         total, into, out = (case.samples(metric) for metric in ("host_seconds", "in_seconds", "out_seconds"))
         assert len(total) == 2
         assert total == [one + other for one, other in zip(into, out, strict=True)]
-
-
-@pytest.mark.skipif(
-    not any(found.name == "opencl" and found.devices for found in probe()),
-    reason="no OpenCL device: pip install 'isthmus[cpu]' brings one",
-)
-def test_opencl_moves_the_array_too(visited: Visit) -> None:
-    cases = visited(open_device("opencl:0"), QUICK)
-    assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "mapped"}
-    assert all(case.verified == "yes" for case in cases)
 
 
 def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
