@@ -67,7 +67,7 @@ EXPERIMENTS = (
         options=("--side", "--halo", "--binaries", "--build"),
         glance_rows=6,
     ),
-    Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8),
+    Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8, options=("--threads",)),
     Experiment(
         *("peers", "copies and accesses between every two devices, and hosts' links at once", 13),
         options=("--together",),
