@@ -103,7 +103,9 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # Shared by all workers: what one of them compiles, kernels by PoCL among it, takes seconds in each otherwise.
         shared = tmp_path_factory.getbasetemp()
         shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
-        patch.setenv("BUILT_FOR_TESTS", str(shared / "built"))
+        built = shared / "built"
+        built.mkdir(exist_ok=True)
+        patch.setenv("BUILT_FOR_TESTS", str(built))
         patch.setenv("POCL_CACHE_DIR", os.environ.get("POCL_CACHE_DIR", str(shared / "pocl")))
         yield
 
