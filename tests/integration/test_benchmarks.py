@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import msgspec
+import numpy as np
 import pytest
 
 import isthmus
@@ -84,3 +85,22 @@ def test_answers_of_a_plan_are_held_against_every_method(
     monkeypatch.setattr(plan_check, "draw_needs", lambda *_, **__: needs)
     plan_check.main(["--run", str(run), "--device", "host", "--time", "1", "-o", str(tmp_path / "checked.json.gz")])
     assert "4 of 4 needs measured" in capsys.readouterr().out
+
+
+def test_data_that_differs_misses_a_bar_whatever_the_rate(script: Callable[[str], ModuleType]) -> None:
+    findings = script("finding")
+    finding = findings.Finding("case", "bar")
+    finding.turns.wrong["isthmus"] = "3 of 4 B differ, the first at 1"
+    assert findings.decided(finding, True, "").met is False
+    assert "the first at 1" in finding.why_not
+    assert findings.decided(findings.Finding("case", "bar"), True, "").met is True
+    assert findings.decided(findings.Finding("case", "bar"), True, "memory is shared").met is None
+
+
+def test_a_difference_says_where_it_begins(script: Callable[[str], ModuleType]) -> None:
+    bench = script("transfer_bench")
+    expected = np.arange(100, dtype=np.uint8)
+    found = expected.copy()
+    assert bench.difference(found, expected) == ""
+    found[[40, 99]] ^= 1
+    assert bench.difference(found, expected) == "2 of 100 B differ, the first at 40"

@@ -19,6 +19,7 @@ from isthmus.trace.columns import (
     memory_index,
 )
 from isthmus.trace.isthmus.blocks import join_parts
+from isthmus.trace.kernel_names import kernel_name
 from isthmus.trace.opening import open_trace
 from isthmus.trace.recorded import grouped
 from isthmus.trace.sites import own_frame, package, site_words
@@ -48,6 +49,7 @@ __all__ = [
     "fault_index",
     "grouped",
     "join_parts",
+    "kernel_name",
     "memory_index",
     "open_trace",
     "own_frame",

@@ -1,4 +1,7 @@
-"""Reads the JSON of rocprofv3 (ROCprofiler-SDK): ``rocprofv3 --hip-trace --memory-copy-trace --output-format json``."""
+"""Reads the JSON of rocprofv3 (ROCprofiler-SDK).
+
+``rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json``
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -175,11 +178,13 @@ def _columns(
 ) -> dict[str, Integers]:
     """The records of all processes that can be right, by when they began."""
     rows = [
-        (each.start_timestamp, each.end_timestamp, number, each.correlation_id.internal, *of_process(each))
+        tuple(map(_in_64_bits, row))
         for number, process in enumerate(processes)
         for of_process in (values(process),)
         for each in getattr(process.buffer_records, table)
-        if max(each.start_timestamp, each.end_timestamp) < 1 << 63
+        for row in (
+            (each.start_timestamp, each.end_timestamp, number, each.correlation_id.internal, *of_process(each)),
+        )
     ]
     columns = np.array(rows, np.int64).reshape(len(rows), 4 + len(_FIELDS)).T
     named = dict(zip(("start", "end", "process", "correlation", *_FIELDS), columns, strict=True))
@@ -188,6 +193,11 @@ def _columns(
         notes.append(f"{table}: left out {wrong} of {len(rows)} records, whose times cannot be right.")
     named["bytes"] = np.where(named["bytes"] > MOST_BYTES, UNKNOWN, named["bytes"])
     return {name: column[sound] for name, column in named.items()}
+
+
+def _in_64_bits(value: int) -> int:
+    """Handles, numbers and times that a column has no room for are as good as none."""
+    return value if -(1 << 63) <= value < 1 << 63 else UNKNOWN
 
 
 def _copy_of(devices: Mapping[int, int]) -> Callable[[_Process], Callable[[_Record], _Values]]:
@@ -199,7 +209,7 @@ def _copy_of(devices: Mapping[int, int]) -> Callable[[_Process], Callable[[_Reco
             if direction == "d2d" and len(set(ends)) > 1:
                 direction = "peer"
             number = UNKNOWN if direction is None else direction_index(direction)
-            return number, ends[0] if ends else UNKNOWN, UNKNOWN, UNKNOWN, min(record.bytes, 1 << 62), UNKNOWN
+            return number, ends[0] if ends else UNKNOWN, UNKNOWN, UNKNOWN, record.bytes, UNKNOWN
 
         return values
 
@@ -214,7 +224,7 @@ def _call_of(names: Names) -> Callable[[_Process], Callable[[_Record], _Values]]
             operations = kinds[record.kind] if 0 <= record.kind < len(kinds) else []
             known = 0 <= record.operation < len(operations)
             name = names.place(printable(operations[record.operation][:100])) if known else UNKNOWN
-            return UNKNOWN, UNKNOWN, UNKNOWN, min(record.thread_id, 1 << 62), UNKNOWN, name
+            return UNKNOWN, UNKNOWN, UNKNOWN, record.thread_id, UNKNOWN, name
 
         return values
 

@@ -83,6 +83,20 @@ def test_the_least_that_such_a_file_holds_is_read(tmp_path: Path) -> None:
     assert copies.bytes.tolist() == copies.device.tolist() == [UNKNOWN]
 
 
+def test_numbers_beyond_64_bits_cost_their_record_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "out_results.json"
+    kept = copy(300, 400, 2, (CPU, FIRST), correlation_id={"internal": (1 << 64) - 1}, bytes=1 << 70)
+    lost = [copy((1 << 64) - 1, 500, 2, (CPU, FIRST)), copy(-(1 << 70), 500, 2, (CPU, FIRST))]
+    whole = document(kept, *lost)
+    (process,) = whole["rocprofiler-sdk-tool"]
+    process["buffer_records"]["kernel_dispatch"][0]["dispatch_info"]["queue_id"]["handle"] = 1 << 63
+    path.write_text(json.dumps(whole))
+    trace = open_trace(path)
+    assert trace.copies.bytes.tolist() == [UNKNOWN]
+    assert trace.kernels.stream.tolist() == [UNKNOWN]
+    assert trace.lost == ("memory_copy: left out 2 of 3 records, whose times cannot be right.",)
+
+
 @pytest.mark.parametrize("content", ['{"rocprofiler-sdk-tool": [{"buffer', '{"rocprofiler-sdk-tool": 7}'])
 def test_damage_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "out_results.json"

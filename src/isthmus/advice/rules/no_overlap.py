@@ -20,7 +20,7 @@ from isthmus.analysis.overlap.pipeline import pipeline_model
 from isthmus.language import say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Direction, PipelineNeed, format_bytes, format_seconds
-from isthmus.trace import Integers, direction_index, memory_index
+from isthmus.trace import Integers, direction_index, kernel_name, memory_index
 
 # 95 of 100 pipelines through pinned memory take no more than this factor more or less than is predicted of them
 # (docs/statistics.md).
@@ -74,12 +74,11 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _longest_kernel(scene: Scene) -> str:
-    """The kernel that the process spends most time in, without its template and its arguments."""
+    """The kernel that the process spends most time in; empty where there is none."""
     kernels, names = scene.trace.kernels, scene.trace.names
     mine = (kernels.process == scene.process) & (kernels.name >= 0)
     spent = np.bincount(kernels.name[mine], kernels.lasted_ns[mine].clip(0), len(names))
-    name = names[int(spent.argmax())] if mine.any() else ""
-    return name.removeprefix("void ").partition("<")[0].partition("(")[0]
+    return kernel_name(names[int(spent.argmax())]) if mine.any() else ""
 
 
 def _tied(scene: Scene, rates: Rates) -> Integers:

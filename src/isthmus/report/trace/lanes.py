@@ -14,10 +14,10 @@ from isthmus.document.document import Picture
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.pictures import Lane, Lanes
 from isthmus.language import clauses, say
-from isthmus.report.trace.names import CopyKind, copy_kinds, kernel_name
+from isthmus.report.trace.names import CopyKind, copy_kinds
 from isthmus.report.trace.records import named
 from isthmus.report.trace.totals import devices_of
-from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, site_words, union
+from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, kernel_name, site_words, union
 
 # In all lanes together.
 MOST_SINGLE = 20_000

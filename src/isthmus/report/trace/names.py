@@ -1,6 +1,5 @@
 """What a report of a trace calls copies, memory and kernels, and its copies by what they are called."""
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +7,7 @@ import numpy as np
 from isthmus.language import say
 from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Copies, Integers, direction_index, grouped
 
-_LONGEST = 80
 _ON_DEVICE = (MEMORY_KINDS.index("device"), UNKNOWN)
-_UNNAMED = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\})::")
 
 
 @dataclass(frozen=True)
@@ -47,25 +44,6 @@ def copy_name(direction: int, source: int, destination: int, *, migration: bool,
     if source in _ON_DEVICE and destination in _ON_DEVICE:
         return say("trace_report.copy", direction=shown)
     return say("trace_report.copy_between", direction=shown, source=_memory(source), destination=_memory(destination))
-
-
-def kernel_name(full: str) -> str:
-    """A kernel's name without its result, its template arguments and its parameters."""
-    kept: list[str] = []
-    depth, previous = 0, ""
-    text = _UNNAMED.sub("", full)
-    for letter in text:
-        if letter == "<":
-            depth += 1
-        elif letter == ">" and previous != "-":
-            depth = max(depth - 1, 0)
-        elif depth == 0:
-            if letter == "(":
-                break
-            kept.append(letter)
-        previous = letter
-    name = "".join(kept).strip().rpartition(" ")[2] or text
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def copy_kinds(copies: Copies) -> list[CopyKind]:

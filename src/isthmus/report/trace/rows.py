@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.report.trace.names import copy_kinds, kernel_name
-from isthmus.trace import Copies, Integers, Intervals, Trace, grouped
+from isthmus.report.trace.names import copy_kinds
+from isthmus.trace import Copies, Integers, Intervals, Trace, grouped, kernel_name
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ _DEEPEST = 64
 def call_sites(records: Records, calls: Mapping[str, Integers]) -> tuple[Integers, tuple[Site, ...]]:
     """For each call the index of where it was made, and those places; only of calls that advice asks about."""
     site = np.full(calls["start_ns"].size, UNKNOWN)
-    asked = [vendors.copies(name) or vendors.waits(name) or vendors.pins(name) for name in records.names]
+    kinds = (vendors.copies, vendors.waits, vendors.pins, vendors.allocates, vendors.frees)
+    asked = [any(is_one(name) for is_one in kinds) for name in records.names]
     rows = np.flatnonzero(np.isin(calls["name"], np.flatnonzero(asked)))
     lines, operators = (_around(table, calls, rows) for table in (records.frames, records.operators))
     names = list(records.frame_names)

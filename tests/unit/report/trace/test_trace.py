@@ -10,11 +10,10 @@ import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.report import formats_for, trace_document, write
-from isthmus.report.trace.names import kernel_name
 from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
-from isthmus.trace import Copies, Intervals, Process, Trace
+from isthmus.trace import Copies, Intervals, Process, Trace, kernel_name
 from tests.made_traces import KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
 TRACE_FORMATS = [each.name for each in formats_for("trace")]
@@ -62,6 +61,11 @@ def test_totals_and_shares() -> None:
         ("cudnn_ampere_scudnn_128x64", "cudnn_ampere_scudnn_128x64"),
         ("void f<decltype(a->b)>(int)", "f"),
         ("void at::native::<unnamed>::k<4, g(T1)::[lambda(float)]>(int)", "at::native::k"),
+        (
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 4>(float*)",
+            "at::native::CatArrayBatchedCopy",
+        ),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int>(float)", "internal::gemvx::kernel"),
         ("<<<(((", "<<<((("),
         ("k" * 200, "k" * 79 + "…"),
     ],

@@ -106,3 +106,12 @@ def test_deep_recursion_is_cut_at_the_outer_end(tmp_path: Path) -> None:
     trace = read(tmp_path, *frames, call(200, 1))
     (site,) = trace.sites
     assert (site[0], len(site)) == ("a.py:99 f", 64)
+
+
+@pytest.mark.parametrize(
+    "name", ["cudaMemcpyAsync", "cudaStreamSynchronize", "cudaFree", "cudaMalloc", "cudaHostAlloc"]
+)
+def test_every_call_that_advice_names_has_its_line(tmp_path: Path, name: str) -> None:
+    frame = event("python_function", "a.py(1): first", 0, 50)
+    trace = read(tmp_path, frame, event("cuda_runtime", name, 20, 5, correlation=1))
+    assert trace.sites == (("a.py:1 first",),)
