@@ -3,6 +3,8 @@
 To enrol a backend, give `isthmus.machine.devices.probe` its devices: each of them becomes a parameter here.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from ctypes import byref, c_void_p

@@ -1,5 +1,7 @@
 """Getting memory and giving it back by hand: every way on every device, and what is left afterwards."""
 
+from __future__ import annotations
+
 import pytest
 
 from isthmus import _native

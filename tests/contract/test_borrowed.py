@@ -1,5 +1,7 @@
 """Memory and streams of callers: what the driver knows of them, views of them, and streams that wait for the host."""
 
+from __future__ import annotations
+
 import ctypes
 import gc
 import time

@@ -1,5 +1,7 @@
 """Transfers on many host threads: every byte arrives however they are divided, and what does not is noticed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 

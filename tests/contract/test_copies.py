@@ -1,5 +1,7 @@
 """Copies by the driver and by kernels: what arrives is what was sent, and nothing around it is touched."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,7 @@
 """Copies from Python on every device: any shape, strides, type and direction, with what lies around them untouched."""
 
+from __future__ import annotations
+
 import array
 import ctypes
 import gc

@@ -1,5 +1,7 @@
 """Arrays of the real CuPy, where it is installed and has a GPU: views, types, order, and managed memory."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

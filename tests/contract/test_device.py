@@ -1,5 +1,7 @@
 """What a device says of itself, which memory it has or refuses, and that running out of it breaks nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,7 @@
 """Copies from files on every device: any size and offset, with what lies around untouched, and files that are wrong."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Iterator

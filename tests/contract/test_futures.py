@@ -1,5 +1,7 @@
 """Futures: results, callbacks and awaiting, of copies that are under way, have ended and have failed."""
 
+from __future__ import annotations
+
 import asyncio
 import gc
 import logging

@@ -4,6 +4,8 @@ Each test runs a program of its own on the device, so that one that hangs or die
 of CUDA use the driver beside Isthmus as programs do; they run on a GPU and on the fake driver alike.
 """
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """Single steps: hops through memory end where they must, and launches, events and waits yield the samples asked for."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

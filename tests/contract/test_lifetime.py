@@ -1,5 +1,7 @@
 """Handles keep alive what they depend on: they may be dropped in any order, the device first, a closed gate last."""
 
+from __future__ import annotations
+
 import gc
 import itertools
 from typing import Any

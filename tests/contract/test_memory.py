@@ -1,5 +1,7 @@
 """Memory of every kind: it holds what is written to it, and its pattern is the pattern, byte for byte."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,7 @@
 """What streams do to arrays of numbers, to sections and to managed memory, compared with NumPy."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -3,6 +3,8 @@
 And batches of pieces that share no block, which no one copy of the driver may reach over.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

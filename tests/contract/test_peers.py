@@ -1,5 +1,7 @@
 """Copies between the memories of two devices: they arrive, or it is said beforehand why they cannot be made."""
 
+from __future__ import annotations
+
 import pytest
 
 from isthmus import _native

@@ -1,5 +1,7 @@
 """Pieces of every layout arrive by every method, whole and alone; what cannot be is refused before anything moves."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable
 

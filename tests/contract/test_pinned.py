@@ -1,5 +1,7 @@
 """Page-locked memory for callers, on every device: new arrays, arrays in place, and blocks of the C interface."""
 
+from __future__ import annotations
+
 import contextlib
 import gc
 import mmap

@@ -1,5 +1,7 @@
 """Pipelines of copies and work: right results for every division, stages in their order, faults that are told."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import pytest

@@ -1,5 +1,7 @@
 """Sources that repeat their elements (strides of 0), which threads write out: right in every pattern, order and way."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator
 from ctypes import byref, c_void_p, memmove

@@ -1,5 +1,7 @@
 """Copies of rows that lists name, on every device: what NumPy's indexing gives, and nothing else is touched."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What sessions promise besides right bytes: order, budgets, failures, forks, and many callers at once."""
 
+from __future__ import annotations
+
 import mmap
 import os
 import threading

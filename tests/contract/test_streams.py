@@ -1,5 +1,7 @@
 """Order within a stream, independence between streams, gates that hold one back, and events."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable

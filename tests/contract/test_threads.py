@@ -3,6 +3,8 @@
 The author of the program behind the threads experiment had to leave open whether its driver could bear that.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

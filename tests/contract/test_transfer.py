@@ -1,5 +1,7 @@
 """Timed transfers: every method and direction brings the data, notices when it does not, and keeps to its quota."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple

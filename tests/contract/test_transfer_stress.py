@@ -4,6 +4,8 @@ Each thread keeps what both its arenas should hold, copies parts of them in any 
 drawn follows from a seed alone, which a failure names. ISTHMUS_STRESS=20 makes twenty times as many copies.
 """
 
+from __future__ import annotations
+
 import os
 import random
 from collections.abc import Callable, Iterator

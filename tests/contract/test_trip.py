@@ -1,5 +1,7 @@
 """Whole trips: every way brings every word there and back, or the right sum, and nothing wrong passes unnoticed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,7 @@
 """Copies between the memories of two devices: any layout, in the order of both devices' streams, or refused."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from ctypes import c_void_p
 from types import ModuleType

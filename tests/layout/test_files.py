@@ -146,3 +146,14 @@ def test_only_one_place_starts_threads(path: Path) -> None:
     assert not starts, (
         f"{name} starts a thread by itself; start_thread() of base/threads.hpp blocks the program's signals"
     )
+
+
+# Hypothesis and typing keep what is annotated with types of the core for good: the address sanitizer calls them leaks.
+SANITIZED = sorted(
+    path for folder in ("contract", "unit/backend") for path in (REPOSITORY / "tests" / folder).rglob("*.py")
+)
+
+
+@every([path for path in SANITIZED if "isthmus" in path.read_text("utf-8")], name_of)
+def test_annotations_of_tests_under_sanitizers_stay_text(path: Path) -> None:
+    assert "from __future__ import annotations\n" in path.read_text("utf-8")

@@ -1,5 +1,7 @@
 """isthmus.h on the host: what it refuses and how it says so, its options, its faults, its sessions."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """Copies through isthmus.h on every device present, called through ctypes."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Rows that lists name, copied through isthmus.h on every device present."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from ctypes import byref, c_void_p
 from typing import Any

@@ -1,5 +1,7 @@
 """Copies that are divided over the links of several devices: all bytes arrive, in the order of the caller's stream."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,7 @@
 """Copies over several links as experiments and calibration time them: counted, verified, beside others' work."""
 
+from __future__ import annotations
+
 import pytest
 
 from isthmus import _native

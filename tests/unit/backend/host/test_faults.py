@@ -1,5 +1,7 @@
 """Faults injected into the host backend: each call that can go wrong does so on demand, and says what it was doing."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,7 @@
 """What the host backend pretends: the words of its model, the device memory it has, and the link between."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 
