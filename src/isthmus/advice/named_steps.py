@@ -1,4 +1,4 @@
-"""Steps that a program or its profiler named: ``ProfilerStep#7``, ``execute_model``, NVTX ranges, `record_function`."""
+"""Steps that a program or its profiler named: ``ProfilerStep#7``, those of vLLM, NVTX ranges, `record_function`."""
 
 import re
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ import numpy as np
 from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_STEPS, STEP_COVERAGE
-from isthmus.trace import UNKNOWN, Integers
+from isthmus.trace import UNKNOWN, Integers, grouped
 
-# Those of torch's profiler and of serving engines come first, then names that say what they are, then any.
-_SURE = re.compile(r"ProfilerStep#|execute_")
-_TELLING = re.compile(r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?", re.IGNORECASE)
+# Those of torch's profiler and of vLLM come first, then names that say what they are, then any; numbers are ``#``.
+_SURE = re.compile(r"ProfilerStep##|execute_context_#\(#\)|execute_new_#_cached_#")
+_TELLING = re.compile(r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?|execute_.*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+")
 # What goes on in a step of many is named so, too.
 _MOST_NAMES = 1000
@@ -28,16 +28,16 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
     rows = np.flatnonzero(ranges.process == scene.process)
     if not rows.size and len(scene.trace.processes) <= 1:
         rows = np.flatnonzero(ranges.process == UNKNOWN)
-    candidates = []
+    candidates, launched = [], _launched(scene)
     for name, of_name in _alike(scene, rows).items():
         begin, end = scene.moments(ranges.start_ns[of_name]), scene.moments(ranges.end_ns[of_name])
         # A range within one of its own name is no step of its own.
         outer = begin >= np.append(-np.inf, np.maximum.accumulate(end)[:-1])
         begin, end = begin[outer], end[outer]
-        is_sure = _SURE.match(name) is not None
-        begin, end = _at_work(scene, begin, end)
+        rank = _rank(name)
+        is_sure = rank == 0
+        begin, end = _at_work(scene, launched, begin, end)
         if begin.size >= (2 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
-            rank = 0 if is_sure else 1 if _TELLING.fullmatch(name) else 2
             candidates.append((rank, begin.size, name, (begin, end)))
     if not candidates:
         return None
@@ -45,21 +45,31 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
 
 
 def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
-    """Rows of the ranges by their names without numbers."""
+    """Rows of the ranges by their names without numbers, the most telling names first."""
     ranges, names = scene.trace.ranges, scene.trace.range_names
-    spelt = {
-        number: _NUMBERS.sub("#", names[number]) for number in np.unique(ranges.name[rows]).tolist() if number >= 0
-    }
-    distinct = list(dict.fromkeys(spelt.values()))[:_MOST_NAMES]
-    of_name = {name: [number for number, other in spelt.items() if other == name] for name in distinct}
-    return {name: rows[np.isin(ranges.name[rows], same)] for name, same in of_name.items()}
+    rows = rows[ranges.name[rows] >= 0]
+    used, place = np.unique(ranges.name[rows], return_inverse=True)
+    spelt = [_NUMBERS.sub("#", names[number]) for number in used.tolist()]
+    distinct = list(dict.fromkeys(spelt))
+    number = {name: at for at, name in enumerate(distinct)}
+    kind = np.array([number[name] for name in spelt], np.int64)[place]
+    groups = {distinct[int(kind[group[0]])]: rows[group] for group in grouped(kind) if group.size > 1}
+    return {name: groups[name] for name in sorted(groups, key=_rank)[:_MOST_NAMES]}
 
 
-def _at_work(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
-    """Those within the time recorded that launched something: a profiler names a step after its last, too."""
+def _rank(name: str) -> int:
+    return 0 if _SURE.match(name) else 1 if _TELLING.fullmatch(name) else 2
+
+
+def _launched(scene: Scene) -> Seconds:
+    """When kernels were launched, in order; when they began where no calls are known."""
     kernels, calls = scene.trace.kernels, scene.trace.calls
     mine = kernels.call[(kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls))]
-    launched = np.sort(scene.moments(calls.start_ns[mine])) if mine.size else np.sort(scene.kernels[0])
+    return np.sort(scene.moments(calls.start_ns[mine]) if mine.size else scene.kernels[0])
+
+
+def _at_work(scene: Scene, launched: Seconds, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
+    """Those within the time recorded that launched something: a profiler names a step after its last, too."""
     until = np.append(begin[1:], end[-1:])
     kept = np.searchsorted(launched, until) > np.searchsorted(launched, begin)
     kept &= (end > 0) & (begin < scene.span_seconds)
@@ -81,10 +91,11 @@ def _on_device(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Sec
     of_host = (begin, np.append(begin[1:], end[-1]))
     launched = scene.moments(calls.start_ns[kernels.call[mine]])
     step = np.searchsorted(begin, launched, "right") - 1
-    if not mine.size or np.unique(step[step >= 0]).size < begin.size:
+    # What is launched after the last one is no step's.
+    inside = (step >= 0) & (launched <= end[-1])
+    if not mine.size or np.unique(step[inside]).size < begin.size:
         return of_host
     first, last = np.full(begin.size, np.inf), np.full(begin.size, -np.inf)
-    inside = step >= 0
     np.minimum.at(first, step[inside], scene.moments(kernels.start_ns[mine[inside]]))
     np.maximum.at(last, step[inside], scene.moments(kernels.end_ns[mine[inside]]))
     if (np.diff(first) <= 0).any():

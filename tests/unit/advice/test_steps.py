@@ -1,11 +1,16 @@
 """The repeated phase of a program: its step, what comes before, and what a change makes of a step."""
 
 from collections.abc import Callable
+from itertools import product
+from string import ascii_lowercase
 
 import pytest
 
 from isthmus.advice import advise, parse_gain_gate
 from isthmus.advice.links import generation_of
+from isthmus.advice.named_steps import named_steps
+from isthmus.advice.rates import Rates
+from isthmus.advice.scene import scenes
 from isthmus.record import MIB, Run
 from isthmus.trace import Trace
 from tests.synthetic.traces import Program
@@ -106,6 +111,54 @@ def test_what_the_program_named_is_a_step(run: Run, name: str) -> None:
     assert steps
     assert steps.count == 4
     assert steps.seconds > LAYERS * LAYER + IDLE
+
+
+@pytest.mark.parametrize("name", ["execute_plan {number}", "execute_context {number}", "ProfilerStepper {number}"])
+def test_two_short_ranges_of_a_long_program_are_no_steps(run: Run, name: str) -> None:
+    made = Program()
+    for number in range(2):
+        begin = made.now
+        made.kernel(0.5e-3)
+        made.own(1e-3)
+        made.range(name.format(number=number), begin)
+    for _ in range(20):
+        made.own(0.2)
+        made.kernel(0.1 * (1 + made.now % 0.3))
+    made.synchronize()
+    assert named_steps(scenes([made.trace()], Rates(run))[0]) is None
+
+
+@pytest.mark.parametrize("name", ["ProfilerStep#{number}", "execute_new_{number}_cached_7"])
+def test_what_is_launched_after_the_last_named_step_is_not_its(run: Run, name: str) -> None:
+    made = Program()
+    for number in range(3):
+        begin = made.now
+        made.kernel(4e-3)
+        made.own(5e-3)
+        made.range(name.format(number=number), begin)
+    made.own(2.0)
+    made.kernel(1.0)
+    made.synchronize()
+    steps = named_steps(scenes([made.trace()], Rates(run))[0])
+    assert steps
+    assert (steps[1] - steps[0]).tolist() == pytest.approx([5e-3] * 3, rel=0.01)
+
+
+def test_a_step_is_known_among_any_number_of_names(run: Run) -> None:
+    made = Program()
+    letters = [f"{first}{second}{third}" for first, second, third in product(ascii_lowercase[:12], repeat=3)]
+    for number in range(3):
+        begin = made.now
+        for name in letters:
+            part = made.now
+            made.own(1e-6)
+            made.range(name, part)
+        made.kernel(1e-3)
+        made.synchronize()
+        made.range(f"ProfilerStep#{number}", begin)
+    steps = named_steps(scenes([made.trace()], Rates(run))[0])
+    assert steps
+    assert steps[0].size == 3
 
 
 def test_steps_that_launch_nothing_are_none(run: Run) -> None:
