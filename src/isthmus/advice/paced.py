@@ -1,4 +1,4 @@
-"""Loops that copy a small piece each time around, with a kernel, a wait or an allocation between: rows one by one."""
+"""Loops that send a small piece each time around, with a kernel, a wait or an allocation between: rows one by one."""
 
 import numpy as np
 
@@ -6,17 +6,19 @@ from isthmus.advice.loops import Burst
 from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_PERIOD_SECONDS, MOST_COMPUTING
-from isthmus.trace import UNKNOWN, Integers, grouped, union, vendors
+from isthmus.trace import UNKNOWN, Integers, direction_index, grouped, union, vendors
 
 
 def paced(scene: Scene, rows: Integers) -> list[Burst]:
     """Runs of these copies from one place and of one size, each soon after the one before, with kernels between.
 
-    What one block and one copy would save is the time of the calls that copy, wait for that and get memory.
+    What one block and one copy would save is the time of the calls that copy, wait for that and get memory. Values that
+    come to the host may decide what it does next, so that they can seldom come as one.
     """
     runs = []
-    sizes = scene.trace.copies.bytes[rows]
-    for group in grouped(copy_places(scene, rows), size_steps(sizes), scene.trace.copies.direction[rows]):
+    copies = scene.trace.copies
+    rows = rows[copies.direction[rows] == direction_index("h2d")]
+    for group in grouped(copy_places(scene, rows), size_steps(copies.bytes[rows])):
         alike = rows[group][np.argsort(scene.asked(rows[group]), kind="stable")]
         if alike.size < LEAST_BURST:
             continue

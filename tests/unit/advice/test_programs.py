@@ -252,6 +252,20 @@ def test_rows_one_by_one_between_kernels(run: Run, kernel: float, is_row: bool) 
         assert finding.gain_seconds.low < finding.gain_seconds.median - 0.9 * allocated
 
 
+@pytest.mark.parametrize("call", ["cudaMemcpy", "cudaMemcpyAsync"])
+def test_values_that_decide_what_is_launched_next_are_no_rows(run: Run, call: str) -> None:
+    """A launch-bound loop of an `.item()` each: the next iteration needs the value, so that no block holds them all."""
+    program = Program()
+    for _ in range(400):
+        for _ in range(5):
+            program.own(20e-6)
+            program.kernel(4e-6)
+        program.own(60e-6)
+        program.copy(4, 10e-6, direction="d2h", kind="pageable", call=call, device=DEVICE, site="train.py:7 step")
+        program.synchronize("cudaStreamSynchronize")
+    assert "small-copies" not in [each.rule for each in advise([program.trace()], run).findings]
+
+
 @pytest.mark.parametrize("profiled", [True, False])
 def test_lists_made_into_tensors_are_named_so(run: Run, profiled: bool) -> None:
     program = Program()
