@@ -22,6 +22,7 @@ _MOST_SHORT = 5
 # Below this share of the time a gain has a unit of its own; numbers from here on have no digits behind the point.
 _LEAST_SHARE = 1e-3
 _WHOLE = 999.5
+_LEAST_DIGITS = 0.01
 _OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # In a terminal, of those that gain most.
 _MOST_SHOWN = 3
@@ -154,7 +155,14 @@ def _in_one_unit(largest: float, others: Sequence[float]) -> tuple[str, list[str
     text = format_seconds(largest)
     number, _, _unit = text.partition(" ")
     scale = float(number) / largest if largest else 0.0
-    return text, [f"{scale * each:.3g}" if scale * each < _WHOLE else f"{scale * each:.0f}" for each in others]
+    return text, [_number(scale * each) for each in others]
+
+
+def _number(value: float) -> str:
+    """Three digits, but no more than three behind the point: never in powers of ten."""
+    if value < _LEAST_DIGITS:
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return f"{value:.3g}" if value < _WHOLE else f"{value:.0f}"
 
 
 def _priced(advice: Advice, *, by_trace: bool) -> int:

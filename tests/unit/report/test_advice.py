@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from isthmus.advice import Advice
+from isthmus.record import Interval
 from isthmus.report import advice_document, formats_for, write
 from isthmus.trace import Copies, Maker
 from tests.made_traces import made_advice, made_trace
@@ -111,3 +112,13 @@ def test_another_machines_rates_are_pointed_out() -> None:
     elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
     for format_name in (each.name for each in formats_for("advice")):
         assert "The rates are of another machine." in written(elsewhere, format_name)
+
+
+@pytest.mark.parametrize(("low", "shown"), [(3e-6, "0"), (4.2e-3, "0.004"), (0.0, "0"), (0.0123, "0.0123")])
+def test_no_end_of_an_interval_is_a_power_of_ten(low: float, shown: str) -> None:
+    gain = Interval(1.5, low, 2.5)
+    finding = replace(made_advice().findings[0], gain_seconds=gain)
+    advice = replace(made_advice(), findings=(finding,), span_seconds=5.0, gain_seconds=gain)
+    text = written(advice, "terminal")
+    assert f"95 %: {shown} to 2.5" in text
+    assert "e-" not in "".join(line for line in text.splitlines() if "95 %" in line)
