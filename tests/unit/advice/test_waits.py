@@ -125,7 +125,8 @@ LATE = {
     "free of pinned memory": ("cudaFreeHost", "", "", "Keep the buffer"),
     "allocation": ("cudaMalloc", "", "", "before the loop"),
     "pinned allocation": ("cudaHostAlloc", "", "", "before the loop"),
-    "module": ("cuModuleLoadData", "", "", "event"),
+    "module": ("cuModuleLoadData", "", "", "in the order of a stream"),
+    "copy of HIP within the device": ("hipMemcpyDtoD", "d2d", "device", "in the order of a stream"),
 }
 
 
@@ -158,6 +159,30 @@ def test_calls_that_return_late_are_waits_by_their_times(
     assert change in finding.change
     # The last wait is one, too.
     assert f"{1e3 * STEPS * KERNELS * KERNEL:.0f} ms" in finding.cause
+
+
+def test_figures_are_of_the_calls_that_the_sentence_names(run: Run) -> None:
+    """Twelve waits for values, and four of as long in `cudaFree`: the first sentence is of the twelve."""
+    program = Program()
+    for step in range(16):
+        program.own(LAUNCHING)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        if step % 4 == 1:
+            program.call("cudaFree", program.until_idle + 3e-6)
+        else:
+            program.copy(4, 8e-6, direction="d2h", kind="pageable", device=DEVICE)
+    program.kernel(KERNEL)
+    program.synchronize()
+    finding = of(advise([program.trace()], run), "waits")
+    assert finding
+    assert finding.calls == 16
+    first, idles, others = finding.cause.split(". ")
+    assert f"{1e3 * 12 * KERNELS * KERNEL:.0f} ms" in first
+    # After the last of them one kernel comes at once.
+    assert f"{1e3 * 11 * LAUNCHING:.1f} ms" in idles
+    assert "other kinds: 4" in others
+    assert f"{1e3 * 4 * LAUNCHING:.1f} ms" in others
 
 
 def test_a_call_that_is_long_by_itself_waits_for_nothing(run: Run) -> None:

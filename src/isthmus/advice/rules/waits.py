@@ -19,12 +19,13 @@ from isthmus.advice.thresholds import (
     WAIT_SURE_SHARE,
     least_gain,
 )
-from isthmus.language import say
+from isthmus.language import say, sentences
 from isthmus.record import format_seconds
 from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, direction_index, union, vendors
 
-# What waited, by what the program can do about it; calls that do nothing but wait are the last.
-_KINDS = ("copies", "sent", "frees", "allocations", "calls")
+# What waited, by what the program can do about it: copies by their direction, calls that do nothing but wait, and any
+# other, such as copies within the device and modules that are loaded.
+_KINDS = ("copies", "sent", "frees", "allocations", "calls", "other")
 
 
 class Waits(NamedTuple):
@@ -157,18 +158,21 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
         return None
     sure = np.where(waiting.is_doubtful, 0.0, WAIT_SURE_SHARE)
     gains = waiting.gains[useful][:, np.newaxis] * np.stack([np.ones_like(sure), sure, np.ones_like(sure)], 1)[useful]
-    every = _kinds(scene, waiting)
-    kinds = every[useful]
-    leading = int(np.bincount(kinds, waiting.gains[useful], len(_KINDS)).argmax())
-    copied = waiting.copies[useful][kinds == leading]
+    kinds = _kinds(scene, waiting)
+    leading = kinds == int(np.bincount(kinds[useful], waiting.gains[useful], len(_KINDS)).argmax())
+    calls, copied = waiting.calls[leading & useful], waiting.copies[leading & useful]
     copied = copied[copied != UNKNOWN]
     facts = {
-        "kind": _KINDS[leading],
+        "kind": _KINDS[int(kinds[leading][0])],
         # With those after which the device had nothing left to do.
-        "waited": float(waiting.waited[np.isin(every, kinds)].sum()),
-        "idle": float(waiting.idle[useful].sum()),
+        "waited": float(waiting.waited[leading].sum()),
+        "idle": float(waiting.idle[leading & useful].sum()),
         "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
         "memory": _host_memory(scene, copied),
+        "call": _most_called(scene, calls),
+        # What the sentences are not of.
+        "others": int((useful & ~leading).sum()),
+        "others_idle": float(waiting.idle[useful & ~leading].sum()),
     }
     return Draft("calls", waiting.calls[useful], gains, bound=total, facts=facts, took=waiting.waited[useful])
 
@@ -184,8 +188,21 @@ def _kinds(scene: Scene, waiting: Waits) -> Integers:
     made = waiting.copies != UNKNOWN
     out = scene.trace.copies.direction[np.maximum(waiting.copies, 0)] == direction_index("d2h") if made.any() else made
     # Functions that get or free memory are named before calls that only wait.
-    cases = {"copies": made & out, "sent": made, "frees": named(vendors.frees), "allocations": named(vendors.allocates)}
-    return np.select(list(cases.values()), [_KINDS.index(kind) for kind in cases], _KINDS.index("calls"))
+    cases = {
+        "copies": made & out,
+        "sent": made,
+        "frees": named(vendors.frees),
+        "allocations": named(vendors.allocates),
+        "calls": scene.synchronizing(waiting.calls),
+    }
+    return np.select(list(cases.values()), [_KINDS.index(kind) for kind in cases], _KINDS.index("other"))
+
+
+def _most_called(scene: Scene, calls: Integers) -> str:
+    """The function of most of these calls; empty where none has a name."""
+    names = scene.trace.calls.name[calls]
+    names = names[(names >= 0) & (names < len(scene.trace.names))]
+    return scene.trace.names[int(np.bincount(names).argmax())] if names.size else ""
 
 
 def _host_memory(scene: Scene, copies: Integers) -> str:
@@ -197,14 +214,21 @@ def _host_memory(scene: Scene, copies: Integers) -> str:
 
 def _words(summary: Summary) -> Words:
     facts, kind = summary.facts, summary.facts["kind"]
-    words = {name: format_seconds(facts[name]) for name in ("waited", "idle", "copied")}
+    words = {name: format_seconds(facts[name]) for name in ("waited", "idle", "copied")} | {
+        "call": facts["call"] or say("advice.place_unknown")
+    }
     change = say(f"advice.waits_{kind}_change")
     if kind == "sent" and facts["memory"] == "pinned":
         change = say("advice.waits_sent_pinned_change")
-    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent"}.get(kind, "waits-memory")
+    cause = say(f"advice.waits_{kind}", **words)
+    if facts["others"]:
+        others = say("advice.waits_others", count=facts["others"], idle=format_seconds(facts["others_idle"]))
+        cause = sentences([cause, others])
+    # What to do about another call depends on the call.
+    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent", "other": ""}.get(kind, "waits-memory")
     return Words(
         say("advice.waits_title", count=summary.calls),
-        say(f"advice.waits_{kind}", **words),
+        cause,
         change,
         say("advice.waits_pricing"),
         own_code("waits", summary.interface) if shown == "waits" else {},
