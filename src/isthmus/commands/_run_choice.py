@@ -1,6 +1,6 @@
 """The run that a plan or advice rests on: a file, what the cache holds of this machine, a quick one, or a reference."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,8 @@ _PRICED = {"allocation", "bandwidth", "breakeven"}
 class Rates(NamedTuple):
     """The run to price with; `reference` names the reference that replaces a run of this machine, if one does.
 
-    `unmeasured` are then the devices with memory of their own here, of which none has a run that is kept.
+    `unmeasured` are then the devices with memory of their own here, of which none has a run that is kept; where
+    `is_unfit` the one whose kept run does not price by itself.
     """
 
     run: Run
@@ -33,7 +34,6 @@ class Rates(NamedTuple):
     unmeasured: tuple[str, ...] = ()
     # What it was named by; empty for what is kept of this machine.
     source: str = ""
-    # Whether a run is kept and does not price by itself.
     is_unfit: bool = False
 
 
@@ -58,16 +58,19 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
         return Rates(read_named(named), source=named)
     from isthmus.advice import prices_by_itself
 
-    kept = kept_run(device, backend)
-    # A device that is named is priced with what is kept of it.
-    if kept is not None and (device is not None or prices_by_itself(kept)):
-        return Rates(kept)
     if device is not None:
+        # A device that is named is priced with what is kept of it.
+        if (run := kept_run(device, backend)) is not None:
+            return Rates(run)
         raise UsageError(
             f"no run of {device} on this machine is kept yet; measure what changes are priced with: "
             f"isthmus measure all --device {device}"
         )
-    return _reference_like(traced, backend)._replace(is_unfit=kept is not None)
+    kept = next(_kept_runs(backend), None)
+    if kept is not None and prices_by_itself(kept[1]):
+        return Rates(kept[1])
+    reference = _reference_like(traced, backend)
+    return reference if kept is None else reference._replace(unmeasured=(kept[0].spec,), is_unfit=True)
 
 
 def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
@@ -118,7 +121,16 @@ def kept_run(device: str | None, backend: str) -> Run | None:
 
     if device is not None:
         return _kept_of(read_host(), choose_device(device))
-    return next((kept for each in _with_a_link(backend) if (kept := _kept_of(read_host(), each)) is not None), None)
+    return next((kept for _, kept in _kept_runs(backend)), None)
+
+
+def _kept_runs(backend: str) -> Iterator[tuple[Device, Run]]:
+    """The devices of which a run is kept, the backend's first, each with what is kept of it."""
+    from isthmus.machine.host import read_host
+
+    for device in _with_a_link(backend):
+        if (kept := _kept_of(read_host(), device)) is not None:
+            yield device, kept
 
 
 def _with_a_link(backend: str) -> list[Device]:

@@ -10,7 +10,7 @@ import pytest
 
 from isthmus import advice
 from isthmus.advice import Advice
-from isthmus.commands._run_choice import kept_run
+from isthmus.commands._run_choice import kept_run, rates_for
 from isthmus.commands.main import main
 from isthmus.machine import devices
 from isthmus.machine import host as machine
@@ -118,6 +118,21 @@ def test_a_noisy_run_or_one_of_one_size_does_not_price_by_itself(
     # Who names the device gets it all the same.
     advise("--device", "cuda:0")
     assert priced[-1].startswith("kept ")
+
+
+@pytest.mark.parametrize("measured", ["opencl", "cuda"])
+def test_of_several_devices_the_one_of_the_kept_run_that_does_not_price_is_named(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch, measured: str
+) -> None:
+    both = {name: msgspec.structs.replace(gpu, backend=name) for name in ("cuda", "opencl")}
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name=name, devices=[both[name]]) for name in both])
+    truth = {("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}
+    run = synthetic.run(synthetic.cases(truth, [1 << 20]), name="one size")
+    fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=both[measured])
+    keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
+    rates = rates_for(None, None, [gpu.name], "opencl")
+    assert rates.is_unfit
+    assert rates.unmeasured == (f"{measured}:0",)
 
 
 @pytest.mark.parametrize("kept", [["cuda", "opencl"], ["cuda"], []])
