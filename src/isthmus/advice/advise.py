@@ -137,6 +137,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
         gain_seconds=gain if gain.median > 0 else None,
         by_trace=rule.by_trace,
         accelerate_seconds=draft.facts.get("accelerate"),
+        also=also,
     )
 
 

@@ -52,6 +52,8 @@ class Finding:
     accelerate_seconds: Interval | None = None
     # The paragraph of `isthmus.advice.lines` that shows the change in short; empty where there is none.
     lines: str = ""
+    # Rules that would change some of the same copies or calls, too.
+    also: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -349,7 +349,7 @@ def _found(finding: Finding) -> dict[str, Any]:
     severity = "warning" if finding.level == "ATTENTION" else "information"
     intervals = {name: _seconds(getattr(finding, name)) for name in ("gain_seconds", "accelerate_seconds")}
     values = asdict(finding) | {"level": severity} | intervals
-    return {"severity" if name == "level" else name: value for name, value in values.items()}
+    return {"severity" if name == "level" else name: value for name, value in values.items() if name != "also"}
 
 
 def _seconds(interval: Interval | None) -> Mapping[str, float] | None:

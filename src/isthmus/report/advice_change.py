@@ -1,6 +1,6 @@
 """What became of advice that was followed: two traces of one program, before and after."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from isthmus.advice import Advice, Finding
@@ -8,19 +8,18 @@ from isthmus.document.document import Answer, Block, Bullets, Item
 from isthmus.language import say
 from isthmus.record import format_seconds
 
+_KINDS = ("done", "left", "moved", "not_judged", "new")
+
 
 class _Fate(NamedTuple):
-    """One rule's finding before and now, of which one may be missing."""
+    """One rule's finding before and now, of which one may be missing, and what became of it: one of `_KINDS`."""
 
+    kind: str
     rule: str
     before: Finding | None
     after: Finding | None
-
-    @property
-    def kind(self) -> str:
-        if self.after is None:
-            return "done"
-        return "left" if self.before is not None else "new"
+    # The rule that speaks of the same copies now.
+    by: str = ""
 
 
 def change_blocks(before: Advice, after: Advice) -> Iterator[Block]:
@@ -60,10 +59,32 @@ def _taken(before: Advice, after: Advice) -> tuple[float, float]:
 
 def _fates(before: Advice, after: Advice) -> list[_Fate]:
     """Each rule that had or has a gain: those done first, then what is left; the largest gains first."""
-    by_rule = [{each.rule: each for each in advice.findings if each.gain_seconds} for advice in (before, after)]
-    fates = [_Fate(rule, *(each.get(rule) for each in by_rule)) for rule in {**by_rule[0], **by_rule[1]}]
-    order = ("done", "left", "new")
-    return sorted(fates, key=lambda fate: (order.index(fate.kind), -max(_gain(fate.before), _gain(fate.after))))
+    was, now = ({each.rule: each for each in advice.findings if each.gain_seconds} for advice in (before, after))
+    unjudged = {each.rule for each in after.abstentions}
+    new_to_judge = {each.rule for each in before.abstentions} - set(was)
+    fates = [_Fate("left" if rule in was else "new", rule, was.get(rule), finding) for rule, finding in now.items()]
+    for rule in was.keys() - now.keys():
+        finding = was[rule]
+        if by := next((each.rule for each in now.values() if _claims(each, finding, new_to_judge)), ""):
+            fates.append(_Fate("moved", rule, finding, None, by))
+        else:
+            # Over what the new trace does not show nothing is reported to be done.
+            kind = "not_judged" if after.unseen or rule in unjudged else "done"
+            fates.append(_Fate(kind, rule, finding, None))
+    return sorted(
+        fates, key=lambda fate: (_KINDS.index(fate.kind), -max(_gain(fate.before), _gain(fate.after)), fate.rule)
+    )
+
+
+def _claims(now: Finding, before: Finding, new_to_judge: Set[str]) -> bool:
+    """Whether a finding of the new trace speaks of what another rule's did: by its own word, or at the same place.
+
+    Where the earlier trace did not tell enough for its rule, that of another spoke of such copies.
+    """
+    places = {each.place for each in before.evidence}
+    return before.rule in now.also or (
+        now.rule in new_to_judge and not places.isdisjoint(each.place for each in now.evidence)
+    )
 
 
 def _gain(finding: Finding | None) -> float:
@@ -74,4 +95,4 @@ def _line(fate: _Fate) -> str:
     finding = fate.after or fate.before
     assert finding
     words = {"before": format_seconds(_gain(fate.before)), "after": format_seconds(_gain(fate.after))}
-    return say(f"advice_report.change_{fate.kind}", title=finding.title, **words)
+    return say(f"advice_report.change_{fate.kind}", title=finding.title, rule=fate.by, **words)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from isthmus.advice import Advice, Steps
-from isthmus.record import Interval
+from isthmus.advice import Abstention, Advice, Evidence, Steps, advise
+from isthmus.compare import read_reference
+from isthmus.record import KIB, Interval
 from isthmus.report import advice_document, write
+from isthmus.trace import Knowledge
 from tests.made_traces import made_advice, made_trace
+from tests.synthetic.traces import EVERYTHING, Program
 
 
 def advice(span: float, gains: dict[str, float], step: float | None = None) -> Advice:
@@ -22,6 +26,11 @@ def advice(span: float, gains: dict[str, float], step: float | None = None) -> A
     )
     steps = Steps(10, step, 0.0, 10 * step) if step else None
     return replace(made, findings=findings, span_seconds=span, steps=steps)
+
+
+def fates(before: Advice, after: Advice) -> dict[str, str]:
+    change = json.loads(shown(before, after, "json"))["change"]
+    return {each["rule"]: each["fate"] for each in change["findings"]}
 
 
 def shown(before: Advice, after: Advice, format_name: str) -> str:
@@ -46,6 +55,53 @@ def test_what_was_gained_comes_first_and_then_what_became_of_each_finding(steps:
         "Left: The finding waits; 50.0 ms to save, 100 ms before.",
         "New: The finding managed; 20.0 ms to save.",
     ]
+
+
+UNTOLD = {
+    "the rule abstained": {"abstentions": (Abstention("strided", "addresses are not recorded"),)},
+    "copies were lost": {"unseen": ("5 records were lost.",)},
+}
+
+
+@pytest.mark.parametrize("untold", UNTOLD.values(), ids=UNTOLD)
+def test_what_the_new_trace_does_not_tell_is_not_done(untold: dict[str, Any]) -> None:
+    before = advice(0.8, {"strided": 0.2})
+    after = replace(advice(0.4, {}), **untold)
+    text = shown(before, after, "terminal")
+    assert "Done" not in text
+    assert "Not judged in the new trace: The finding strided; 200 ms were to be saved." in text
+    assert fates(before, after) == {"strided": "not_judged"}
+    # What others did not judge does not concern it.
+    others = replace(advice(0.4, {}), abstentions=(Abstention("duplicate", "contents are not recorded"),))
+    assert fates(before, others) == {"strided": "done"}
+
+
+def test_what_another_rule_claims_now_is_not_done() -> None:
+    before, after = advice(0.8, {"small-copies": 0.2}), advice(0.4, {"strided": 0.3})
+    assert fates(before, after) == {"small-copies": "done", "strided": "new"}
+    also = replace(after, findings=(replace(after.findings[0], also=frozenset({"small-copies"})),))
+    assert fates(before, also) == {"small-copies": "moved", "strided": "new"}
+    assert "Left: The finding small-copies; strided now counts these copies." in shown(before, also, "terminal")
+    # At the same place, by a rule that had too little to judge.
+    unjudged = replace(before, abstentions=(Abstention("strided", "addresses are not recorded"),))
+    assert fates(unjudged, after) == {"small-copies": "moved", "strided": "new"}
+    elsewhere = replace(after.findings[0], evidence=(Evidence("load.py:7 read", 2, 200, 0.02),))
+    assert fates(unjudged, replace(after, findings=(elsewhere,))) == {"small-copies": "done", "strided": "new"}
+
+
+@pytest.mark.parametrize("knows", [EVERYTHING, EVERYTHING - {"addresses"}])
+def test_rows_are_not_done_because_a_profiler_records_no_addresses(knows: frozenset[Knowledge]) -> None:
+    run = read_reference("reference:h200-pcie5").run
+    program = Program()
+    for row in range(400):
+        program.copy(KIB, 10e-6, host=0x1000_0000 + row * 64 * KIB, device=0x2000_0000 + row * 64 * KIB)
+    program.kernel(1e-3)
+    program.synchronize()
+    before = advise([program.trace()], run)
+    assert "strided" in [each.rule for each in before.findings if each.gain_seconds]
+    assert fates(before, advise([program.trace(knows)], run))["strided"] == (
+        "left" if knows == EVERYTHING else "not_judged"
+    )
 
 
 def test_scripts_get_the_same() -> None:
