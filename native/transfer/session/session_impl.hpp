@@ -3,23 +3,19 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <mutex>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "transfer/links/links.hpp"
 #include "transfer/links/stream_pool.hpp"
 #include "transfer/pinned/pinned_pool.hpp"
 #include "transfer/pinned/pinned_range.hpp"
-#include "transfer/session/async_copy.hpp"
 #include "transfer/session/chooser.hpp"
-#include "transfer/session/copy_job.hpp"
 #include "transfer/session/mover.hpp"
 #include "transfer/session/resolver.hpp"
 #include "transfer/session/session.hpp"
 #include "transfer/session/starter.hpp"
-#include "transfer/staging/background.hpp"
-#include "transfer/staging/held_copy.hpp"
 #include "transfer/staging/ring_pool.hpp"
 #include "transfer/staging/staging_lane.hpp"
 
@@ -96,8 +92,6 @@ class SessionImpl final : public Session {
     // The session as a copy that was begun has it: it stays, and close() waits, until this is let go.
     std::shared_ptr<const void> in_use();
 
-    StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
-    const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
     Links& links(bool to_device) { return links_[to_device ? 0 : 1]; }
 
     // What no copy uses.
