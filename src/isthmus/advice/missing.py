@@ -5,16 +5,15 @@ from collections.abc import Sequence
 from isthmus.advice.records import interface_of_all, other_vendor
 from isthmus.advice.scene import Scene
 from isthmus.language import say
-from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace
+from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace, vendors
 
-_ROCPROF = "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json"
 # How to record what is missing where that is not `isthmus trace`; a maker that cannot record it has no entry.
 _COMMANDS: dict[tuple[Knowledge, Maker], str] = {
     ("calls", "nsys"): "nsys profile --trace=cuda",
     ("kernels", "nsys"): "nsys profile --trace=cuda",
     ("migrations", "nsys"): "nsys profile --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
-    ("calls", "rocprof"): _ROCPROF,
-    ("kernels", "rocprof"): _ROCPROF,
+    ("calls", "rocprof"): vendors.ROCPROFV3,
+    ("kernels", "rocprof"): vendors.ROCPROFV3,
     ("calls", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
     ("kernels", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
 }

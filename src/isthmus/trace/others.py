@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+from isthmus.trace.vendors import ROCPROFV3
+
 # How files begin that are no traces.
 _BEGINNINGS = {
     re.compile(rb"version https://git-lfs\.github\.com/spec/"): (
@@ -28,8 +30,7 @@ _BEGINNINGS = {
         "an Arrow file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
     ),
     re.compile(rb'\s*"?(Kind|Domain|Guid)"?,.*"?(Direction|Start_Timestamp|Correlation_Id|Function)"?'): (
-        "CSV of rocprofv3; record with: rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json, "
-        "and give {json} (without CSV's sizes, nothing can be priced)"
+        f"CSV of rocprofv3; record with: {ROCPROFV3}, and give {{json}} (without CSV's sizes, nothing can be priced)"
     ),
     re.compile(rb'\s*"?(Name|Index|KernelName)"?,.*"?(BeginNs|DurationNs|TotalDurationNs)"?'): (
         "CSV of rocprof, which has no copies one by one; give the JSON next to it: results.json of rocprof --hip-trace"
@@ -80,10 +81,7 @@ def what_database(tables: Iterable[str]) -> str:
             "a database of rocprof; give the JSON that it makes at the same time: results.json of rocprof --hip-trace"
         )
     if any(name.startswith("rocpd_") for name in names):
-        return (
-            "a database of rocprofv3 (rocpd), which is not read; record with: "
-            "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json"
-        )
+        return f"a database of rocprofv3 (rocpd), which is not read; record with: {ROCPROFV3}"
     if any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names):
         return "a database of nvprof, which is not read; record with nsys profile --trace=cuda, and export that"
     return ""

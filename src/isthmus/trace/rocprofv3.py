@@ -1,7 +1,4 @@
-"""Reads the JSON of rocprofv3 (ROCprofiler-SDK).
-
-``rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json``
-"""
+"""Reads the JSON of rocprofv3 (ROCprofiler-SDK), recorded as `ROCPROFV3` says."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +12,7 @@ from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, d
 from isthmus.trace.json_text import Text
 from isthmus.trace.recorded import MOST_BYTES, Names, places_of, sound_rows
 from isthmus.trace.trace import Knowledge, Process, Trace
+from isthmus.trace.vendors import ROCPROFV3
 
 TOOL = b'"rocprofiler-sdk-tool"'
 # All of it is in memory at once, at some five times its size.
@@ -99,7 +97,7 @@ def read_rocprofv3(path: Path) -> Trace:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise TraceFileError(
             f"{path}: damaged, or of another version of rocprofv3: {printable(str(error))}; expected the file of "
-            "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json"
+            f"{ROCPROFV3}"
         ) from error
     return _trace(path, content.processes)
 

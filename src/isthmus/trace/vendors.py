@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from isthmus.trace.recorded import OPENCL_WAITS
 
+# What AMD's profiler is to record, in the format that is read.
+ROCPROFV3 = "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --output-format json"
 _NEVER = re.compile(r"(?!)")
 # Waits for all work of a device or a context.
 _FOR_ALL = re.compile(r"\w*(Device|Ctx|Context|Thread)Synchronize")

@@ -9,7 +9,7 @@ from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.stencil.model import Stencil, stencils, way_of
 from isthmus.analysis.stencil.scaling_charts import scaling_part
-from isthmus.analysis.stencil.times import cells_of, columns_of, times_part
+from isthmus.analysis.stencil.times import cells_of, phase_columns, times_part
 from isthmus.analysis.stencil.words import stencil_words, way_title
 from isthmus.document.grid import Grid, Group, Row, brief
 from isthmus.document.section import Glance, Section
@@ -52,5 +52,5 @@ def glance(run: Run) -> Glance | None:
         Row(way_title(method), tuple(map(brief, cells_of(main, method, run.settings.target_relative_half_width))))
         for method in dict.fromkeys((*methods[:_FASTEST], methods[-1]))
     ]
-    grid = Grid(stencil_words(main), tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))
+    grid = Grid(stencil_words(main), phase_columns(), (Group("", tuple(rows)),), say("stencil_report.memory"))
     return Glance((grid,))

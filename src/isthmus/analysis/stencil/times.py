@@ -21,7 +21,7 @@ def times_part(measured: Sequence[Source[Stencil]]) -> Part:
     return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=grids)
 
 
-def columns_of() -> tuple[Column, ...]:
+def phase_columns() -> tuple[Column, ...]:
     """What the cells of a method are."""
     return (
         Column(say("stencil_report.total"), say("stencil_report.total")),
@@ -37,7 +37,7 @@ def _grid(source: Source[Stencil]) -> Grid:
         (way_label(method[0]), Row(kind_label(method[1]), cells_of(stencil, method, source.target)))
         for method in stencil.methods
     )
-    return Grid(source.lettered(stencil_words(stencil)), columns_of(), groups_of(rows), say("stencil_report.memory"))
+    return Grid(source.lettered(stencil_words(stencil)), phase_columns(), groups_of(rows), say("stencil_report.memory"))
 
 
 def cells_of(stencil: Stencil, method: StencilWay, target: float) -> tuple[Cell, ...]:
