@@ -117,6 +117,6 @@ def skip_without() -> Callable[[str], None]:
     def skip_without(spec: str) -> None:
         backend = spec.partition(":")[0]
         if not any(found.name == backend and found.devices for found in probe()):
-            pytest.skip(f"no {backend} device" + "; pip install 'isthmus[cpu]' brings one" * (backend == "opencl"))
+            pytest.skip(f"no {backend} device" + "; pip install '.[cpu]' brings one" * (backend == "opencl"))
 
     return skip_without

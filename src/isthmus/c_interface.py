@@ -3,6 +3,8 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from isthmus.installing import OURS
+
 __all__ = ["get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
 
 
@@ -47,4 +49,4 @@ def _folder(name: str, file: str) -> str:
         if (folder / file).is_file():
             return str(folder)
     looked_in = " and ".join(packages)
-    raise FileNotFoundError(f"no {name}/{file} in {looked_in}; install the package anew: pip install --force-reinstall")
+    raise FileNotFoundError(f"no {name}/{file} in {looked_in}; install the package anew: {OURS}")

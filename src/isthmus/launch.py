@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 from isthmus.cupti import cupti_libraries, driver_version
 from isthmus.errors import IsthmusError, ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
 from isthmus.files import read_begin, read_bounded
+from isthmus.installing import OURS
 
 # What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
 RecordingOption = Literal["stacks", "contents", "no-python", "no-kernels", "all-times"]
@@ -230,7 +231,7 @@ def _library(name: str) -> Path:
         if (path := Path(package) / name).is_file():
             return path.absolute()
     looked_in = " and ".join(packages)
-    raise Unsupported(f"no {name} in {looked_in}; install the package anew: pip install --force-reinstall isthmus")
+    raise Unsupported(f"no {name} in {looked_in}; install the package anew: {OURS}")
 
 
 def _preloadable(path: Path) -> str:

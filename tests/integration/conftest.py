@@ -66,13 +66,13 @@ def environment(**more: str) -> dict[str, str]:
 def mpirun() -> str:
     """The mpirun of this environment's mpich; a test that needs one is skipped where there is none that works."""
     if importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("needs mpi4py: pip install 'isthmus[mpi]'")
+        pytest.skip("needs mpi4py: pip install '.[mpi]'")
     folders = [str(Path(sys.executable).parent), *sys.path, os.environ.get("PATH", "")]
     # Beside the interpreter, or beside the packages where an environment borrows those of another.
     folders += [str(Path(folder).parents[2] / "bin") for folder in sys.path if folder.endswith("site-packages")]
     found = shutil.which("mpirun", path=os.pathsep.join(folders))
     if found is None:
-        pytest.skip("needs mpirun: pip install 'isthmus[mpi]' brings MPICH's")
+        pytest.skip("needs mpirun: pip install '.[mpi]' brings MPICH's")
     words = [found, "-n", "2", sys.executable, "-c", "from mpi4py import MPI; assert MPI.COMM_WORLD.Get_size() == 2"]
     tried = subprocess.run(words, capture_output=True, text=True, check=False, env=environment(), timeout=HANGS_SECONDS)
     if tried.returncode:

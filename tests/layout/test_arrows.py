@@ -52,10 +52,11 @@ _MEANING = {"errors", "language", "record", "analysis", "document"}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "isthmus": {"c_interface"},
     "cache": {"errors", "files"},
-    "c_interface": set(),
+    "c_interface": {"installing"},
     "cupti": set(),
     "files": {"errors"},
-    "launch": {"cupti", "errors", "files"},
+    "installing": set(),
+    "launch": {"cupti", "errors", "files", "installing"},
     "ledger": {"errors", "files"},
     "messages": {"errors"},
     "own_files": set(),
@@ -63,11 +64,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "grouping": set(),
     "language": set(),
-    "record": {"cache", "errors", "files", "own_files"},
+    "record": {"cache", "errors", "files", "installing", "own_files"},
     "registry": {"errors"},
-    "machine": {"isthmus", "errors", "record", "_native"},
+    "machine": {"isthmus", "errors", "installing", "record", "_native"},
     "experiment": {
-        *{"isthmus", "cache", "cupti", "errors", "files", "grouping", "messages", "python"},
+        *{"isthmus", "cache", "cupti", "errors", "files", "grouping", "installing", "messages", "python"},
         *{"record", "registry", "machine", "_native"},
     },
     "document": {"language", "record"},
@@ -84,7 +85,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     # How its devices differ, and what a reference expects of them, is what comparing is about.
     "fleet": {"errors", "files", "grouping", "own_files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING
-    | {"cache", "files", "grouping", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
+    | {"cache", "files", "grouping", "installing", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
         *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},

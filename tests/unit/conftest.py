@@ -58,7 +58,7 @@ def nvidia_file() -> Callable[[str, str, str], Path]:
             path = Path(folder) / relative
             if path.exists():
                 return path
-        pytest.skip(f"needs {package}: pip install 'isthmus[ptx]'")
+        pytest.skip(f"needs {package}: pip install '.[ptx]'")
 
     return find
 

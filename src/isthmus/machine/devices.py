@@ -3,19 +3,20 @@
 import difflib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.installing import install_extra
 from isthmus.machine.binding import bind_near
 from isthmus.machine.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
-_INSTALL = {
-    "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
-    "opencl": "pip install 'isthmus[cpu]' measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
+_INSTALL: Mapping[str, Callable[[], str]] = {
+    "cuda": lambda: "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
+    "opencl": lambda: f"{install_extra('cpu')} measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
 }
 # OpenCL drivers that are Python packages, with the library to open: they are registered nowhere.
 _PACKAGED = {"pocl-binary-distribution": "libpocl*", "intel-opencl-rt": "libintelocl.so"}
@@ -142,7 +143,7 @@ def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
 def _backend(listed: "_native.BackendDict") -> Backend:
     devices = [_describe(info) for info in listed["devices"]]
     absent_because = listed["absent_because"]
-    install = "" if devices or listed["is_parents"] else _INSTALL.get(listed["name"], "")
+    install = "" if devices or listed["is_parents"] else _INSTALL.get(listed["name"], str)()
     for device in filter(_is_pocl, list(devices)):
         if reason := _why_no_pocl(device):
             devices.remove(device)

@@ -10,6 +10,7 @@ import msgspec
 
 from isthmus.errors import RunFileError, as_text
 from isthmus.files import begin_whole, read_bounded, write_whole
+from isthmus.installing import OURS
 from isthmus.own_files import mixed_up
 from isthmus.record.run import FORMAT, LEAST_SECONDS, RATED, SCHEMA_VERSION, Case, End, Run, case_key
 
@@ -30,7 +31,7 @@ class Header(msgspec.Struct):
         if self.schema_version > newest:
             raise RunFileError(
                 f"{path}: written by a newer Isthmus: schema version {self.schema_version}, this one reads up to "
-                f"{newest}; upgrade with: pip install --upgrade isthmus"
+                f"{newest}; install a newer one: {OURS}"
             )
 
     def misfit(self, path: Path, error: msgspec.DecodeError) -> RunFileError:

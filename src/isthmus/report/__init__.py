@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError, ReportFailed
+from isthmus.installing import OURS
 from isthmus.report.formats import Format, format_named, format_names, format_of_suffix, formats_for
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def write(document: "Document", format_name: str, out: IO[Any]) -> None:
         raise
     except ModuleNotFoundError as error:
         raise ReportFailed(
-            f"the {format_name} report cannot be made without the package {error.name}, which is not installed: "
-            "pip install isthmus brings it; what was measured is kept"
+            f"the {format_name} report cannot be made without the package {error.name}, which is not installed; "
+            f"{OURS} brings it; what was measured is kept"
         ) from error
     except Exception as error:
         raise ReportFailed(

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from isthmus.errors import UsageError
+from isthmus.installing import install_extra
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document, Kind
@@ -46,7 +47,7 @@ class Format:
         if self.needs and find_spec(self.needs) is None:
             raise UsageError(
                 f"{self.name.capitalize()} needs {self.needs}, which is not installed; "
-                f"pip install 'isthmus[{self.name}]', or use --format csv"
+                f"{install_extra(self.name)}, or use --format csv"
             )
 
 

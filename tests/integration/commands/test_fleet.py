@@ -142,11 +142,11 @@ def test_parquet_says_what_it_needs(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, err = fleet(slow, "-o", tmp_path / "fleet.parquet")
     assert code == 2
-    assert "pip install 'isthmus[parquet]'" in err
+    assert "pip install 'pyarrow>=14'" in err
 
 
 def test_parquet_has_the_rows_of_csv(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'isthmus[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install '.[parquet]'")
     path = tmp_path / "fleet.parquet"
     assert fleet(slow, "-o", path)[0] == 0
     _, out, _ = fleet(slow, "--format", "csv")

@@ -47,7 +47,7 @@ def files(folder: Path) -> set[str]:
 @pytest.mark.parametrize("device", ["host", "host:rate=20GB/s,latency=5us", "opencl:0"])
 def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_path: Path, device: str) -> None:
     if device.startswith("opencl") and not has_device("opencl"):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+        pytest.skip("no OpenCL device: pip install '.[cpu]' brings one")
     done = isthmus("measure", "--device", device, *QUICK, XDG_STATE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert files(tmp_path) == {"isthmus"}
@@ -358,7 +358,7 @@ def test_a_device_number_too_high_is_exit_code_3(isthmus: Isthmus) -> None:
 
 def test_pocl_without_a_linker_is_exit_code_3_with_what_to_install(own_process: Isthmus) -> None:
     if not any("Portable" in str(device.conditions) for found in probe() for device in found.devices):
-        pytest.skip("needs PoCL: pip install 'isthmus[cpu]', and binutils")
+        pytest.skip("needs PoCL: pip install '.[cpu]', and binutils")
     done = own_process("measure", "--device", "opencl:0", *QUICK, PATH="")
     assert done.returncode == 3
     assert "`ld`, which is not on PATH" in done.stderr

@@ -99,7 +99,7 @@ def test_assembler_takes_it(
     assembler = nvidia_file(module, "bin/ptxas", package)
     version = subprocess.run([assembler, "--version"], capture_output=True, text=True, check=True).stdout
     if f"release {release}" not in version:
-        pytest.skip(f"needs {package} {release}: pip install 'isthmus[ptx]'")
+        pytest.skip(f"needs {package} {release}: pip install '.[ptx]'")
     command = [str(assembler), "-v", f"-arch={target}", str(ptx), "-o", str(tmp_path / "kernels.cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     report = result.stdout + result.stderr

@@ -192,7 +192,7 @@ def test_drivers_that_are_packages_of_python_are_opened_from_there(
 def test_this_machines_pocl_without_a_linker() -> None:
     """In a process of its own: were it offered all the same, using it would end the process."""
     if not any(map(devices._is_pocl, (device for backend in probe() for device in backend.devices))):
-        pytest.skip("needs PoCL: pip install 'isthmus[cpu]', and binutils")
+        pytest.skip("needs PoCL: pip install '.[cpu]', and binutils")
     code = (
         "from isthmus.machine.devices import probe\n"
         "opencl = next(backend for backend in probe() if backend.name == 'opencl')\n"

@@ -167,7 +167,7 @@ def test_a_package_that_is_not_installed_is_named(
 ) -> None:
     failing = '"""Needs what is not there."""\n\n\ndef write(document, out):\n    import absent_here\n'
     install("lacking", failing, Format("lacking", (".lacking",)))
-    with pytest.raises(ReportFailed, match="without the package absent_here, which is not installed: pip install"):
+    with pytest.raises(ReportFailed, match="without the package absent_here, which is not installed; pip install "):
         save_report(documents["runs"], "lacking", tmp_path / "report.lacking")
 
 

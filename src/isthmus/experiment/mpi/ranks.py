@@ -18,6 +18,7 @@ import numpy.typing as npt
 from isthmus.errors import IsthmusError, UsageError, exit_code
 from isthmus.experiment.mpi.launcher import Launched, launched
 from isthmus.experiment.mpi.mailbox import Mailbox
+from isthmus.installing import install_extra
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
@@ -236,9 +237,9 @@ def _connect(launch: Launched) -> Ranks:
         from mpi4py import MPI
     except ImportError as error:
         raise UsageError(
-            f"{one_of}, which needs mpi4py: {error}; install it with: pip install 'isthmus[mpi]', or, for the MPI of a "
-            "cluster, pip install --no-binary mpi4py mpi4py with that MPI's mpicc on PATH; or measure without, each "
-            "rank its own device and file, with --no-mpi -o FOLDER/"
+            f"{one_of}, which needs mpi4py: {error}; install it with: {install_extra('mpi')}, or, for the MPI "
+            "of a cluster, pip install --no-binary mpi4py mpi4py with that MPI's mpicc on PATH; or measure without, "
+            "each rank its own device and file, with --no-mpi -o FOLDER/"
         ) from error
     except RuntimeError as error:  # mpi4py's, where it finds no libmpi.
         why = " ".join(str(error).split())
