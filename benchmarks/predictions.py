@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus.analysis.bandwidth.interpolation import checked_curves
+from isthmus.analysis.bandwidth.findings import checked_curves
 from isthmus.analysis.overlap.model import overlaps
 from isthmus.analysis.overlap.pipeline import pipeline_model
 from isthmus.record import Interval, Run, kind_rank, read_run

@@ -6,8 +6,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import Unsupported, UsageError
-from isthmus.machine.devices import neighbours, open_device, probe
-from isthmus.machine.peers import path_between
+from isthmus.machine.devices import neighbours, open_device, path_between, probe
 
 SIZE = 1024 * 1024 + 3
 NONE = 2**64 - 1

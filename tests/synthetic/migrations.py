@@ -7,10 +7,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.managed.granularity import Probe, probes
-from isthmus.experiment.managed.migration_array import ARRAY_BYTES
-from isthmus.experiment.managed.migration_counts import Pass, Report, counted_case, passes
+from isthmus.experiment.managed.migration_counts import ARRAY_BYTES, Pass, Report, counted_case, passes
 from isthmus.record import KIB, MIB, Case, Series
 
 ADDRESS = 0x7F00_0000_0000

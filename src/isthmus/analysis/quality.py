@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from isthmus.analysis.overlap.times import timed_cases
+from isthmus.analysis.overlap.model import timed_cases
 from isthmus.analysis.phrases import direction_name, link_rate, memory_label, memory_name, moved_memory_name
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.words import method_name
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
-from isthmus.analysis.threads.labels import threads_of
-from isthmus.analysis.threads.model import thread_curves
+from isthmus.analysis.threads.model import thread_curves, threads_of
 from isthmus.document.finding import Finding, known
 from isthmus.language import in_brackets, say
 from isthmus.record import MIB, Case, Direction, Interval, Run, format_bytes, format_rate, median_interval

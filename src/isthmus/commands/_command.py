@@ -10,6 +10,21 @@ from isthmus.registry import EXPERIMENTS, Experiment
 if TYPE_CHECKING:
     from typer import Context
 
+EXAMPLES = {
+    "check": ("", "--device cuda:0 --for 10m", "--run run.json --strict"),
+    "devices": ("", "--idle", "--json"),
+    "measure": ("", "batching strided --device cuda:0", "all --full -o run.json.gz"),
+    "calibrate": ("", "--quick --device cuda:0", "--show"),
+    "plan": ("--bytes 64MiB --uses 10", "--pieces 10000 --piece-bytes 4KiB", "--bytes 1GiB --direction d2h --json"),
+    "report": ("run.json", "run.json --all", "old.json new.json -o both.html"),
+    "compare": ("old.json new.json", "old.json new.json --fail-if slower:5%", "reference:h100-pcie5 run.json"),
+    "fleet": ("runs/", "runs/ --reference reference:h100-pcie5", "runs/ --fail-if outliers --format slurm"),
+    "c-flags": ("", "--include", "--pkgconfigdir"),
+    "trace": ("-- python train.py", "-o run.itrace -- ./solver", "--open run.itrace"),
+    "advise": ("run.itrace", "run.itrace --run run.json", "run.itrace --fail-if gain:10%"),
+    "accelerate": ("-- python train.py", "--report -- ./solver", "--paths all -- python serve.py"),
+}
+
 
 def _without_types(params: list[Any]) -> list[Any]:
     """The same; help names no Python types, where Typer from 0.29 on says <bool> of a switch, <list[str]> of words."""
@@ -114,3 +129,8 @@ class MeasureCommand(Command):
 def takes_one(param: Any) -> bool:
     """Whether this is an option with one value, and neither a switch nor one that collects several."""
     return param.param_type_name == "option" and not (param.multiple or param.is_flag or param.count)
+
+
+def epilog(command: str) -> str:
+    """A paragraph for each example of a command."""
+    return "\n\n".join(["Examples:", *(f"isthmus {command} {words}".strip() for words in EXAMPLES[command])])

@@ -1,15 +1,18 @@
-"""Where `isthmus trace` writes: the trace itself, and exports of it by the suffixes of their names."""
+"""Where `isthmus trace` writes: the trace itself, exports by the suffixes of their names, and how the program ended."""
 
 import os
 import shutil
+import signal
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from isthmus.commands._own_files import check_replaceable
-from isthmus.commands._run_path import kept_place
+import typer
+
+from isthmus.commands._own_files import check_replaceable, kept_place
 from isthmus.errors import UsageError
 from isthmus.files import new_file
 from isthmus.report import formats_for
@@ -100,3 +103,22 @@ def check_folder(path: Path) -> None:
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         why = "is a folder" if path.is_dir() else f"{path.parent} cannot be written to"
         raise UsageError(f"{path}: {why}; name another file with -o")
+
+
+def end_as(code: int | None) -> None:
+    """With its exit code, or by the signal that killed it."""
+    if code is not None and code < 0:
+        import resource
+
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        # The program has left its core; ours would tell nothing.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        # Where that signal is blocked, as a shell would say it.
+        raise typer.Exit(128 - code)
+    raise typer.Exit(code or 0)

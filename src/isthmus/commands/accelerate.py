@@ -108,9 +108,8 @@ def _run(
     force: bool,
     spoken: "Language",
 ) -> None:
-    from isthmus.commands._ending import end_as
     from isthmus.commands._output import format_of
-    from isthmus.commands._trace_files import check_folder
+    from isthmus.commands._trace_files import check_folder, end_as
     from isthmus.launch import accelerated_environment, has_driver, run, switched_off, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)

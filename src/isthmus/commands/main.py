@@ -13,9 +13,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from isthmus import __version__
-from isthmus.commands._command import Command, Group, MeasureCommand
+from isthmus.commands._command import Command, Group, MeasureCommand, epilog
 from isthmus.commands._completions import join_colons
-from isthmus.commands._examples import epilog
 from isthmus.commands.accelerate import accelerate
 from isthmus.commands.advise import advise
 from isthmus.commands.c_flags import c_flags

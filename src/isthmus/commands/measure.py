@@ -19,9 +19,16 @@ from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption,
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import as_program_did, counts, mode, options_of, percents, stride_sizes, words
 from isthmus.commands._output import where_more_is
-from isthmus.commands._own_files import check_replaceable, free_path
+from isthmus.commands._own_files import (
+    check_output,
+    check_replaceable,
+    file_in,
+    free_path,
+    is_named,
+    member_name,
+    stamped,
+)
 from isthmus.commands._progress import ProgressBar, working_on
-from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
 from isthmus.errors import IsthmusError, ReportFailed, RunFileError, Terminated, UsageError, as_text
 from isthmus.files import new_file, write_whole
 from isthmus.messages import heard_enough, to_stderr

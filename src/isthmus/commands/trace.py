@@ -135,8 +135,7 @@ def _record(
     command: list[str], files: Iterable[Path], options: "list[RecordingOption]", *, force: bool, quiet: bool
 ) -> None:
     """Run the program, then join, show and export what was recorded; end as the program did."""
-    from isthmus.commands._ending import end_as
-    from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
+    from isthmus.commands._trace_files import end_as, outputs_of, parts_folder, reserved
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.launch import left_in, run, traced_environment
 

@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from isthmus.compare.causes import Cause, busy_host, likely_causes
-from isthmus.compare.differences import differences
+from isthmus.compare.causes import Cause, busy_host, differences, likely_causes
 from isthmus.compare.levels import Verdict
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.verdicts import GroupResult

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.compare.causes import Cause, busy_host, likely_causes
-from isthmus.compare.differences import differences
+from isthmus.compare.causes import Cause, busy_host, differences, likely_causes
 from isthmus.compare.levels import Verdict
 from isthmus.compare.pairing import Pairing, paired
 from isthmus.compare.verdicts import CaseResult, Judgement, judged

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from isthmus.analysis.statistics.resample import Draws
 from isthmus.compare.pairing import CasePair
-from isthmus.compare.rank_test import corrected, least_p
-from isthmus.compare.spread import robust_variance
+from isthmus.compare.spread import corrected, least_p, robust_variance
 from isthmus.record import Interval
 
 Array = npt.NDArray[np.float64]

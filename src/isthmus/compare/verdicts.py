@@ -14,8 +14,7 @@ import numpy as np
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.compare.levels import DEGREES, Array, Level, Levels, Verdict, levels, members_of, verdict
 from isthmus.compare.pairing import CasePair
-from isthmus.compare.rank_test import rank_test
-from isthmus.compare.spread import GroupKey, SizeClass, group_key, spreads
+from isthmus.compare.spread import GroupKey, SizeClass, group_key, rank_test, spreads
 from isthmus.record import Interval
 
 # What `verdict` takes as the level above: its verdict, the logarithm of its ratio, and whether it is steady.

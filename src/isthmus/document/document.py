@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from isthmus.document.finding import Finding, Level
 from isthmus.document.grid import Grid
-from isthmus.document.pictures import FleetMap, Lanes
-from isthmus.document.section import Chart, LegendEntry
+from isthmus.document.section import Chart, FleetMap, Lanes, LegendEntry
 
 Kind = Literal[
     "runs",

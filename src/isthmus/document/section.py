@@ -1,7 +1,7 @@
 """The part of a report that one experiment fills, as plain data: every format draws the same charts and tables."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from isthmus.document.chart import Spec, Tiles, Timeline
 from isthmus.document.grid import Grid
@@ -86,3 +86,49 @@ class Glance:
     """The few figures of one run that answer the question of an experiment, for the first screen."""
 
     grids: tuple[Grid, ...]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One line of a timeline, with records by when they began; times in nanoseconds from the first record.
+
+    `colour` is a variable of the page, `told` are places in the texts of `Lanes`; `bytes` is empty where nothing moves.
+    `busy` says what share of each of equal parts of the time is busy, from 0 to 255; it is empty where records are few.
+    """
+
+    name: str
+    colour: str
+    records: int
+    start: list[int]
+    lasted: list[int]
+    told: list[int]
+    bytes: list[int]
+    busy: list[int]
+
+
+@dataclass
+class Lanes:
+    """All lanes of a trace over its span in nanoseconds, and how many more there was no room for."""
+
+    span: int
+    left_out: int = 0
+    lanes: list[Lane] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MapView:
+    """One kind of transfer: what each line's devices lose alone and together, in whole per cent; -128 not measured."""
+
+    name: str
+    alone: list[list[int]]
+    together: list[list[int]]
+
+
+@dataclass(frozen=True)
+class FleetMap:
+    """Lines with their names, columns with theirs, and views to choose from."""
+
+    lines: list[str]
+    columns: list[str]
+    views: list[MapView]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from isthmus.compare import Cause, Difference, GroupResult, differences, likely_causes
-from isthmus.fleet.groups import Group
 from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import OF_ONE, DeviceRow, run_of
+from isthmus.fleet.significance import Group
 from isthmus.record import Interval, memory_kind
 
 # Values that so many of those that are right have as well explain nothing.

@@ -8,13 +8,15 @@ named device are slow: the same within it, at the rate that the naming leaves (B
 """
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from isthmus.compare import corrected, robust_variance
-from isthmus.fleet.groups import LEAST_ALIKE
+from isthmus.fleet.reading import DeviceRow
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -26,6 +28,12 @@ RATE = 0.001
 _EFFICIENCY, _KNOWN_BEFORE = 0.37, 6
 # Smaller ones have p-values that decide nothing.
 _LEAST_DISTANCE = 2.0
+# Among fewer devices it cannot be known which one is slow.
+LEAST_ALIKE = 3
+# A link or a processor that so many devices of a kind have, and so large a share of them, is another kind of machine;
+# rarer ones are what went wrong with some.
+_MANY, _SHARE = 16, 0.2
+_INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 
 def slow_p_values(residuals: Floats, unseen: Sequence[float]) -> Floats:
@@ -85,3 +93,50 @@ def _upper_tail(distances: Floats, degrees: float) -> Floats:
     normal = np.sqrt(degrees * np.log1p(distances[far] ** 2 / degrees)) * (8 * degrees + 1) / (8 * degrees + 3)
     tail[far] = [math.erfc(distance / math.sqrt(2)) / 2 for distance in normal]
     return tail
+
+
+@dataclass(frozen=True)
+class Group:
+    """Devices of one kind, by their places in the fleet; what they have in common, as far as it is known.
+
+    `device` says through which interface, too, where the same device was measured through several.
+    """
+
+    device: str
+    link: str
+    cpu: str
+    members: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """What the devices have in common: ``NVIDIA H200, PCIe 5.0 x16, AMD EPYC 9654``."""
+        return ", ".join(filter(None, (self.device, self.link, self.cpu)))
+
+
+def through(backend: str, device: str) -> str:
+    """A device with the interface that it was measured through."""
+    return f"{device} ({_INTERFACES.get(backend, backend)})"
+
+
+def groups_of(devices: Sequence[DeviceRow]) -> list[Group]:
+    """The groups, the largest first; every device is in exactly one."""
+    kinds: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, device in enumerate(devices):
+        kinds[device.fact("backend"), device.fact("device")].append(place)
+    groups = []
+    interfaces = Counter(name for _, name in kinds)
+    for (backend, known), members in kinds.items():
+        name = through(backend, known) if interfaces[known] > 1 else known
+        machines = [(devices[place].fact("link"), devices[place].fact("cpu")) for place in members]
+        counted = Counter(machines)
+        usual = counted.most_common(1)[0][0]
+        own = {
+            machine
+            for machine, count in counted.items()
+            if machine == usual or (count >= _MANY and count >= _SHARE * len(members))
+        }
+        inside: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, machine in zip(members, machines, strict=True):
+            inside[machine if machine in own else usual].append(place)
+        groups += [Group(name, *machine, tuple(places)) for machine, places in inside.items()]
+    return sorted(groups, key=lambda group: -len(group.members))

@@ -1,23 +1,47 @@
-"""A fleet's answer: who is slow, in what, why probably, and how far the fleet is all there."""
+"""A fleet's answer, as a whole and in rows: who is slow, in what, why probably, and how far the fleet is all there."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from isthmus.compare import Checkup, Reference
+from isthmus.files import read_bounded
 from isthmus.fleet.causes import with_causes
-from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
+from isthmus.fleet.cells import (
+    BelowReference,
+    CellKey,
+    cells_of,
+    held_against,
+    held_one_by_one,
+    residuals,
+    typical_times,
+)
 from isthmus.fleet.contention import Contention, contentions, sharing, with_company, with_neighbours
-from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
-from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers, perhaps_slow
 from isthmus.fleet.reading import DeviceRow, Floats
+from isthmus.fleet.significance import LEAST_ALIKE, Group, groups_of
 from isthmus.grouping import grouped
+from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, read_run, summaries
+
+# Only ever append: scripts read these by position. `times_typical` is the median over that of the device's group.
+FLEET_COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("host", "device", "device_name", "pci_address"), str),
+    "rank": int,
+    **dict.fromkeys(("phase", "experiment", "method", "direction", "host_memory"), str),
+    "bytes": int,
+    **dict.fromkeys(("metric", "unit"), str),
+    "samples": int,
+    **dict.fromkeys(("least", "lower_quartile", "median", "upper_quartile", "most", "times_typical"), float),
+    **dict.fromkeys(("verified", "note", "parameters"), str),
+}
+
+Row = dict[str, str | int | float | None]
 
 
 @dataclass(frozen=True)
@@ -182,3 +206,49 @@ def _one_a_device(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -> 
     for outlier in sorted(outliers, key=lambda outlier: -outlier.lost):
         kept.setdefault(devices[outlier.device].physical, outlier)
     return list(kept.values())
+
+
+def fleet_rows(survey: Survey) -> Iterator[Row]:
+    """The rows, a file after the other; None where a column does not apply, times in seconds."""
+    rows = {point: row for row, point in enumerate(survey.gathered.points)}
+    groups = {place: judged for judged in survey.groups for place in judged.group.members}
+    files: dict[Path, list[tuple[int, DeviceRow]]] = defaultdict(list)
+    for place, device in (*enumerate(survey.gathered.devices), *survey.gathered.further):
+        files[device.path].append((place, device))
+    for path, devices in files.items():
+        all_pairs = _pairs(path, [device for _, device in devices])
+        for (place, device), pairs in zip(devices, all_pairs, strict=True):
+            typical = groups[place].typical
+            for point, summary in pairs:
+                usual = float(typical[rows[point]]) if point in rows else 0.0
+                times = summary.median / usual if summary.samples and usual > 0 else None
+                yield _row(device, point, summary, times)
+
+
+def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, Summary]]]:
+    """The points of each of these devices of a file, with what is known of them."""
+    if devices[0].member is None:
+        yield list(summaries(read_run(path)).items())
+        return
+    fleet = msgspec.json.decode(read_bounded(path), type=Fleet)
+    assert fleet.format == FLEET_FORMAT
+    for device in devices:
+        assert device.member is not None
+        yield list(zip(fleet.points, fleet.members[device.member].summaries, strict=False))
+
+
+def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float | None) -> Row:
+    known = msgspec.structs.asdict(point) | msgspec.structs.asdict(summary)
+    if not summary.samples:
+        known |= dict.fromkeys(("least", "lower_quartile", "median", "upper_quartile", "most"))
+    known |= {
+        "host": device.host,
+        "device": device.spec,
+        "device_name": device.fact("device"),
+        "pci_address": device.pci_address,
+        "rank": device.rank,
+        "direction": point.direction or "",
+        "unit": "s",
+        "times_typical": times_typical,
+    }
+    return {name: known[name] for name in FLEET_COLUMNS}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.installing import install_extra
-from isthmus.machine.binding import bind_near
+from isthmus.machine.numa import bind_near
 from isthmus.machine.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
@@ -21,6 +21,8 @@ _INSTALL: Mapping[str, Callable[[], str]] = {
 # OpenCL drivers that are Python packages, with the library to open: they are registered nowhere.
 _PACKAGED = {"pocl-binary-distribution": "libpocl*", "intel-opencl-rt": "libintelocl.so"}
 _POCL = "Portable Computing Language"
+# nvmlGpuTopologyLevel_t, by the names that `nvidia-smi topo -m` has for them.
+_ANCESTORS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 
 
 class OpenDevice(NamedTuple):
@@ -216,3 +218,20 @@ def default_device(backends: Iterable[Backend]) -> Device | None:
 def _rank(device: Device) -> tuple[int, int]:
     kind = {"cuda": 0, "opencl": 2 if device.shares_host_memory else 1, "host": 3}.get(device.backend, 4)
     return kind, device.index
+
+
+def path_between(here: _native.Device, there: _native.Device) -> str:
+    """``nvlink 18``, ``pcie PIX``, ``host SYS``; without the second word where NVML does not say, and ``peer`` alone.
+
+    ``host``: neither device reaches the other's memory, so that copies pass through the host's. ``peer``: they reach
+    each other, and NVML does not say by what. Empty where devices of the backend do not copy to each other.
+    """
+    if here.why_no_peer(there):
+        return ""
+    reading = _native.read_peer(here, there)
+    ancestor = "" if reading["ancestor"] is None else _ANCESTORS.get(reading["ancestor"], "")
+    if here.why_no_peer_reach(there):
+        return f"host {ancestor}".strip()
+    if reading["has_nvlink"]:
+        return f"nvlink {reading['nvlinks'] or ''}".strip()
+    return f"pcie {ancestor}".strip() if reading["has_nvlink"] is False else f"peer {ancestor}".strip()

@@ -2,8 +2,7 @@
 
 from isthmus.plan.answer import Method, Plan, Step
 from isthmus.plan.measured import measured_plan
-from isthmus.plan.neighbours import slowdowns
-from isthmus.plan.planner import answer
+from isthmus.plan.planner import answer, slowdowns
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
 from isthmus.plan.ways import step_name

@@ -1,17 +1,15 @@
-"""From a need to its plan: each kind of need has a module of its own."""
+"""From a need to its plan, and what it costs the neighbours: each kind of need has a module of its own."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from isthmus.analysis.interference.model import NEIGHBOURS, Cost, costs, largest, telling
 from isthmus.plan.answer import Plan
-from isthmus.plan.buffers import buffer_ways
+from isthmus.plan.buffers import buffer_ways, pipeline_ways
 from isthmus.plan.managed import managed_ways
-from isthmus.plan.neighbours import beside
-from isthmus.plan.pieces import pieces_ways
-from isthmus.plan.pipelines import pipeline_ways
-from isthmus.plan.sections import section_ways
+from isthmus.plan.surfaces import pieces_ways, section_ways
 from isthmus.record import BufferNeed, Device, Interval, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed
 
 # Each takes the kind of need that it is for, which a type cannot say of a table.
@@ -26,6 +24,11 @@ _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
 # By what logarithm times lie around their predictions from a run of the same machine, apart from what its samples say,
 # in 95 of 100 cases: from 217 methods of 48 needs on an H200, and 15 on an H100 (benchmarks/plan_check.py).
 _MODEL_ERROR = 0.4
+# Methods by what of them goes on concurrently: a kernel over the link, threads that pack, the driver's copy of memory
+# that it stages by itself. All others are copies of memory that the device reaches by its copy engines.
+_KERNELS = {"kernel", "pack_kernel", "mapped"}
+_THREADS = {"isthmus", "pack", "pack_threads", "staging", "staged"}
+_STAGED = {"pageable", "driver"}
 
 
 def answer(run: Run, need: Need) -> Plan:
@@ -53,3 +56,38 @@ def on_device(plan: Plan, device: Device) -> Plan:
     """The plan with its device, and whether that holds what is needed."""
     exceeded = device.memory_bytes if 0 < device.memory_bytes < plan.need.device_bytes else 0
     return replace(plan, device=device, exceeded_bytes=exceeded)
+
+
+def beside(run: Run, need: Need, method: str) -> Mapping[str, float]:
+    """By neighbour the share by which its work takes longer: the greater of both directions' where data goes in both
+    directions.
+
+    Empty where the run has nothing of it, and for needs that compute themselves or move pages.
+    """
+    if not isinstance(need, BufferNeed | PiecesNeed | SectionNeed):
+        return {}
+    return slowdowns(run, ("h2d", "d2h") if need.direction == "both" else (need.direction,), method)
+
+
+def slowdowns(run: Run, directions: Iterable[str], method: str, blocks: int | None = None) -> Mapping[str, float]:
+    """The same of a method, or of a session's method, in these directions; a kernel of so many blocks where they were
+    measured, else of the fewest that fill the link. 0 blocks stand for all of the device.
+    """
+    factors: dict[str, float] = {}
+    for neighbour in NEIGHBOURS:
+        for direction in directions:
+            shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
+            # The kernel that sessions take, with the fewest blocks that fill the link, comes before that with all.
+            exact = [each for each in shown if each.blocks is not None and each.blocks == blocks]
+            cost = next((each for each in (*exact, *telling(shown)) if _is_such(each, method)), None)
+            if cost is not None:
+                factors[neighbour] = max(factors.get(neighbour, cost.slowdown.median), cost.slowdown.median)
+    return factors
+
+
+def _is_such(cost: Cost, method: str) -> bool:
+    if method in _KERNELS:
+        return cost.method == "kernel"
+    if method in _THREADS:
+        return cost.method == "isthmus"
+    return cost.method == "copy" and cost.memory == ("pageable" if method in _STAGED else "pinned")

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.analysis.bandwidth.prediction import Predictor
-from isthmus.analysis.breakeven.costs import Term, step_costs
-from isthmus.analysis.breakeven.measured import measured_totals
+from isthmus.analysis.breakeven.measured import Term, measured_totals, step_costs
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import Draws
 from isthmus.language import say

@@ -34,7 +34,7 @@ from isthmus.document.finding import Finding
 from isthmus.document.section import Part, Section
 from isthmus.language import say, sentences
 from isthmus.record import COLUMNS, TEXT_COLUMNS, Run, rows
-from isthmus.report.verdict import verdict_blocks
+from isthmus.report.screen import verdict_blocks
 
 
 class _Concluded(NamedTuple):

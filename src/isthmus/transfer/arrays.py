@@ -1,10 +1,12 @@
 """Arrays in a device's memory: what `isthmus.to_device` and `isthmus.device_empty` give."""
 
 import functools
+import importlib
 import math
 import operator
+import sys
 from collections.abc import Iterable, Sequence
-from types import EllipsisType
+from types import EllipsisType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,7 +14,6 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import UsageError, WrongType
-from isthmus.transfer.element_types import named_type, read_type
 
 _Index = int | slice | EllipsisType | None
 
@@ -207,3 +208,33 @@ def type_of(array: object, typestr: str, name: str) -> np.dtype[Any]:
         own: np.dtype[Any] = array.dtype
         return own
     return named_type(typestr, name)
+
+
+def named_type(typestr: str, name: str) -> np.dtype[Any]:
+    """NumPy's type; of those that it lacks ml_dtypes' where that is installed, else raw bytes of the size."""
+    module = (sys.modules.get("ml_dtypes") or _ml_dtypes()) if name else None
+    return np.dtype(getattr(module, name, typestr))
+
+
+def read_type(dtype: object) -> tuple[np.dtype[Any], str]:
+    """What a caller passes as a type: anything of NumPy's, torch's types, and names; with the name of one NumPy lacks.
+
+    Raises WrongType for what is none.
+    """
+    if type(dtype).__module__ == "torch" or isinstance(dtype, str):
+        dtype = str(dtype).removeprefix("torch.")
+        if size := _native.named_type_bytes(dtype):
+            return named_type(f"|V{size}", dtype), dtype
+    try:
+        return np.dtype(dtype), ""  # type: ignore[call-overload]
+    except (TypeError, ValueError) as error:
+        expected = "expected one of NumPy's, torch's or ml_dtypes', or a name such as 'float32' or 'bfloat16'"
+        raise WrongType(f"{dtype!r} is no type of elements: {error}; {expected}") from error
+
+
+@functools.cache
+def _ml_dtypes() -> ModuleType | None:
+    try:
+        return importlib.import_module("ml_dtypes")
+    except ImportError:
+        return None

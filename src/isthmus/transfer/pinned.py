@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.transfer.arrays import type_of
-from isthmus.transfer.element_types import read_type
+from isthmus.transfer.arrays import read_type, type_of
 from isthmus.transfer.sessions import Session, best_session, lengths_of, session_for
 
 _Array = TypeVar("_Array")

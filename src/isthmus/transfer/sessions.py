@@ -19,8 +19,7 @@ from isthmus.errors import RunFileError, UsageError, WrongType
 from isthmus.files import read_bounded
 from isthmus.machine.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
-from isthmus.transfer.arrays import DeviceArray, axes_of, begin_to_host, copy_to_host, type_of
-from isthmus.transfer.element_types import read_type
+from isthmus.transfer.arrays import DeviceArray, axes_of, begin_to_host, copy_to_host, read_type, type_of
 from isthmus.transfer.explanation import Explanation
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from isthmus.errors import WeightsFileError
 from isthmus.files import open_plain
-from isthmus.weights.header import MOST_HEADER_BYTES
-from isthmus.weights.strict_json import parse_object
+from isthmus.weights.header import MOST_HEADER_BYTES, parse_object
 
 SUFFIX = ".index.json"
 

@@ -70,7 +70,7 @@ def test_what_joins_devices_is_said_as_far_as_it_is_known(
     program = "\n".join(
         [
             "from isthmus.machine.devices import open_device",
-            "from isthmus.machine.peers import path_between",
+            "from isthmus.machine.devices import path_between",
             "print(path_between(*(open_device(name).native for name in ('cuda:0', 'cuda:1'))))",
         ]
     )

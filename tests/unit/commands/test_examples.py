@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer
 
-from isthmus.commands._examples import EXAMPLES
+from isthmus.commands._command import EXAMPLES
 from isthmus.commands.main import app, main
 from isthmus.registry import EXPERIMENTS
 

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from isthmus.compare import Comparison, compare, parse_gate
-from isthmus.compare.causes import busy_host
-from isthmus.compare.differences import differences
+from isthmus.compare.causes import busy_host, differences
 from isthmus.errors import UsageError
 from isthmus.record import Case, End, Link, Placement, Run
 from tests.synthetic import runs as synthetic

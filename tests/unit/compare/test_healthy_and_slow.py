@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from isthmus.analysis.bandwidth.glance import glance as bandwidth_glance
+from isthmus.analysis.bandwidth.section import glance as bandwidth_glance
 from isthmus.compare import judge, reference_for
 from isthmus.record import MIB, Case, Run, read_run, three_figures
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from isthmus.compare.rank_test import corrected, rank_test
+from isthmus.compare.spread import corrected, rank_test
 
 
 def by_counting(first: list[float], second: list[float]) -> float:

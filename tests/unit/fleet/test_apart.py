@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.commands import main
 from isthmus.fleet import survey
-from isthmus.fleet.rows import fleet_rows
+from isthmus.fleet.survey import fleet_rows
 from isthmus.record import Launch, Missing, Run, Summary
 from isthmus.report.fleet import map as fleet_map
 from isthmus.report.fleet.files import about_files

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.fleet.gathering import Gathered, gathered
-from isthmus.fleet.rows import fleet_rows
-from isthmus.fleet.survey import survey
+from isthmus.fleet.survey import fleet_rows, survey
 from isthmus.record import Launch, Phase, Run
 from tests.synthetic import runs as synthetic
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.fleet import host_list, is_host_name
-from isthmus.fleet.hosts import natural
+from isthmus.fleet.sorting import natural
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from isthmus import _native
-from isthmus.machine import peers
-from isthmus.machine.peers import path_between
+from isthmus.machine import devices
+from isthmus.machine.devices import path_between
 
 
 class Card:
@@ -46,6 +46,6 @@ def test_a_path_is_what_is_known(
     monkeypatch: pytest.MonkeyPatch, card: Card, reading: tuple[Any, Any, Any], path: str
 ) -> None:
     found = dict(zip(("has_nvlink", "nvlinks", "ancestor"), reading, strict=True))
-    monkeypatch.setattr(peers, "_native", type("Native", (), {"read_peer": staticmethod(lambda *_: found)}))
+    monkeypatch.setattr(devices, "_native", type("Native", (), {"read_peer": staticmethod(lambda *_: found)}))
     device = cast(_native.Device, card)
     assert path_between(device, device) == path

@@ -4,7 +4,7 @@ import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.plan import Method, Plan, answer, beside_words
-from isthmus.plan.neighbours import beside, slowdowns
+from isthmus.plan.planner import beside, slowdowns
 from isthmus.record import KIB, MIB, BufferNeed, Case, Direction, Interval, ManagedNeed, Metric, PiecesNeed, Run, Series
 from tests.synthetic import batching as synthetic_batching
 from tests.synthetic import runs as synthetic

@@ -31,7 +31,7 @@ def producer(name: str, **said: Any) -> Tensor:
 @pytest.fixture
 def without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of a type must not hang on whether ml_dtypes is there."""
-    monkeypatch.setattr("isthmus.transfer.element_types._ml_dtypes", lambda: None)
+    monkeypatch.setattr("isthmus.transfer.arrays._ml_dtypes", lambda: None)
     monkeypatch.delitem(sys.modules, "ml_dtypes", raising=False)
 
 

@@ -11,7 +11,7 @@ from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
-from isthmus.analysis.managed.counts import counted_passes
+from isthmus.analysis.managed.granularity import counted_passes
 from isthmus.document.finding import Level
 from isthmus.language import say, sentences
 from isthmus.plan import Method

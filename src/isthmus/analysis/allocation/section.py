@@ -2,23 +2,152 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.allocation.model import PHASES, AllocationCosts, CostCurve, Phase, allocation_costs, ns_per_byte
-from isthmus.analysis.allocation.tables import Measured, beside_grid, cheapest_pinned_grid, first_call_grid, phase_grid
+from isthmus.analysis.allocation.model import (
+    EXISTING,
+    NEW_WAYS,
+    PHASES,
+    AllocationCosts,
+    CostCurve,
+    Phase,
+    allocation_costs,
+    ns_per_byte,
+    pinned_choices,
+)
 from isthmus.analysis.charts import legend_of
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import kind_label, sources
+from isthmus.analysis.labels import Source, kind_heading, kind_label, sources
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
-from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
-from isthmus.document.grid import excerpt
+from isthmus.document.chart import Axis, Drawn, curves_chart, row
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, missing, skipped, time_cell
 from isthmus.document.palette import look
+from isthmus.document.pivot import grid_of, rows_of
 from isthmus.document.section import Chart, Glance, Part, Section
-from isthmus.language import say
+from isthmus.language import enumerated, say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
 # Rows of a first screen.
 _MOST = 5
+# Half of an interval that is as large as the figure leaves the upper end as all that is known.
+_LOST = 0.95
+
+Measured = Source[AllocationCosts]
+
+
+def phase_grid(measured: Sequence[Measured], phase: Phase, *, per_byte: bool = False) -> Grid | None:
+    """Times of one phase, sizes down and kinds across, or those over the size; None where no run measured it."""
+    curves = [(curve, each) for each in measured for curve in each.value.curves if curve.phase == phase]
+    if not curves:
+        return None
+    curves.sort(key=lambda each: kind_rank(each[0].kind))
+    skips = {(id(each), curve.kind): _skipped(each.run, curve.kind) for curve, each in curves}
+
+    def cell(source: tuple[CostCurve, Measured], size: int) -> Cell:
+        curve, each = source
+        point, why = curve.at(size), skips[id(each), curve.kind].get(size)
+        if point is None:
+            return missing() if why is None else skipped(why)
+        return _per_byte(point) if per_byte else _time(point)
+
+    rows = rows_of(sorted({size for curve, _ in curves for size in curve.sizes}), format_bytes, curves, cell)
+    columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), each.label) for curve, each in curves)
+    title = say(f"allocation_report.part_{phase}")
+    if per_byte:
+        return Grid(say("allocation_report.per_byte", phase=title), columns, (Group("ns", rows),))
+    return Grid(title, columns, (Group("", rows),))
+
+
+def beside_grid(measured: Sequence[Measured]) -> Grid | None:
+    """Small blocks alone and while another one of their kind is held; None where no run measured that."""
+    columns = [
+        (kind, held, each)
+        for each in measured
+        for kind in dict.fromkeys(curve.kind for curve in each.value.held)
+        for held in (False, True)
+    ]
+    groups = []
+    for phase in PHASES:
+        curves = [each.value.find(kind, phase, held=held) for kind, held, each in columns]
+        sizes = sorted({size for curve in curves if curve and curve.held for size in curve.sizes})
+        rows = rows_of(sizes, format_bytes, curves, lambda curve, size: _time(curve.at(size) if curve else None))
+        groups.append(Group(say(f"allocation_report.part_{phase}"), rows))
+    names = {False: say("allocation_report.alone"), True: say("allocation_report.held_beside")}
+    comma = say("common.comma")
+    headings = (
+        Column(f"{kind_heading(kind)}\n{names[held]}", comma.join([kind_label(kind), names[held]]), each.label)
+        for kind, held, each in columns
+    )
+    return grid_of(say("allocation_report.beside_grid"), headings, groups)
+
+
+def cheapest_pinned_grid(measured: Measured) -> Grid | None:
+    """The kinds of pinned memory and the cheapest of them by size; None where there was no choice."""
+    choices = pinned_choices(measured.value)
+    kinds = [kind for kind in (*NEW_WAYS, EXISTING) if any(kind in choice.costs for choice in choices)]
+    rows = []
+    for choice in choices:
+        names = enumerated([kind_label(kind) for kind in choice.cheapest], "or")
+        best = say("allocation_report.tied", kinds=names) if len(choice.cheapest) > 1 else names
+        cells = [time_cell(choice.costs.get(kind)) for kind in kinds]
+        rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
+    columns = [Column(kind_heading(kind), kind_label(kind)) for kind in kinds]
+    columns.append(Column(say("allocation_report.cheapest_new"), say("allocation_report.cheapest_new"), prose=True))
+    return grid_of(measured.titled(say("allocation_report.cheapest")), columns, [Group("", tuple(rows))])
+
+
+def first_call_grid(measured: Measured) -> Grid | None:
+    """First calls of the process next to later ones of the same size; None where none was timed."""
+    first = measured.value.first
+    phases = [phase for phase in PHASES if any(phase == each for _, each in first)]
+    columns = tuple(
+        Column(f"{name}\n{when}", say("common.comma").join([name, when]))
+        for name in (say(f"allocation_report.part_{phase}") for phase in phases)
+        for when in (say("allocation_report.first"), say("allocation_report.later"))
+    )
+    measured_first = dict.fromkeys(kind for kind, _ in first)
+    kinds = dict.fromkeys([*(kind for kind in measured.value.kinds if kind in measured_first), *measured_first])
+    rows = tuple(
+        Row(kind_label(kind), tuple(cell for phase in phases for cell in _first_cells(measured.value, kind, phase)))
+        for kind in kinds
+    )
+    sizes = say("common.comma").join(format_bytes(size) for size in sorted({size for size, _ in first.values()}))
+    title = measured.titled(say("allocation_report.first_call_grid", sizes=sizes))
+    return grid_of(title, columns, [Group("", rows)], say("allocation_report.memory"))
+
+
+def _first_cells(costs: AllocationCosts, kind: str, phase: Phase) -> tuple[Cell, Cell]:
+    if (kind, phase) not in costs.first:
+        return missing(), missing()
+    size, seconds = costs.first[kind, phase]
+    curve = costs.find(kind, phase)
+    point = curve.at(size) if curve else None
+    later = time_cell(point.seconds, wide=not point.converged, detail=_detail(point)) if point else missing()
+    return Cell(format_seconds(seconds)), later
+
+
+def _skipped(run: Run, kind: str) -> dict[int, str]:
+    """By size why memory of a kind was not allocated."""
+    wanted = ("allocation", kind, "allocate")
+    skips = (case for case in run.cases if case.skipped)
+    return {case.bytes: case.note for case in skips if (case.experiment, case.host_memory, case.method) == wanted}
+
+
+def _time(point: Point | None) -> Cell:
+    if point is None:
+        return missing()
+    if point.seconds.relative_half_width >= _LOST:
+        return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
+    return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
+
+
+def _per_byte(point: Point) -> Cell:
+    return Cell(f"{ns_per_byte(point).median:.2g}", state="ok" if point.converged else "wide", detail=_detail(point))
+
+
+def _detail(point: Point) -> str:
+    low, high = format_seconds(point.seconds.low), format_seconds(point.seconds.high)
+    return say("allocation_report.time_detail", low=low, high=high, count=len(point.samples))
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -107,17 +236,19 @@ def _shown(point: Point, per_byte: bool) -> Interval:
 
 def _drawn(curve: CostCurve, per_byte: bool) -> Drawn:
     name = kind_label(curve.kind)
-    return Drawn(name, look(curve.kind), tuple(_row(name, point, per_byte) for point in curve.points))
-
-
-def _row(name: str, point: Point, per_byte: bool) -> Row:
-    seconds = point.seconds
-    return row(
-        name,
-        point.bytes,
-        _shown(point, per_byte),
-        size=format_bytes(point.bytes),
-        time=format_seconds(seconds.median),
-        interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),
-        samples=str(len(point.samples)),
+    rows = tuple(
+        row(
+            name,
+            point.bytes,
+            # Seconds of a call, or nanoseconds of a byte.
+            ns_per_byte(point) if per_byte else point.seconds,
+            size=format_bytes(point.bytes),
+            time=format_seconds(point.seconds.median),
+            interval=say(
+                "common.range", low=format_seconds(point.seconds.low), high=format_seconds(point.seconds.high)
+            ),
+            samples=str(len(point.samples)),
+        )
+        for point in curve.points
     )
+    return Drawn(name, look(curve.kind), rows)

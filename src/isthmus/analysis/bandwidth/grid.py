@@ -15,9 +15,8 @@ from isthmus.analysis.labels import (
 )
 from isthmus.analysis.phrases import about_bytes, link_rate
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves, moved_memory
-from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.once import once
-from isthmus.analysis.statistics.shape import half_size, plateau
+from isthmus.analysis.statistics.shape import fixed_and_rate, half_size, plateau
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, failed, interval_cell, missing, skipped
 from isthmus.document.pivot import rows_of
 from isthmus.grouping import grouped

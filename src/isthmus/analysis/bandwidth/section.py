@@ -1,22 +1,37 @@
 """The section on bandwidth: how fast each kind of host memory moves, at which size, and how steadily."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
-from isthmus.analysis.bandwidth.glance import glance
-from isthmus.analysis.bandwidth.grid import grids
+from isthmus.analysis.bandwidth.grid import grids, half_cell
+from isthmus.analysis.figures import brief_rate
 from isthmus.analysis.frame import section_of
+from isthmus.analysis.labels import DIRECTIONS, curve_name, in_lines
 from isthmus.analysis.phrases import about_bytes
-from isthmus.analysis.published.measured import Measured, measured
-from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.source import Measured, Series, measured
 from isthmus.analysis.published.table import published_parts
-from isthmus.analysis.statistics.curve import bandwidth_curves, find
-from isthmus.analysis.statistics.shape import SMALL_BYTES, half_size
-from isthmus.document.section import Part, Section
+from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, find, host_curves
+from isthmus.analysis.statistics.shape import SMALL_BYTES, compared_bytes, compared_point, half_size
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
+from isthmus.document.pivot import columns_of, rows_of
+from isthmus.document.section import Glance, Part, Section
 from isthmus.language import say
-from isthmus.record import Interval, Run
+from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_seconds, kind_rank
 
 __all__ = ["glance", "section"]
+_MOST_KINDS = 7
+# Left out first: as a rule they move as another one does.
+_LIKE_OTHERS = ("pinned_portable", "registered_huge", "pageable_huge", "write_combined")
+_BY_SIZE = ("pinned", "pageable_isthmus", "pageable")
+_SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB, GIB)
+_BAR = 10
+# A sweep that a screen has room for.
+_MOST_CURVES, _LEAST_SWEEP, _MOST_SWEEP = 6, 6, 20
+
+# The curves of one kind of memory by their direction.
+_Directions = Mapping[str, Curve]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -49,3 +64,93 @@ def _measured(run: Run, series: Series) -> Mapping[int, Measured]:
     if half is None:
         return {}
     return {0: Measured(Interval(half.bytes, half.bytes, half.bytes), words=about_bytes(half.bytes))}
+
+
+def glance(run: Run) -> Glance | None:
+    """A row for each kind of memory, the fastest first, and some by size; None where no rate was measured."""
+    kinds: dict[str, dict[str, Curve]] = {}
+    timed = host_curves(run)
+    for curve in timed:
+        kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
+    directions = [direction for direction in DIRECTIONS if any(direction in curves for curves in kinds.values())]
+    if not directions:
+        return None
+    main, size = directions[0], compared_bytes(timed)
+    shown = {kind: curves for kind, curves in kinds.items() if main in curves}
+    for kind in _LIKE_OTHERS:
+        if len(shown) > _MOST_KINDS:
+            shown.pop(kind, None)
+    ranked = sorted(shown.values(), key=lambda curves: _place(curves[main], size))[:_MOST_KINDS]
+    grids = [_overview(ranked, directions, main, size)]
+    chosen = (kinds.get(kind, {}).get(direction) for kind in _BY_SIZE for direction in ONE_WAY)
+    if by_size := _by_size([curve for curve in chosen if curve]):
+        grids.append(by_size)
+    return Glance(tuple(grids))
+
+
+def _overview(ranked: Sequence[_Directions], directions: Sequence[str], main: str, size: int) -> Grid:
+    fastest = max(_rate(curves[main], size) for curves in ranked)
+    small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
+    names = [*map(_direction, directions), f"{format_bytes(small)} {_direction(main)}"]
+    rows = []
+    for curves in ranked:
+        point = curves[main].at(small)
+        cells = [_rate_cell(curves[direction], size) if direction in curves else missing() for direction in directions]
+        cells.append(Cell(format_seconds(point.seconds.median)) if point else missing())
+        cells.append(half_cell(curves[main]))
+        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main], size) / fastest), 1), state="bar"))
+        rows.append(Row(curve_name(curves[main]), tuple(cells)))
+    columns = (*columns_of([*names, say("bandwidth_report.glance_half")]), Column("", _direction(main), prose=True))
+    return Grid("", columns, (Group("", tuple(rows)),), corner=_at("GB/s", size))
+
+
+def _by_size(curves: Sequence[Curve]) -> Grid | None:
+    """Sizes down and a few curves across in sweeps of large sizes, as in tables of bandwidthTest; else sizes across."""
+    sizes, shared = sorted({point.bytes for curve in curves for point in curve.points}), _sizes(curves)
+    if len(curves) <= _MOST_CURVES and _LEAST_SWEEP <= len(sizes) <= _MOST_SWEEP and sizes[0] >= MIB:
+        columns = tuple(Column(in_lines(_name(curve)), _name(curve)) for curve in curves)
+        rows = rows_of(sizes, format_bytes, curves, lambda curve, size: brief_rate(curve.at(size)))
+        return Grid("", columns, (Group("", rows),), corner="GB/s")
+    if len(shared) < 2:
+        return None
+    rows = rows_of(curves, _name, shared, lambda size, curve: brief_rate(curve.at(size)))
+    return Grid("", columns_of(map(format_bytes, shared)), (Group("", rows),), corner=say("page.size"))
+
+
+def _name(curve: Curve) -> str:
+    return f"{curve_name(curve)} {_direction(curve.direction)}"
+
+
+def _place(curve: Curve, size: int) -> tuple[object, ...]:
+    """The fastest first; what is as fast within some per cent in the order of all tables."""
+    return -round(25 * math.log(_rate(curve, size))), kind_rank(curve.host_memory)
+
+
+def _sizes(curves: Sequence[Curve]) -> list[int]:
+    """The sizes measured with all of them that come nearest to those that everybody knows."""
+    shared = set.intersection(*({point.bytes for point in curve.points} for curve in curves)) if curves else set()
+    large = [size for size in shared if size >= _SIZES[0]]
+    return sorted({min(large, key=lambda size: abs(size - wanted)) for wanted in _SIZES}) if large else []
+
+
+def _from_small(size: int) -> float:
+    return max(size / SMALL_BYTES, SMALL_BYTES / size)
+
+
+def _direction(direction: str) -> str:
+    return say("bandwidth_report.glance_both") if direction == "both" else say(f"common.way_{direction}")
+
+
+def _rate(curve: Curve, size: int) -> float:
+    return compared_point(curve, size).rate.median
+
+
+def _rate_cell(curve: Curve, size: int) -> Cell:
+    """The rate at the table's size; at the curve's largest, which the cell then names, where it lacks that one."""
+    point = compared_point(curve, size)
+    cell = brief_rate(point)
+    return cell if point.bytes == size else replace(cell, text=_at(cell.text, point.bytes))
+
+
+def _at(what: str, size: int) -> str:
+    return say("bandwidth_report.glance_at", what=what, size=format_bytes(size))

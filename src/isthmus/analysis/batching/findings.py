@@ -6,7 +6,7 @@ from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, takeaway_of
 from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
-from isthmus.analysis.pieces.thresholds import Cliff, batch_cliff
+from isthmus.analysis.pieces.tables import Cliff, batch_cliff
 from isthmus.analysis.pieces.words import way_words
 from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences

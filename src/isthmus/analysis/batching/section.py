@@ -8,8 +8,7 @@ from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.map import Surfaces, corner, count_words, fastest_cell, fastest_grid, main_sources
 from isthmus.analysis.pieces.model import Surface, piece_surfaces
-from isthmus.analysis.pieces.tables import pieces_parts
-from isthmus.analysis.pieces.thresholds import batch_curve
+from isthmus.analysis.pieces.tables import batch_curve, pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, way_words
 from isthmus.document.grid import Column, Grid, Group, Row, excerpt, spread
 from isthmus.document.pivot import rows_of, word_column

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
+from isthmus.analysis.breakeven.derived import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.charts import legend_of

@@ -2,16 +2,27 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.analysis.breakeven.costs import Costs, Term, cached, measured_costs
-from isthmus.analysis.breakeven.measured import Key, Totals, interpolated, measured_totals
-from isthmus.analysis.breakeven.thresholds import Contest
+from isthmus.analysis.breakeven.measured import (
+    Costs,
+    Key,
+    Term,
+    Totals,
+    cached,
+    interpolated,
+    measured_costs,
+    measured_once,
+    measured_totals,
+)
+from isthmus.analysis.breakeven.thresholds import Breakeven, Contest
+from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws
 from isthmus.analysis.statistics.threshold import Threshold, size_threshold
-from isthmus.record import OneWay, Run
+from isthmus.record import MIB, Interval, OneWay, Run
 
 # Two sizes this near to one another are the same answer.
 AGREEMENT = 0.25
@@ -21,6 +32,8 @@ _COPIED: Mapping[str, Sequence[OneWay]] = {"round_trip": ("h2d", "d2h"), "reduct
 _KINDS = ("pageable", "pinned")
 # A derived time is this part of a measured one at least, whatever the costs add up to.
 _LEAST = 1e-3
+# Large enough to be worth a transfer, small enough that every machine measures it.
+_REFERENCE_BYTES = 64 * MIB
 
 
 class Derived(NamedTuple):
@@ -106,3 +119,26 @@ def _times(totals: Totals, copies: Sequence[Mapping[int, Draws]], uses: int) -> 
         known = [seconds for seconds in each if seconds is not None]
         if 1 in by_uses and size in totals.further and len(known) == len(each):
             yield size, by_uses[1] - totals.further[size] + uses * sum(known)
+
+
+@dataclass(frozen=True)
+class BreakevenAnalysis:
+    """Times of one use, and which way wins where."""
+
+    once: dict[Key, dict[int, Interval]]  # seconds of one use as they were measured, by size
+    measured: Breakeven
+    derived: Sequence[Derived]  # pinned against pageable memory
+
+    @property
+    def reference_bytes(self) -> int:
+        """64 MiB, or the largest measured size where that is less."""
+        return min(_REFERENCE_BYTES, max(size for totals in self.measured.totals.values() for size in totals.seconds))
+
+
+@once()
+def analyse_breakeven(run: Run) -> BreakevenAnalysis | None:
+    """Everything that the breakeven experiment of a run says; None where it has no case that counts."""
+    measured = Breakeven(measured_totals(run))
+    if not any(totals.seconds for totals in measured.totals.values()):
+        return None
+    return BreakevenAnalysis(measured_once(run), measured, derived_thresholds(run, measured.thresholds))

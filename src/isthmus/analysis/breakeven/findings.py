@@ -1,7 +1,6 @@
 """When pinning pays and what to use instead, in sentences: findings and verdict of the breakeven experiment."""
 
-from isthmus.analysis.breakeven.analysis import BreakevenAnalysis, analyse_breakeven
-from isthmus.analysis.breakeven.derived import AGREEMENT
+from isthmus.analysis.breakeven.derived import AGREEMENT, BreakevenAnalysis, analyse_breakeven
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, answer_words, case_words, uses_count
 from isthmus.analysis.phrases import about_bytes, memory_name, percent_words, times

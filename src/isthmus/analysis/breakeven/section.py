@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from isthmus.analysis.breakeven.analysis import BreakevenAnalysis, analyse_breakeven
 from isthmus.analysis.breakeven.charts import (
     both_cases_charts,
     both_cases_legend,
@@ -14,6 +13,7 @@ from isthmus.analysis.breakeven.charts import (
     time_charts,
     uses_legend,
 )
+from isthmus.analysis.breakeven.derived import BreakevenAnalysis, analyse_breakeven
 from isthmus.analysis.breakeven.tables import (
     derived_grid,
     fastest_grid,
@@ -26,8 +26,7 @@ from isthmus.analysis.breakeven.tables import (
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import sources
-from isthmus.analysis.published.measured import Measured
-from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import excerpt
 from isthmus.document.section import Glance, Part, Section

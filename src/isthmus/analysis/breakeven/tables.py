@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.charts import Analyses
-from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
+from isthmus.analysis.breakeven.derived import DERIVED_USES, BreakevenAnalysis, Derived
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import PLAIN_CASES, WIDE, case_words, from_to, uses_count

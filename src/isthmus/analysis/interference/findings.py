@@ -1,7 +1,6 @@
 """What the interference experiment says: what each method of copying costs each neighbour."""
 
-from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, costs, largest, telling
-from isthmus.analysis.interference.words import cost_words
+from isthmus.analysis.interference.model import DIRECTIONS, NEIGHBOURS, cost_words, costs, largest, telling
 from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from isthmus.analysis.figures import Figure, figures, paired
+from isthmus.analysis.phrases import memory_name, percent_words
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Interval, Run
+from isthmus.language import say
+from isthmus.record import Interval, Run, format_rate
 
 NEIGHBOURS = ("compute", "memory", "thread")
 DIRECTIONS = ("h2d", "d2h")
@@ -85,3 +87,18 @@ def telling(all_costs: Sequence[Cost]) -> Sequence[Cost]:
     packed = [cost for cost in all_costs if cost.method == "isthmus"][-1:]
     chosen = {id(cost) for cost in [*enough, *kernels[-1:], *packed]}
     return [cost for cost in all_costs if cost.method == "copy" or id(cost) in chosen]
+
+
+def way_words(cost: Cost) -> str:
+    """``a kernel of 2 blocks``, ``the driver's copy of pinned memory``, ``isthmus.copy with 12 threads``."""
+    if cost.method == "kernel":
+        return say("interference.kernel", count=cost.blocks) if cost.blocks else say("interference.kernel_all")
+    if cost.method == "isthmus":
+        return say("interference.isthmus", count=cost.threads or 1)
+    return say("interference.copy", memory=memory_name(cost.memory))
+
+
+def cost_words(cost: Cost) -> str:
+    """``a kernel of 2 blocks 10 % at 49.6 GB/s``."""
+    percent, rate = percent_words(cost.slowdown.median), format_rate(cost.rate.median)
+    return say("interference.cost", method=way_words(cost), percent=percent, rate=rate)

@@ -6,8 +6,7 @@ from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
 from isthmus.analysis.phrases import link_rate, memory_label
-from isthmus.analysis.published.measured import Measured
-from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section

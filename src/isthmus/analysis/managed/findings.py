@@ -3,11 +3,18 @@
 from collections.abc import Mapping
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.managed.counts import counted_passes
-from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
-from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, main_movements, why_no_migration
+from isthmus.analysis.managed.granularity import Mechanism, counted_passes, mechanisms, unit_words
+from isthmus.analysis.managed.model import (
+    ON_DEMAND,
+    WHOLE_COPIES,
+    ManagedWay,
+    Movement,
+    Pattern,
+    main_movements,
+    overtaking,
+    why_no_migration,
+)
 from isthmus.analysis.managed.published import paper_answers
-from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
 from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from isthmus.analysis.managed.model import Pattern, main_movements
-from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
+from isthmus.analysis.managed.model import ON_DEMAND, WHOLE_COPIES, Pattern, main_movements, overtaking
 from isthmus.analysis.managed.words import managed_answer
-from isthmus.analysis.published.measured import Measured, quotient
-from isthmus.analysis.published.source import Series, sources
+from isthmus.analysis.published.source import Measured, Series, quotient, sources
 from isthmus.analysis.statistics.curve import rate_of
 from isthmus.record import Run, format_bytes
 

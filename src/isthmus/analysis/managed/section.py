@@ -1,26 +1,33 @@
 """The section on explicit and automatic data movement: thresholds, all of the array, curves, and migration units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from isthmus.analysis.charts import legend_of
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
-from isthmus.analysis.managed.granularity_tables import granularity_parts
+from isthmus.analysis.managed.granularity import Counted, Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, movements
 from isthmus.analysis.managed.published import measured_movements
 from isthmus.analysis.managed.tables import Movements, movement_title, thresholds_part, times_part, whole_part
+from isthmus.analysis.managed.timing import Touches, Unit, touches
 from isthmus.analysis.managed.words import pattern_name, phases_shown, place_label, way_label, way_look
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import excerpt
+from isthmus.document.grid import Cell, Column, Group, Row, excerpt, missing, time_cell
+from isthmus.document.palette import numbered_look
+from isthmus.document.pivot import columns_of, grid_of
 from isthmus.document.section import Chart, Glance, Part, Section
-from isthmus.language import say
-from isthmus.record import Run, format_seconds
+from isthmus.language import can_say, say
+from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 
 _MOST = 7
+_SIDES = ("device", "host")
+_KINDS = ("neighbours", "grown", "stride")
+# Columns of the table of units that hold words.
+_WORDS = ("counters", "timing", "agree")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -92,3 +99,126 @@ def _shown(movement: Movement, place: int, name: str, point: Point) -> dict[str,
         say("labels.told_time"): format_seconds(point.seconds.median),
         **phases_shown(point),
     }
+
+
+def granularity_parts(runs: Sequence[Run]) -> list[Part]:
+    """Units of every run; migrations by size and cause; times of touches."""
+    return [_units_part(runs), _sizes_part(runs), _touches_part(runs)]
+
+
+def _units_part(runs: Sequence[Run]) -> Part:
+    title, corner = say("granularity_report.units_title"), say("granularity_report.corner")
+    grids = []
+    for each in sources(runs, lambda run: [mechanisms(run)]):
+        columns = (
+            Column(name, name, each.label, prose=key in _WORDS)
+            for key in (*_WORDS, "there", "waits")
+            for name in [say(f"granularity_report.column_{key}")]
+        )
+        rows = tuple(Row(mechanism.name, _unit_cells(mechanism)) for mechanism in each.value)
+        grids.append(grid_of(each.titled(title), columns, [Group("", rows)], corner))
+    return Part(title, say("granularity_report.units_note"), grids=tuple(filter(None, grids)))
+
+
+def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
+    agreement = "-" if mechanism.agreement == "cannot tell" else say(f"labels.verified_{mechanism.agreement}")
+    return (
+        _unit_cell(mechanism.counted),
+        _unit_cell(mechanism.timed),
+        Cell(agreement, state="failed" if mechanism.agreement == "no" else "ok"),
+        time_cell(mechanism.there),
+        time_cell(mechanism.waiting),
+    )
+
+
+def _unit_cell(unit: Unit | None) -> Cell:
+    return missing() if unit is None else Cell(unit_words(unit), detail=unit.why)
+
+
+def _pass_title(each: Counted) -> str:
+    case = each.case
+    mechanism = _mover(case.method.removeprefix("counted_").partition("_")[0], case.direction or "")
+    if case.stride_bytes and not case.method.endswith("_sweep"):
+        return say("granularity_report.pass", mechanism=mechanism, stride=format_bytes(case.stride_bytes))
+    return say("granularity_report.pass_all", mechanism=mechanism)
+
+
+def _mover(mover: str, direction: str) -> str:
+    key = f"granularity.mechanism_{mover if mover in _SIDES else f'{mover}_{direction}'}"
+    return say(key) if can_say(key) else mover
+
+
+def _sizes_part(runs: Sequence[Run]) -> Part:
+    title, corner = say("granularity_report.sizes_title"), say("granularity_report.corner")
+    grids = []
+    for each in sources(runs, lambda run: [counted_passes(run)]):
+        columns = columns_of(
+            (say(f"granularity_report.column_{key}") for key in ("count", "share", "alignment")), each.label
+        )
+        groups = (Group(_pass_title(one), tuple(_size_rows(one))) for one in each.value)
+        grids.append(grid_of(each.titled(title), columns, groups, corner))
+    return Part(title, say("granularity_report.sizes_note"), grids=tuple(filter(None, grids)), page_only=True)
+
+
+def _size_rows(each: Counted) -> Iterator[Row]:
+    total = sum(one.bytes * one.count for one in each.case.migrations)
+    for one in each.case.migrations:
+        direction = "" if one.direction == each.case.direction else one.direction.upper()
+        name = say("common.comma").join(filter(None, (format_bytes(one.bytes), one.cause, direction)))
+        share = f"{100 * one.bytes * one.count / total:.1f}" if total else "0"
+        yield Row(name, (Cell(str(one.count)), Cell(share), Cell(format_bytes(one.alignment_bytes))))
+    for fault in each.case.faults:
+        count = Cell(_faults_words(each, fault))
+        yield Row(_mover(fault.side, ""), (count, missing(), missing()))
+
+
+def _faults_words(each: Counted, fault: Faults) -> str:
+    """``16``, ``180 in 40 groups``, or ``≥ 5`` where more pages moved for faults than were reported to fault."""
+    moved = sum(
+        one.count
+        for one in each.case.migrations
+        if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
+    )
+    words = str(fault.count)
+    if fault.groups != fault.count:
+        words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
+    return f"≥ {words}" if fault.groups < moved else words
+
+
+def _touches_part(runs: Sequence[Run]) -> Part:
+    charts = (
+        _touches_chart(each.value, each.titled(_mover(each.value.mover, each.value.direction)))
+        for each in sources(runs, touches)
+    )
+    names = (say(f"granularity_report.kind_{kind}") for kind in _KINDS)
+    return Part(
+        say("granularity_report.touches_title"),
+        say("granularity_report.touches_note"),
+        tuple(filter(None, charts)),
+        legend_of({name: numbered_look(place) for place, name in enumerate(names)}),
+    )
+
+
+def _touches_chart(of: Touches, title: str) -> Chart | None:
+    curves = []
+    for place, (kind, times) in enumerate(zip(_KINDS, (of.neighbour, of.grown, of.stride), strict=True)):
+        name = say(f"granularity_report.kind_{kind}")
+        if rows := tuple(_touch_rows(name, times)):
+            curves.append(Drawn(name, numbered_look(place), rows))
+    if not curves:
+        return None
+    rules = [(of.there.median, say("granularity_report.column_there"))] if of.there else []
+    span, time = say("granularity_report.span_axis"), say("granularity_report.touches_title")
+    spec = curves_chart(curves, Axis(span, labels="bytes"), Axis(time, labels="seconds"), rules=rules)
+    return Chart(title, say("labels.named_value", name=time, value=title), spec)
+
+
+def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]:
+    """By span; a distance of nothing has no place on the axis and is the chart's rule."""
+    for span, seconds in times.items():
+        if span:
+            hover = {
+                say("granularity_report.span_axis"): format_bytes(span),
+                say("labels.told_time"): format_seconds(seconds.median),
+            }
+            yield chart.row(name, span, seconds, **hover)

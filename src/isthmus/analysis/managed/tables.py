@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import cell_of
 from isthmus.analysis.labels import Source, in_one_text, kind_label
-from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern
-from isthmus.analysis.managed.thresholds import WHOLE_COPIES, Overtaking, overtakings
+from isthmus.analysis.managed.model import WHOLE_COPIES, ManagedWay, Movement, Overtaking, Pattern, overtakings
 from isthmus.analysis.managed.words import (
     managed_answer,
     pattern_name,

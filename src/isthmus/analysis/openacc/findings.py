@@ -1,7 +1,6 @@
 """What the openacc experiment says: directives against managed memory, against native calls, and the two at once."""
 
-from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, whole_arrays
-from isthmus.analysis.openacc.words import part_words
+from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, part_words, whole_arrays
 from isthmus.analysis.phrases import factor_words, times
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding

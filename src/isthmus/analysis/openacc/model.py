@@ -7,7 +7,8 @@ from isthmus.analysis.figures import figures
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point
 from isthmus.grouping import grouped
-from isthmus.record import Case, Interval, Run
+from isthmus.language import say
+from isthmus.record import Case, Interval, Run, format_bytes
 
 # In the order of tables; the last is the work of the contiguous program done by this package's own calls.
 OPENACC_WAYS = ("explicit", "automatic", "both", "native")
@@ -88,3 +89,12 @@ def _work(points: Sequence[Point]) -> OpenaccWork:
         halo=first.halo,
         modes={mode: by_mode[mode] for mode in OPENACC_WAYS if mode in by_mode},
     )
+
+
+def part_words(work: OpenaccWork) -> str:
+    """``10 % of 1 GiB``, ``a double every 4 KiB of 1 GiB``."""
+    if work.program == "stencil":
+        return say("openacc.part_stencil", side=work.side, halo=work.halo, packer=work.pack.upper())
+    if work.stride_bytes is not None:
+        return say("openacc.part_stride", stride=format_bytes(work.stride_bytes), size=format_bytes(work.bytes))
+    return say("openacc.part_percent", percent=100 * (work.fraction or 0), size=format_bytes(work.bytes))

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
-from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, whole_arrays
-from isthmus.analysis.openacc.words import part_words
+from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, part_words, whole_arrays
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document.grid import Cell, Column, Row, interval_cell, missing, time_cell

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.analysis.bandwidth.prediction import Prediction, Predictor, curve_predictor
-from isthmus.analysis.bandwidth.two_ways import TwoWays, two_ways
+from isthmus.analysis.bandwidth.prediction import Prediction, Predictor, TwoWays, curve_predictor, two_ways
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, find
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.analysis.statistics.shape import LARGE_BYTES

@@ -12,11 +12,13 @@ from isthmus.analysis.paths.model import (
     ceilings,
     comparisons,
     costs,
+    factor_words,
+    gain_words,
     gains_from,
     largest,
+    links_words,
     targets,
 )
-from isthmus.analysis.paths.words import factor_words, gain_words, links_words
 from isthmus.analysis.phrases import direction_word, memory_name, percent_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, known

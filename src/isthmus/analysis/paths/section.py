@@ -15,10 +15,12 @@ from isthmus.analysis.paths.model import (
     ceilings,
     comparisons,
     costs,
+    factor_words,
     largest,
+    split_words,
     targets,
+    way_heading,
 )
-from isthmus.analysis.paths.words import factor_words, split_words, way_heading
 from isthmus.analysis.phrases import direction_word, memory_label, percent_cell
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
 from isthmus.document.pivot import Entry, columns_of, groups_of, pivot

@@ -2,9 +2,18 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.peers.cells import path_name
-from isthmus.analysis.peers.links import Together, group_name, together
-from isthmus.analysis.peers.model import Copies, Pair, accesses, at_once, paths, whole
+from isthmus.analysis.peers.model import (
+    Copies,
+    Pair,
+    Together,
+    accesses,
+    at_once,
+    group_name,
+    path_name,
+    paths,
+    together,
+    whole,
+)
 from isthmus.analysis.phrases import direction_word, range_text, spanned
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, known

@@ -1,13 +1,11 @@
 """The section between devices: who reaches whom by what, then matrices of rates and accesses, from rows to columns."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from isthmus.analysis.charts import legend_of
 from isthmus.analysis.figures import Figure, figure_cell
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import of_run
-from isthmus.analysis.peers.cells import path_cell, path_name
-from isthmus.analysis.peers.charts import size_part
-from isthmus.analysis.peers.links import link_grid
+from isthmus.analysis.labels import in_lines, of_run, run_label
 from isthmus.analysis.peers.model import (
     METHODS,
     AtOnce,
@@ -16,16 +14,22 @@ from isthmus.analysis.peers.model import (
     accesses,
     at_once,
     copies_of,
+    link_grid,
+    path_cell,
+    path_name,
     paths,
     specs_of,
     whole,
 )
-from isthmus.document.grid import Cell, Grid, Group, Row
-from isthmus.document.pivot import Entry, columns_of, pivot
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document import chart
+from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.palette import numbered_look
+from isthmus.document.pivot import Entry, columns_of, pivot, rows_of
+from isthmus.document.section import Chart, Glance, Part, Section, chart_name
 from isthmus.grouping import grouped
 from isthmus.language import say
-from isthmus.record import Run, format_bytes
+from isthmus.record import Run, format_bytes, format_rate
 
 # A device and itself.
 _SELF = Cell("", state="missing")
@@ -139,3 +143,41 @@ def _slowest(figures: Sequence[Figure | None]) -> Figure | None:
     if wrong or not timed:
         return next(iter(wrong or known), None)
     return max(timed, key=lambda figure: figure.seconds.median if figure.seconds else 0.0)
+
+
+def size_part(runs: Sequence[Run]) -> Part:
+    """All pairs of all runs whose copies have several sizes."""
+    charts, grids = [], []
+    for index, run in enumerate(runs):
+        of_pairs = sorted((each for each in copies_of(run) if each.direction == "peer"), key=lambda each: each.bytes)
+        for pair in dict.fromkeys(pair for each in copies_of(run) if each.direction == "peer" for pair in each.rates):
+            figures = {(each.method, each.bytes): each.pairs[pair] for each in of_pairs if pair in each.pairs}
+            sizes = list(dict.fromkeys(size for _, size in figures))
+            if len(sizes) < 2:
+                continue
+            title = of_run(say("peers_report.pair", source=pair[0], to=pair[1]), runs, index)
+            methods = [method for method in METHODS if any(each == method for each, _ in figures)]
+            rows = rows_of(sizes, format_bytes, methods, lambda *key, of=figures: figure_cell(of.get(key)))
+            columns = tuple(Column(in_lines(_name(method)), _name(method)) for method in methods)
+            grids.append(Grid(title, columns, (Group("GB/s", rows),)))
+            curves = [_drawn(method, figures) for method in methods]
+            axes = Axis(say("peers_report.size"), labels="bytes"), Axis("GB/s")
+            spec = curves_chart([curve for curve in curves if curve.rows], *axes)
+            name = chart_name("peers", *pair, run_label(runs, index))
+            charts.append(Chart(title, say("peers_report.sizes_label", title=title), spec, name))
+    legend = legend_of({_name(method): numbered_look(at) for at, method in enumerate(METHODS)})
+    return Part(say("peers_report.sizes"), say("peers_report.note_sizes"), tuple(charts), legend, tuple(grids))
+
+
+def _name(method: str) -> str:
+    return say(f"peers_report.method_{method}")
+
+
+def _drawn(method: str, figures: Mapping[tuple[str, int], Figure]) -> Drawn:
+    rates = {size: each.rate for (of, size), each in figures.items() if of == method and each.rate}
+    shown = say("labels.told_rate")
+    rows = (
+        chart.row(_name(method), size, rate.scaled(1e-9), **{shown: format_rate(rate.median)})
+        for size, rate in rates.items()
+    )
+    return Drawn(_name(method), numbered_look(METHODS.index(method)), tuple(rows))

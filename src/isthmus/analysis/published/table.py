@@ -7,8 +7,7 @@ from msgspec.structs import replace as changed
 
 from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.phrases import direction_name, link_rate, spanned
-from isthmus.analysis.published.measured import Measured, measured
-from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
+from isthmus.analysis.published.source import Ends, Fields, Measured, Series, Source, Table, measured, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing, time_cell
 from isthmus.document.section import Part
 from isthmus.language import Quoted, can_say, say

@@ -4,9 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import factor_words, spanned, times
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, iteration, stencils, way_of
+from isthmus.analysis.stencil.model import (
+    MANAGED,
+    STENCIL_METHODS,
+    Stencil,
+    iteration,
+    setting_words,
+    stencil_words,
+    stencils,
+    way_of,
+    way_title,
+)
 from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
-from isthmus.analysis.stencil.words import setting_words, stencil_words, way_title
 from isthmus.document.finding import Finding
 from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds

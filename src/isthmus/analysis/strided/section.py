@@ -1,23 +1,23 @@
 """The section on sections of arrays: those that programs know first, what padding costs, then what all rows show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from isthmus.analysis.figures import quotient_cell
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
-from isthmus.analysis.pieces.figures import method_cell, method_columns
 from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells
-from isthmus.analysis.pieces.tables import pieces_parts
+from isthmus.analysis.pieces.tables import method_cell, method_columns, pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
-from isthmus.analysis.strided.padding import paddings
+from isthmus.analysis.statistics.contrast import ratio
 from isthmus.document.grid import Grid, Row, brief, spread, text_grid
 from isthmus.document.pivot import columns_of, grid_of, groups_of
 from isthmus.document.section import Glance, Part, Section
 from isthmus.language import capitalised, say
-from isthmus.record import Run
+from isthmus.record import Interval, Run
 
 # Rows of a first screen.
 _MOST = 7
@@ -136,3 +136,39 @@ def _grid(cells: Sequence[Cell]) -> Grid:
         for cell in cells
     )
     return text_grid(say("pieces_report.known_title"), say("pieces_report.corner_way"), names, rows)
+
+
+@dataclass(frozen=True)
+class Padding:
+    """The same rows, direction and memory; `slowdowns` says how many times as long each method takes if padded."""
+
+    padded: Cell
+    slowdowns: Mapping[str, Interval]
+
+
+def paddings(cells: Iterable[Cell]) -> list[Padding]:
+    """Every pair that was measured with a method in common, in the order of the cells."""
+    everything = list(cells)
+    tight = {_host_key(cell): cell for cell in everything if cell.layouts[1] == "contiguous"}
+    all_paddings = []
+    for padded in filter(_is_padded, everything):
+        other = tight.get(_host_key(padded))
+        slowdowns = {
+            method: ratio(padded.points[method].seconds, other.points[method].seconds)
+            for method in padded.ranking
+            if other and method in other.points
+        }
+        if slowdowns:
+            all_paddings.append(Padding(padded, slowdowns))
+    return all_paddings
+
+
+def _is_padded(cell: Cell) -> bool:
+    """Whether rows end in less padding than they hold data, and slices follow one another without any."""
+    shape = cell.shape
+    between = shape.device_slice_pitch_bytes == shape.rows * shape.device_pitch_bytes
+    return shape.slices > 1 and between and shape.width_bytes < shape.device_pitch_bytes < 2 * shape.width_bytes
+
+
+def _host_key(cell: Cell) -> tuple[object, ...]:
+    return cell.direction, cell.host_memory, cell.shape._replace(device_pitch_bytes=0, device_slice_pitch_bytes=0)

@@ -1,14 +1,17 @@
 """Rate against the number of host threads: the cases of a run's threads experiment that use one device, as curves."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
 from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.once import once
+from isthmus.document.grid import Cell
+from isthmus.document.palette import Look, numbered_look
 from isthmus.grouping import grouped
+from isthmus.language import say
 from isthmus.record import MIB, Case, Direction, Run, kind_rank
 
 StreamUse = Literal["shared", "own"]
@@ -16,6 +19,11 @@ Slicing = Literal["slices", "chunks"]
 
 # The size of the buffer of the program whose figures ours are next to (cellspe.matrix.jp, main.cpp, BUFFER_SIZE).
 REFERENCE_BYTES = 64 * MIB
+# Where a row has nothing to say about a column.
+BLANK = Cell("", state="missing")
+
+_MODES = (("slices", "shared"), ("slices", "own"), ("chunks", "shared"), ("chunks", "own"))
+_CREATED_DASH = (5, 4)
 
 
 @dataclass(frozen=True)
@@ -122,3 +130,27 @@ def _by_streams(alike: Sequence[Figure]) -> dict[StreamUse, list[Figure]]:
 
 def _streams(figure: Figure) -> StreamUse:
     return "own" if figure.case.streams == figure.case.threads else "shared"
+
+
+def mode_name(curve: ThreadCurve) -> str:
+    """``chunks, own streams, threads created``: how threads share the work, in a legend or a heading."""
+    named = [say(f"threads_report.slicing_{curve.slicing}"), say(f"threads_report.streams_{curve.streams}")]
+    if curve.method == "spawn":
+        named.append(say("threads_report.created"))
+    return say("common.comma").join(named)
+
+
+def mode_look(curve: ThreadCurve) -> Look:
+    """Colour and shape tell how the work is shared; a dashed line, that threads are created for each transfer."""
+    look = numbered_look(_MODES.index((curve.slicing, curve.streams)))
+    return replace(look, dash=_CREATED_DASH if curve.method == "spawn" else ())
+
+
+def threads_label(direction: str, count: int) -> str:
+    """``16``, or ``16 + 16`` where both directions have as many."""
+    return f"{count} + {count}" if direction == "both" else str(count)
+
+
+def threads_of(direction: str, count: int) -> str:
+    """``one thread``, ``16 threads``; for both directions ``16 + 16 threads``."""
+    return say("threads.of_both" if direction == "both" else "threads.of", count=count)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from isthmus.analysis.figures import rate_cell
 from isthmus.analysis.labels import DIRECTIONS, in_lines, kind_label, of_run
 from isthmus.analysis.phrases import direction_word
-from isthmus.analysis.threads.labels import BLANK
+from isthmus.analysis.threads.model import BLANK
 from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, missing
 from isthmus.document.pivot import columns_of, rows_of

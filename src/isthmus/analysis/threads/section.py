@@ -1,27 +1,41 @@
 """The section on threads: many host threads that copy one buffer, several devices at once, and NUMA nodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from isthmus.analysis.figures import brief_rate
+from isthmus.analysis.charts import legend_of, link_rules, rate_rows
+from isthmus.analysis.figures import brief_rate, cell_of, rate_cell
 from isthmus.analysis.frame import section_of
-from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import direction_name
-from isthmus.analysis.published.measured import Measured
-from isthmus.analysis.published.source import Series
+from isthmus.analysis.labels import DIRECTIONS, Source, direction_title, in_lines, kind_label, run_label, sources
+from isthmus.analysis.phrases import direction_name, link_rate
+from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import ONE_WAY
-from isthmus.analysis.threads.model import most_complete, reference_bytes, thread_curves
+from isthmus.analysis.threads.gain import enough_threads
+from isthmus.analysis.threads.model import (
+    BLANK,
+    REFERENCE_BYTES,
+    ThreadCurve,
+    mode_look,
+    mode_name,
+    most_complete,
+    reference_bytes,
+    thread_curves,
+    threads_label,
+)
 from isthmus.analysis.threads.places_tables import place_parts
-from isthmus.analysis.threads.rates import rate_parts
-from isthmus.document.grid import Column, Grid, Group, spread
+from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, spread
 from isthmus.document.pivot import rows_of
-from isthmus.document.section import Glance, Section
+from isthmus.document.section import Chart, Glance, Part, Section
 from isthmus.grouping import grouped
 from isthmus.language import say
-from isthmus.record import Run, format_bytes
+from isthmus.record import Run, format_bytes, kind_rank
 
 # Numbers of threads on a first screen.
 _MOST = 6
+# Curves of one direction and size.
+_Curves = Sequence[Source[ThreadCurve]]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -57,3 +71,100 @@ def _slices_of_workers(run: Run, series: Series) -> Mapping[int, Measured]:
     ]
     points = most_complete(curves).points if curves else {}
     return {count: Measured(point.rate, not point.converged) for count, point in points.items()}
+
+
+def rate_parts(runs: Sequence[Run]) -> list[Part]:
+    """A part for each size: the one to conclude about first, then the others."""
+    by_size = grouped(sources(runs, thread_curves), lambda each: each.value.bytes)
+    parts = [_part(size, by_size[size]) for size in sorted(by_size, key=lambda size: (size != REFERENCE_BYTES, size))]
+    return [replace(part, note=say("threads_report.rates_note")) for part in parts[:1]] + parts[1:]
+
+
+def _part(size: int, curves: _Curves) -> Part:
+    by_direction = grouped(curves, lambda each: each.value.direction)
+    along = [by_direction[direction] for direction in DIRECTIONS if direction in by_direction]
+    return Part(
+        title=say("threads_report.rates", size=format_bytes(size)),
+        charts=tuple(drawn for of_direction in along for drawn in _charts(of_direction)),
+        legend=legend_of({mode_name(each.value): mode_look(each.value) for each in sorted(curves, key=_place)}),
+        grids=tuple(_grid(size, of_direction) for of_direction in along),
+    )
+
+
+def _charts(curves: _Curves) -> Iterator[Chart]:
+    """One for each kind of memory and run, all on one scale."""
+    measured = [(count, each.measured) for of in curves for count, each in of.value.figures.items() if each.measured]
+    rates = [point.rate.median for _, point in measured]
+    limits = [limit for each in curves if (limit := _limit(each))]
+    counts = [count for count, _ in measured]
+    threads = Axis(say("threads_report.threads_axis"), (min(counts), max(counts)))
+    rate = Axis("GB/s", (min(rates) / 1.5e9, max([*rates, *limits]) * 1.6e-9))
+    in_order = sorted(curves, key=lambda each: (kind_rank(each.value.host_memory), each.index))
+    for (kind, _), chosen in grouped(in_order, lambda each: (each.value.host_memory, each.index)).items():
+        first = chosen[0]
+        title = say("common.comma").join([direction_title(first.value.direction), kind_label(kind)])
+        rules = link_rules(first.run, both=first.value.direction == "both")
+        spec = curves_chart([_drawn(each.value) for each in chosen], threads, rate, rules=rules)
+        title = first.titled(title)
+        yield Chart(title, say("threads_report.rates_label", title=title), spec)
+
+
+def _limit(source: Source[ThreadCurve]) -> float | None:
+    return link_rate(source.run, both=source.value.direction == "both")
+
+
+def _drawn(curve: ThreadCurve) -> Drawn:
+    wrong = {count: each.measured for count, each in curve.figures.items() if each.measured and not each.point}
+    rows, failed = (
+        rate_rows(mode_name(curve), points, lambda count: {"threads": threads_label(curve.direction, count)})
+        for points in (curve.points, wrong)
+    )
+    return Drawn(mode_name(curve), mode_look(curve), rows, failed)
+
+
+def _grid(size: int, curves: _Curves) -> Grid:
+    """Threads down, methods to divide the transfer across, a group for each kind of memory."""
+    direction = curves[0].value.direction
+    places = {_place(each): each for each in sorted(curves, key=_place)}
+    shown = sorted({each.index for each in curves if link_rate(each.run)})
+    named = [(mode_name(each.value), each.index) for each in places.values()]
+    named += [(say("threads_report.best"), index) for index in shown]
+    columns = [Column(in_lines(name), name, run_label(curves[0].runs, index)) for name, index in named]
+    groups = []
+    by_kind = grouped(curves, lambda each: each.value.host_memory)
+    for kind in sorted(by_kind, key=kind_rank):
+        chosen = {_place(each): each for each in by_kind[kind]}
+        ordered = [chosen.get(place) for place in places]
+        rows = [
+            Row(
+                threads_label(direction, count),
+                (
+                    *(cell_of(each.value.figures.get(count) if each else None, rate_cell) for each in ordered),
+                    *(_best_share([each for each in chosen.values() if each.index == index], count) for index in shown),
+                ),
+            )
+            for count in sorted({count for each in chosen.values() for count in each.value.figures})
+        ]
+        enough = (_enough(each.value if each else None) for each in ordered)
+        rows.append(Row(say("threads_report.enough"), (*enough, *(BLANK for _ in shown))))
+        groups.append(Group(say("common.comma").join([kind_label(kind), "GB/s"]), tuple(rows)))
+    title = say("common.comma").join([format_bytes(size), direction_title(direction)])
+    return Grid(title, tuple(columns), tuple(groups), corner=say("threads_report.corner_threads"))
+
+
+def _place(source: Source[ThreadCurve]) -> tuple[bool, bool, bool, int]:
+    """Place of a column: the plainest method first, created threads last, runs side by side."""
+    curve = source.value
+    return curve.method == "spawn", curve.slicing == "chunks", curve.streams == "own", source.index
+
+
+def _best_share(curves: _Curves, count: int) -> Cell:
+    rates = [each.value.points[count].rate.median for each in curves if count in each.value.points]
+    limit = _limit(curves[0]) if curves else None
+    return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else missing()
+
+
+def _enough(curve: ThreadCurve | None) -> Cell:
+    if curve is None or 1 not in curve.points or len(curve.points) < 2:
+        return BLANK
+    return Cell(threads_label(curve.direction, enough_threads(curve.points)))

@@ -4,21 +4,26 @@ Source of the question: the allocation figures 1 to 4 that the field's literatur
 (cudaMallocHost and cudaMalloc against malloc by size).
 """
 
+import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 import msgspec
 
 from isthmus import _native
-from isthmus.errors import CallFailed
-from isthmus.experiment.allocation.first_calls import FIRST_BYTES, measure_first_calls
+from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion, reason_of, skipped_case
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
-from isthmus.machine.devices import OpenDevice
+from isthmus.machine.devices import OpenDevice, open_native
+from isthmus.python import python_command, python_environment
 from isthmus.record import KIB, MIB, Case, Series
 from isthmus.record import MEMORY_KINDS as KINDS
 
@@ -37,6 +42,11 @@ _BESIDE_BYTES = 4 * MIB
 # The same call as for pinned memory, with another flag: half a second for each gibibyte that says nothing new.
 _VARIANTS = ("pinned_portable", "mapped")
 _MOST_VARIANT_BYTES = 256 * MIB
+FIRST_BYTES = MIB
+_LIMIT_SECONDS = 60
+
+# By kind, seconds of each phase, or why there are none.
+FirstCalls = dict[str, dict[str, float] | str]
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
@@ -135,3 +145,44 @@ def _first_calls(device: OpenDevice, kinds: Sequence[str]) -> Prepared:
 
 def _measured(case: Case, seconds: float) -> Case:
     return msgspec.structs.replace(case, series=[Series(metric="host_seconds", samples=[seconds])])
+
+
+def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float, FirstCalls]:
+    """Seconds to open the device in a new process, and of the first calls of each kind, in the order given.
+
+    Raises CallFailed when that process fails, with what it said.
+    """
+    described = device.description
+    order = json.dumps([described.backend, described.index, device.model, list(kinds)])
+    command = python_command(__name__, order)
+    try:
+        # Without what drivers have set in this process meanwhile, seen to hide NVIDIA's OpenCL from its children.
+        environment = python_environment()
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CallFailed(f"a new process did not end its first calls within {_LIMIT_SECONDS} s") from error
+    if ended.returncode != 0:
+        last = ended.stderr.strip().splitlines()[-1:] or [f"exit code {ended.returncode}"]
+        raise CallFailed(f"a new process that makes the first calls failed: {last[0]}")
+    seconds, calls = json.loads(ended.stdout)
+    return seconds, calls
+
+
+def _measure(backend: str, index: int, model: str, kinds: Sequence[str]) -> tuple[float, FirstCalls]:
+    begin = time.perf_counter()
+    device = open_native(backend, index, model)
+    seconds = time.perf_counter() - begin
+    calls: FirstCalls = {}
+    for kind in kinds:
+        try:
+            samples: Any = _native.create_allocation(device, kind, FIRST_BYTES).run(0, 1, 1, 0.0)
+            calls[kind] = {phase: times[0] for phase, times in samples.items() if times}
+        except IsthmusError as error:
+            calls[kind] = reason_of(error)
+    return seconds, calls
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(*json.loads(sys.argv[1]))))

@@ -5,20 +5,21 @@ CUDA samples until 12.8; M. Harris, "How to Optimize Data Transfers in CUDA C/C+
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 
-from isthmus.experiment.bandwidth.causes import CauseSweep
 from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.blocks import most_managed_bytes, split_by_memory
+from isthmus.experiment.engine.blocks import bytes_needed, most_managed_bytes, over_budget, split_by_memory
+from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
+from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import least_seconds
-from isthmus.experiment.engine.sweep import Sweep, planned
-from isthmus.experiment.engine.transfers import TransferBench, transfer_case
-from isthmus.machine.devices import OpenDevice
-from isthmus.machine.numa import read_numa_nodes
-from isthmus.record import GIB, KIB, MIB, Case, Direction, format_bytes
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, planned
+from isthmus.experiment.engine.transfers import Transfer, TransferBench, transfer_case
+from isthmus.machine.devices import OpenDevice, open_native
+from isthmus.machine.numa import NodeBinding, binding_to, on_node, read_numa_nodes, why_not_bound
+from isthmus.record import GIB, KIB, MIB, Case, Direction, NumaNode, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
 
 NAME = "bandwidth"
@@ -45,6 +46,7 @@ _UNTOUCHED_BYTES = range(128 * KIB, 256 * MIB + 1)
 _FEW_SIZES = 3
 # As large as a rate needs, and small enough for the least number of samples to take little time.
 _CAUSE_BYTES = 64 * MIB
+MEMCPY = "memcpy"
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
@@ -108,3 +110,81 @@ class BandwidthSweep(Sweep):
     def prepare(self, cases: Sequence[Case]) -> TransferBench:
         """Allocate and fill; data starts `--alignment` bytes after the start of its buffers."""
         return TransferBench(cases, self.native, self.seed, offset=self.options.alignment_bytes or 0)
+
+
+class CauseSweep(Sweep):
+    """One thread's memcpy of pageable memory, and `transfers` of one size from every NUMA node with processors.
+
+    All are measured interleaved: what the host does meanwhile is then done to all of them.
+    """
+
+    def __init__(
+        self,
+        device: OpenDevice,
+        options: Options,
+        memory_bytes: int,
+        transfers: Sequence[Case],
+        nodes: Sequence[NumaNode],
+    ) -> None:
+        super().__init__(device, options, memory_bytes)
+        self.transfers = transfers
+        self.nodes = [node.id for node in nodes if node.cpus]
+
+    def cases(self) -> Iterator[Case]:
+        """Where there is one node, none is near or far."""
+        yield msgspec.structs.replace(self.transfers[0], method=MEMCPY, direction=None)
+        for node in self.nodes if len(self.nodes) > 1 else ():
+            yield from (msgspec.structs.replace(case, node=node) for case in self.transfers)
+
+    def why_not(self, case: Case) -> str | None:
+        """All have their buffers at once, those of memcpy two on the host."""
+        needed = 2 * case.bytes + len(self.nodes) * bytes_needed(self.transfers, self.shares_host_memory)
+        return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
+
+    def weight(self, cases: Sequence[Case]) -> float:
+        """By what the least number of samples takes."""
+        return sum(least_seconds(case.bytes) for case in cases)
+
+    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+        """Allocate and fill, on each node what its copies need."""
+        return _Bench(self, cases)
+
+
+class _Bench(Bench):
+    def __init__(self, sweep: CauseSweep, cases: Sequence[Case]) -> None:
+        self._seed = sweep.seed
+        memcpys = [case for case in cases if case.method == MEMCPY]
+        # The host's own device copies by one thread's memcpy.
+        self._memcpy = TransferBuffers(memcpys, open_native("host", 0), 0, sweep.seed) if memcpys else None
+        self._nodes: dict[int, tuple[NodeBinding, TransferBuffers] | str] = {}
+        for node in sorted({case.node for case in cases if case.node is not None}):
+            binding = binding_to(node, sweep.device.allowed_cpus)
+            if reason := why_not_bound(binding):
+                self._nodes[node] = reason
+            else:
+                make = partial(TransferBuffers, sweep.transfers, sweep.native, 0, sweep.seed)
+                self._nodes[node] = binding, on_node(binding, make)
+
+    def start(self, case: Case) -> Start | str:
+        binding, buffers = None, self._memcpy
+        if case.node is not None:
+            ready = self._nodes[case.node]
+            if isinstance(ready, str):
+                return ready
+            binding, buffers = ready
+        assert buffers is not None, "prepared for these cases"
+        if reason := buffers.why_not(case):
+            return reason
+        return partial(_Bound, case, buffers.lanes(case), self._seed, binding)
+
+
+class _Bound(Transfer):
+    """A copy by a thread that is bound to a node, or to none."""
+
+    def __init__(self, case: Case, lanes: Sequence[TransferLane], seed: int, binding: NodeBinding | None) -> None:
+        super().__init__(msgspec.structs.replace(case, method="copy"), lanes, seed)
+        self._binding = binding
+
+    def run(self, quota: Quota) -> Samples:
+        """As `Transfer` does; the thread begins before anything is timed."""
+        return on_node(self._binding, partial(super().run, quota))

@@ -61,7 +61,7 @@ _CLIFF = [Cell(size * KIB, 256) for size in (8, 12, 20, 24, 28, 32, 48)]
 _THREADED = (Cell(256, 65536), Cell(64 * KIB, 1024))
 
 # Pieces of the grid, and how many bytes larger their twins are, which no larger power of two divides: elements of
-# arrays. A few suffice: what alignment costs grows with the pieces and their bytes (analysis/pieces/alignment.py).
+# arrays. A few suffice: what alignment costs grows with the pieces and their bytes (analysis/pieces/model.py).
 _ALIGNED = (Cell(256, 256), Cell(64 * KIB, 16))
 _ELEMENT_BYTES = (1, 2, 4, 8)
 # Every method has something to do in the main pair, but for this one, which packs what lies side by side on the host.

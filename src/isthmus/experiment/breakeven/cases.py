@@ -10,9 +10,9 @@ from functools import cache, partial
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion

@@ -11,7 +11,7 @@ import msgspec
 
 from isthmus.experiment.contenders.buffers import timed_uses
 from isthmus.experiment.contenders.ways import ways_of
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.rounds import Clock, Quota, Subject, run_rounds
 from isthmus.experiment.engine.sampling import TIME_UP, Collected, Rules
 from isthmus.machine.devices import OpenDevice

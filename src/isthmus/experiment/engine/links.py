@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.arena import Arena, allocate_largest
 from isthmus.experiment.engine.blocks import over_budget
+from isthmus.experiment.engine.buffers import Arena, allocate_largest
 from isthmus.experiment.engine.options import ModeName, Options
-from isthmus.experiment.engine.peer_copies import Copies, Lane
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep
-from isthmus.machine.binding import near, on_node
+from isthmus.experiment.engine.transfers import Copies, Lane
 from isthmus.machine.devices import OpenDevice, open_neighbour
+from isthmus.machine.numa import near, on_node
 from isthmus.machine.pci import pci_root_port
 from isthmus.record import MIB, Case, Device, Direction
 

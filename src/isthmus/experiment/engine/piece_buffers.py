@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, Extent, Packing, Place, Side, moving
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Start

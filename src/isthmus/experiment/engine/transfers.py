@@ -1,21 +1,68 @@
 """Transfers between buffers of the host and of a device, one way or both at once, as several experiments time them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Protocol, TypeAlias, cast
 
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane
-from isthmus.experiment.engine.lanes import TimedLanes
+from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane, first_wrong
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sweep import Bench, Samples, Start
-from isthmus.record import Case, CommandMetric, Direction
+from isthmus.experiment.engine.sampling import Companion
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Timed, checks_of
+from isthmus.record import Case, CommandMetric, Direction, Metric
 
 _METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 # How the native core orders the directions' own times where both run at once.
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
+# Name for messages, source, destination, seed of the source's pattern, whether the destination's device copies.
+Lane: TypeAlias = tuple[str, _native.Buffer, _native.Buffer, int, bool]
+
+
+class _Native(Protocol):
+    def poison(self) -> None: ...
+    def verify(self) -> list[tuple[int, int]]: ...
+
+
+class TimedLanes(Timed):
+    """`made` copies the lanes of a case, whose names are for messages.
+
+    Each of `parts` is a case that ends with the last of the lanes of these numbers.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        made: _Native,
+        names: Sequence[str],
+        parts: Sequence[tuple[Case, Sequence[int]]] = (),
+        metric: Metric = "host_seconds",
+    ) -> None:
+        self.checks = checks_of(case.bytes)
+        self._bytes, self._native, self._names = case.bytes, made, names
+        self._parts, self._metric = parts, metric
+        self._each: Sequence[Sequence[float]] = ()
+
+    def poison(self) -> None:
+        """Overwrite all destinations."""
+        self._native.poison()
+
+    def keep_lanes(self, samples: Mapping[str, object]) -> Samples:
+        """The samples of the case without those of each lane, which are for the parts."""
+        self._each = cast(Sequence[Sequence[float]], samples["lanes"])
+        return cast(Samples, {metric: values for metric, values in samples.items() if metric != "lanes"})
+
+    def companions(self) -> Iterator[Companion]:
+        """The parts."""
+        for case, numbers in self._parts if self._each else ():
+            ends = zip(*(self._each[number] for number in numbers), strict=True)
+            yield Companion(case, self._metric, [max(times) for times in ends])
+
+    def verify(self) -> str:
+        """The first lane of which something else arrived."""
+        return first_wrong(self._names, self._native.verify(), self._bytes)
 
 
 def transfer_case(experiment: str, memory: str, direction: Direction, size: int, method: str = "") -> Case:
@@ -62,3 +109,24 @@ class TransferBench(Bench):
     def host_buffers(self) -> Sequence[_native.Buffer]:
         """Those of all kinds."""
         return self._buffers.host_buffers()
+
+
+class Copies(TimedLanes):
+    """The lanes of a case, on the devices' clocks."""
+
+    def __init__(
+        self,
+        case: Case,
+        lanes: Sequence[Lane],
+        copies: int,
+        *,
+        by_kernel: bool = False,
+        parts: Sequence[tuple[Case, Sequence[int]]] = (),
+    ) -> None:
+        """Raises Unsupported where a device cannot; `_native.create_peer_copies` says what the arguments are."""
+        self._copies = _native.create_peer_copies(lanes, case.bytes, copies, by_kernel)
+        super().__init__(case, self._copies, [name for name, *_ in lanes], parts, "device_seconds")
+
+    def run(self, quota: Quota) -> Samples:
+        """Seconds until all lanes have ended; each sample has its own warm-up."""
+        return self.keep_lanes(self._copies.run(0, *quota[1:]))

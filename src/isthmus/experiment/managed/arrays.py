@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import reason_of

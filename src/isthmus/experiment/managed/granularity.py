@@ -16,14 +16,21 @@ from typing import NamedTuple
 
 from isthmus.cupti import cupti_libraries
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import reason_of, skipped_case
 from isthmus.experiment.engine.sweep import Samples, Timed, TimedSubject
-from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
-from isthmus.experiment.managed.migration_counts import Pass, count, passes
+from isthmus.experiment.managed.migration_counts import (
+    ARRAY_BYTES,
+    BLOCK_BYTES,
+    BLOCKS,
+    MigrationArray,
+    Pass,
+    count,
+    passes,
+)
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, Direction, format_bytes
 

@@ -19,9 +19,17 @@ from isthmus.experiment.engine.pieces import staging_threads
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
-from isthmus.experiment.overlap.pipelines import Buffers, TimedPipeline, allocate, pipeline, traced_case
+from isthmus.experiment.overlap.pipelines import (
+    Buffers,
+    TimedPipeline,
+    Work,
+    allocate,
+    calibrate,
+    nearest_to_one,
+    pipeline,
+    traced_case,
+)
 from isthmus.experiment.overlap.points import MAIN_RATIO, Divisions, Plan, case_of, cases_of
-from isthmus.experiment.overlap.work import Work, calibrate, nearest_to_one
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, case_key, format_bytes
 

@@ -17,9 +17,9 @@ from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.links import LinkSweep
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.peer_copies import Copies
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.engine.transfers import Copies
 from isthmus.experiment.peers.machine import Machine
 from isthmus.machine.devices import OpenDevice, neighbours, probe
 from isthmus.record import GIB, KIB, MIB, Case

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.arena import Arena, allocate_largest
-from isthmus.experiment.engine.peer_copies import Lane
+from isthmus.experiment.engine.buffers import Arena, allocate_largest
 from isthmus.experiment.engine.sampling import reason_of
-from isthmus.machine.devices import OpenDevice, open_neighbour
-from isthmus.machine.peers import path_between
+from isthmus.experiment.engine.transfers import Lane
+from isthmus.machine.devices import OpenDevice, open_neighbour, path_between
 from isthmus.record import Device
 
 

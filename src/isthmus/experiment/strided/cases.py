@@ -7,8 +7,8 @@ cudaMemcpy3D: what they cost, and from which width and number of rows on somethi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from isthmus import _native
-from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Planned
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.pieces import (
     LEAST_STAGING_BYTES,

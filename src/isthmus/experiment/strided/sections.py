@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName
 from isthmus.experiment.engine.pieces import Extent, Place
 from isthmus.record import GIB, KIB, MIB, Case, Direction, LayoutName

@@ -8,10 +8,10 @@ import msgspec
 
 from isthmus import _native
 from isthmus.experiment.engine.buffers import TransferLane
-from isthmus.experiment.engine.lanes import TimedLanes
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sweep import Samples
-from isthmus.machine.binding import NodeBinding
+from isthmus.experiment.engine.transfers import TimedLanes
+from isthmus.machine.numa import NodeBinding
 from isthmus.record import MIB, Case, Direction
 
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.

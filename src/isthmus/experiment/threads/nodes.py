@@ -9,8 +9,8 @@ from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sampling import least_seconds
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep
 from isthmus.experiment.threads.concurrent import Concurrent, Division, native_lanes
-from isthmus.machine.binding import NodeBinding, binding_to, on_node, why_not_bound
 from isthmus.machine.devices import OpenDevice, open_neighbour
+from isthmus.machine.numa import NodeBinding, binding_to, on_node, why_not_bound
 from isthmus.record import Case, Device, NumaNode
 
 _DIVISION = Division(1)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from isthmus.compare import Checkup, Comparison
 from isthmus.document.document import Answer, Block, Bullets, Charts, Data, Document, Heading, Item, Prose
 from isthmus.language import say
-from isthmus.report.comparison.chart import legend, ratio_charts
 from isthmus.report.comparison.checkup import check_left_out, check_runs, check_tables, check_verdict
 from isthmus.report.comparison.data import checkup_data, comparison_data
-from isthmus.report.comparison.tables import full_tables, short_tables
+from isthmus.report.comparison.tables import full_tables, legend, ratio_charts, short_tables
 from isthmus.report.comparison.words import cause_sentences, gate_sentences, left_out, runs, verdict_sentences
 
 

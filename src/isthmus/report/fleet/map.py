@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import direction_name
-from isthmus.document.pictures import FleetMap, MapView
+from isthmus.document.section import FleetMap, MapView
 from isthmus.fleet import CellKey, Survey, natural
 from isthmus.language import in_brackets, say
 

@@ -16,7 +16,7 @@ from isthmus.document.document import Block, Charts, Document, Heading, HeatMap,
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Cell, Column
 from isthmus.document.palette import all_looks
-from isthmus.document.pictures import Lanes
+from isthmus.document.section import Lanes
 from isthmus.language import say, sentences, spoken
 from isthmus.messages import plain
 from isthmus.report import vega

@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus.document.document import Picture
 from isthmus.document.palette import Look, look, numbered_look
-from isthmus.document.pictures import Lane, Lanes
+from isthmus.document.section import Lane, Lanes
 from isthmus.language import clauses, say
 from isthmus.report.trace.names import CopyKind, copy_kinds
 from isthmus.report.trace.records import named

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isthmus.analysis.bandwidth.erratic import erratic_finding, two_levels
+from isthmus.analysis.bandwidth.pageable import erratic_finding, two_levels
 from isthmus.analysis.statistics.curve import bandwidth_curves, find
 from isthmus.document.finding import Finding
 from isthmus.record import MIB, Case, Series

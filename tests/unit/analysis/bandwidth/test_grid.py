@@ -4,7 +4,7 @@ import pytest
 
 from isthmus.analysis.bandwidth.grid import grids
 from isthmus.analysis.statistics.curve import bandwidth_curves
-from isthmus.analysis.statistics.line import fixed_and_rate
+from isthmus.analysis.statistics.shape import fixed_and_rate
 from isthmus.document.grid import Cell, Grid, cells_of
 from isthmus.record import KIB, MIB, Case, Series
 from tests.synthetic import runs as synthetic

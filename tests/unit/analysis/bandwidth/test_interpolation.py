@@ -2,8 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.bandwidth.findings import findings
-from isthmus.analysis.bandwidth.interpolation import checked_curves, interpolation_finding
+from isthmus.analysis.bandwidth.findings import checked_curves, findings, interpolation_finding
 from isthmus.record import KIB, Interval, Run
 from tests.synthetic import runs as synthetic
 

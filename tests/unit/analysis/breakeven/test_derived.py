@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as replace_case
 
-from isthmus.analysis.breakeven.analysis import analyse_breakeven
-from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived
+from isthmus.analysis.breakeven.derived import DERIVED_USES, Derived, analyse_breakeven
 from isthmus.analysis.breakeven.findings import findings
 from isthmus.record import KIB, Case, Run, Series
 from tests.synthetic import breakeven as synthetic_breakeven

@@ -3,8 +3,16 @@
 import msgspec
 import pytest
 
-from isthmus.analysis.managed.model import ManagedWay, Movement, movements, why_no_migration
-from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking, overtakings
+from isthmus.analysis.managed.model import (
+    ON_DEMAND,
+    WHOLE_COPIES,
+    ManagedWay,
+    Movement,
+    movements,
+    overtaking,
+    overtakings,
+    why_no_migration,
+)
 from isthmus.analysis.managed.words import managed_answer, way_label
 from isthmus.record import GIB, KIB, MIB, Run
 from tests.synthetic import managed as synthetic_managed

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from isthmus.analysis.overlap.exchange import exchanges
+from isthmus.analysis.overlap.findings import exchanges
 from isthmus.analysis.overlap.model import main_overlaps, overlaps, pipeline_bound, traced
 from isthmus.record import MIB, Span
 from tests.synthetic import overlap as synthetic_overlap

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from isthmus.analysis.bandwidth.prediction import Predictor
-from isthmus.analysis.bandwidth.two_ways import two_ways
+from isthmus.analysis.bandwidth.prediction import Predictor, two_ways
 from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model, pipeline_seconds
 from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.record import KIB, MIB, Case, Series

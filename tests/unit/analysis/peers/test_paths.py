@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.peers.cells import path_name
+from isthmus.analysis.peers.model import path_name
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isthmus.analysis.pieces.alignment import alignment_unit, natural_unit
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED
-from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
+from isthmus.analysis.pieces.model import alignment_unit, natural_unit, piece_cells, piece_surfaces
 from isthmus.record import KIB, Case
 from tests.synthetic import batching as synthetic_batching
 from tests.synthetic import runs as synthetic

@@ -5,7 +5,7 @@ import pytest
 
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
-from isthmus.analysis.pieces.thresholds import batch_cliff, count_thresholds
+from isthmus.analysis.pieces.tables import batch_cliff, count_thresholds
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.record import KIB, Case, Run
 from tests.synthetic import batching as synthetic_batching

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.analysis.statistics.line import relative_line
+from isthmus.analysis.statistics.shape import relative_line
 
 SIZES = np.array([1024.0, 4096.0, 65536.0, 1048576.0])
 

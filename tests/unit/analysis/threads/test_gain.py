@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from isthmus.analysis.threads.gain import Gain, enough_threads, thread_gains
-from isthmus.analysis.threads.gain_findings import gain_findings
+from isthmus.analysis.threads.gain import Gain, enough_threads, gain_findings, thread_gains
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.record import Run
 from tests.synthetic import runs as synthetic

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from isthmus.analysis.threads.findings import SpawnCost, spawn_costs
 from isthmus.analysis.threads.model import thread_curves
-from isthmus.analysis.threads.spawn import SpawnCost, spawn_costs
 from isthmus.record import GIB, MIB, Run
 from tests.synthetic import runs as synthetic
 from tests.synthetic import threads as synthetic_threads

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from isthmus.errors import CallFailed
-from isthmus.experiment.allocation.cases import MEMORY_KINDS, plan
-from isthmus.experiment.allocation.first_calls import FIRST_BYTES, measure_first_calls
+from isthmus.experiment.allocation.cases import FIRST_BYTES, MEMORY_KINDS, measure_first_calls, plan
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.machine.devices import OpenDevice, open_device

@@ -5,15 +5,15 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from isthmus.experiment.bandwidth import cases, causes
-from isthmus.experiment.bandwidth.causes import CauseSweep
+from isthmus.experiment.bandwidth import cases
+from isthmus.experiment.bandwidth.cases import CauseSweep
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.engine.transfers import transfer_case
-from isthmus.machine import binding
-from isthmus.machine.binding import NodeBinding
+from isthmus.machine import numa
 from isthmus.machine.devices import open_device
+from isthmus.machine.numa import NodeBinding
 from isthmus.record import GIB, KIB, MIB, Case, Direction, NumaNode
 
 WAYS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -28,13 +28,13 @@ def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Ca
     """All cases of a machine with these processors on its nodes; threads run on the real node all the same."""
 
     def measure(cpus: dict[int, set[int]], memory_bytes: int = GIB) -> list[Case]:
-        monkeypatch.setattr(binding, "cpus_of_node", lambda node: cpus[node])
+        monkeypatch.setattr(numa, "cpus_of_node", lambda node: cpus[node])
 
         def binding_to(node: int, allowed: Collection[int]) -> NodeBinding:
-            usable = binding.binding_to(node, allowed)
+            usable = numa.binding_to(node, allowed)
             return (0, usable[1]) if usable[1] else usable
 
-        monkeypatch.setattr(causes, "binding_to", binding_to)
+        monkeypatch.setattr(cases, "binding_to", binding_to)
         nodes = [NumaNode(id=node, cpus="some" if of_node else "") for node, of_node in cpus.items()]
         return ended(planned(CauseSweep(open_device("host"), Options(), memory_bytes, TRANSFERS, nodes)))
 

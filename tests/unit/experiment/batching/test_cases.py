@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.experiment.batching.cases import METHODS, plan
 from isthmus.experiment.batching.grid import LAYOUTS, cells, cliff_cells, pairs, threaded_cells, too_many
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting, bytes_needed
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES

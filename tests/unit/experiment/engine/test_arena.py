@@ -3,7 +3,7 @@
 import pytest
 
 from isthmus.errors import CallFailed
-from isthmus.experiment.engine.arena import PAGE_BYTES, allocate_largest
+from isthmus.experiment.engine.buffers import PAGE_BYTES, allocate_largest
 from isthmus.machine.devices import open_device
 from isthmus.record import KIB
 

@@ -6,14 +6,20 @@ import msgspec
 import pytest
 
 from isthmus.cupti import cupti_libraries, cupti_order
-from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.engine.sweep import TimedSubject
 from isthmus.experiment.managed.granularity import Probe, _Probed, plan, probes
-from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
-from isthmus.experiment.managed.migration_counts import Pass, counted_case
+from isthmus.experiment.managed.migration_counts import (
+    ARRAY_BYTES,
+    BLOCK_BYTES,
+    BLOCKS,
+    MigrationArray,
+    Pass,
+    counted_case,
+)
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Faults, Migrations
 from tests.synthetic import migrations as synthetic_migrations

@@ -11,8 +11,8 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
+from isthmus.experiment.overlap.pipelines import Work
 from isthmus.experiment.overlap.points import Divisions, Plan, cases_of
-from isthmus.experiment.overlap.work import Work
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, case_key
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from isthmus.experiment.overlap.work import MOST_ROUNDS, Work, calibrate, nearest_to_one
+from isthmus.experiment.overlap.pipelines import MOST_ROUNDS, Work, calibrate, nearest_to_one
 
 COPY = 1e-3
 RATIOS = (0.1, 0.3, 1, 3, 10)
