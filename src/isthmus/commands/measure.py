@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _AS = "bandwidth: as bandwidthTest: copies of 160 to 3040 MiB of pageable and pinned memory."
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
+_ITERATIONS = "stencil: iterations of a sample, at most the paper's 20; fewer let large squares end in time."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
 _FRACTIONS = "managed: leading parts that are touched on demand: 10%,60%; with it nothing but whole copies is compared."
 _STRIDES = "managed: one double touched in so many bytes: 4KiB:396KiB:4KiB; likewise."
@@ -81,6 +82,7 @@ def measure(
     strides: Annotated[_Several, option("--strides", "SIZES", _STRIDES)] = None,
     side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
     halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
+    iterations: Annotated[_Several, option("--iterations", "COUNT", _ITERATIONS)] = None,
     cut: Annotated[
         _Several, option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
     ] = None,
@@ -123,6 +125,7 @@ def measure(
         asked = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
         asked = as_program_did(asked, as_program)
         asked = asked._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        asked = asked._replace(iterations=min(counts("--iterations", iterations, most=20), default=None))
         asked = asked._replace(percents=percents(fractions), strides=stride_sizes(strides))
         asked = asked._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
         return asked._replace(cuts=words(cut), scalings=words(scaling), together=together)

@@ -118,6 +118,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     work_ratio: Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)] | None = None  # times the slower copy's, as meant
     ranks: Count | None = None  # processes that took part, over MPI
     halo: Count | None = None  # columns of a halo
+    iterations: Count | None = None  # in a sample of a stencil, where they are not 20
     compiler: str = ""  # of a program that was measured
     cut: str = ""  # ranks down and across, 2x3, where rows are cut too
     blocks: Count | None = None  # of 1,024 threads, of a kernel that copies; 0 for as many as fill the device

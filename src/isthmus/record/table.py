@@ -13,7 +13,7 @@ COLUMNS = (
     *("alignment_bytes", "uses", "devices", "target", "peer", "node"),
     *("slices", "slice_pitch_bytes", "device_pitch_bytes", "device_slice_pitch_bytes", "host_layout", "device_layout"),
     *("moved_bytes", "work_ratio", "ranks", "halo", "compiler", "cut"),
-    *("blocks", "neighbour", "path"),
+    *("blocks", "neighbour", "path", "iterations"),
 )
 
 # Whose values are no numbers.

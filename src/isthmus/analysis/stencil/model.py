@@ -15,7 +15,7 @@ from isthmus.record import Case, Interval, Metric, Run
 
 # The plainest first.
 STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped", "cpu_rows")
-# In a sample, as in the paper that the experiment follows.
+# In a sample, as in the paper that the experiment follows, where a case names no other number.
 STENCIL_ITERATIONS = 20
 # Those that make up a sample, in the order of an iteration; MPI is next to it.
 STENCIL_PHASES: tuple[Metric, ...] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
@@ -24,8 +24,8 @@ _MEMORIES = ("pageable", "pinned", "mapped", MANAGED)
 
 _DOUBLE = 8
 _CUT = re.compile(r"([0-9]{1,9})x([0-9]{1,9})")
-# Rows, columns, halo, ranks, devices, ranks down.
-_Key = tuple[int, int, int, int, int, int]
+# Rows, columns, halo, ranks, devices, ranks down, iterations.
+_Key = tuple[int, int, int, int, int, int, int]
 
 # A method and the kind of memory that the host's part of it is in.
 StencilWay = tuple[str, str]
@@ -44,7 +44,7 @@ def elapsed(point: Point) -> Interval | None:
 def iteration(point: Point) -> Interval | None:
     """One of them, MPI included."""
     whole = elapsed(point)
-    return whole.scaled(1 / STENCIL_ITERATIONS) if whole else None
+    return whole.scaled(1 / (point.case.iterations or STENCIL_ITERATIONS)) if whole else None
 
 
 def exchange_share(point: Point) -> float | None:
@@ -68,6 +68,7 @@ class Stencil:
     ranks: int
     devices: int
     down: int
+    iterations: int
     figures: Mapping[StencilWay, Figure]
 
     @cached_property
@@ -128,7 +129,8 @@ def _key(case: Case) -> _Key:
     cut = _CUT.fullmatch(case.cut)
     # One that does not fit the ranks is of a version to come, or of a file that was edited.
     fits = cut is not None and int(cut[1]) * int(cut[2]) == ranks
-    return rows, columns, case.halo or 0, ranks, case.devices or 1, int(cut[1]) if cut and fits else 1
+    down = int(cut[1]) if cut and fits else 1
+    return rows, columns, case.halo or 0, ranks, case.devices or 1, down, case.iterations or STENCIL_ITERATIONS
 
 
 def _place(way: StencilWay) -> tuple[object, ...]:
@@ -156,9 +158,12 @@ def phase_words(phase: Metric) -> str:
 
 
 def stencil_words(stencil: Stencil) -> str:
-    """``6144 x 6144 points, halos 1 wide, 4 ranks (2 x 2) on 2 devices``."""
-    field = say("stencil.field", rows=stencil.side, columns=stencil.columns, count=stencil.halo)
-    return say("common.comma").join([field, setting_words(stencil)])
+    """``6144 x 6144 points, halos 1 wide, 4 ranks (2 x 2) on 2 devices``; and iterations that are not the paper's."""
+    parts = [say("stencil.field", rows=stencil.side, columns=stencil.columns, count=stencil.halo)]
+    parts.append(setting_words(stencil))
+    if stencil.iterations != STENCIL_ITERATIONS:
+        parts.append(say("stencil.iterations", count=stencil.iterations))
+    return say("common.comma").join(parts)
 
 
 def setting_words(stencil: Stencil) -> str:

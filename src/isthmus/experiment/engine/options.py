@@ -31,6 +31,7 @@ class Options(NamedTuple):
     strides: Sequence[int] = ()  # in bytes, between doubles that are touched on demand
     sides: Sequence[int] = ()  # of the squares that a stencil works on, in points
     halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
+    iterations: int | None = None  # in a sample of a stencil
     cuts: Sequence[str] = ()  # how ranks share a stencil's square
     scalings: Sequence[str] = ()  # what stays when a stencil is measured on ever more ranks
     binaries: str = ""  # folder of OpenACC programs that were built before
@@ -68,6 +69,7 @@ class Options(NamedTuple):
             "strides": ",".join(map(str, self.strides)),
             "side": ",".join(map(str, self.sides)),
             "halo": ",".join(map(str, self.halos)),
+            "iterations": "" if self.iterations is None else str(self.iterations),
             "cut": ",".join(self.cuts),
             "scaling": ",".join(self.scalings),
             "together": "yes" if self.together else "",

@@ -15,7 +15,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import least_seconds, reason_of
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
 from isthmus.experiment.stencil.limits import Limits, Share
-from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, HaloPoint, cuts, points_of
+from isthmus.experiment.stencil.points import MEMORY_KINDS, Cut, HaloPoint, cuts, points_of
 from isthmus.experiment.stencil.team import Phases, Team
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, Metric
@@ -115,11 +115,11 @@ class References:
     def __init__(self, team: Team, most_bytes: int) -> None:
         self._team = team
         self._most_bytes = most_bytes
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, int, int], int] = {}
 
     def of(self, cut: Cut) -> int:
         """The checksum of the field, however it is cut."""
-        key = cut.rows, cut.columns
+        key = cut.rows, cut.columns, cut.iterations
         if key not in self._known:
             self._known[key] = self._team.reference(cut, self._most_bytes)
         return self._known[key]
@@ -190,14 +190,15 @@ class _Exchanged(Timed):
 
     def _checked(self) -> str:
         sums = self._team.checksum(self._point)
+        after = f"after {self._point.cut.iterations} iterations"
         if sums.points != self._reference:
             return (
-                f"wrong data: after {ITERATIONS} iterations the words of all points sum up to {sums.points:#018x} "
+                f"wrong data: {after} the words of all points sum up to {sums.points:#018x} "
                 f"modulo 2**64, those of a single rank to {self._reference:#018x}"
             )
         if sums.halos:
             return (
-                f"wrong data: after {ITERATIONS} iterations the words of all halos differ from those that were "
+                f"wrong data: {after} the words of all halos differ from those that were "
                 f"sent for them, by {sums.halos:#018x} modulo 2**64"
             )
         return ""

@@ -51,8 +51,8 @@ class Limits:
 
     @property
     def moved_bytes(self) -> int:
-        """What twenty copies of whole arrays there and back amount to; for the time that a case may need."""
-        return 40 * self.tile.bytes
+        """What copies of whole arrays there and back amount to in a sample; for the time that a case may need."""
+        return 2 * self.cut.iterations * self.tile.bytes
 
     def why_not(self, point: HaloPoint) -> str | None:
         """Why a case is left out even if nothing else is in memory."""

@@ -9,7 +9,7 @@ from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.record import MIB, Case
 
 DOUBLE = 8
-# As in the paper, IPSJ HPC-177-13, section 4.2.3.
+# In a sample, as in the paper, IPSJ HPC-177-13, section 4.2.3; --iterations asks for fewer.
 ITERATIONS = 20
 
 
@@ -46,6 +46,7 @@ class Cut(NamedTuple):
     halo: int
     down: int = 1
     across: int = 1
+    iterations: int = ITERATIONS
 
     @property
     def ranks(self) -> int:
@@ -221,6 +222,7 @@ class HaloPoint(NamedTuple):
             halo=cut.halo,
             devices=devices if devices > 1 else None,
             cut=cut.name,
+            iterations=cut.iterations if cut.iterations != ITERATIONS else None,
         )
 
     @classmethod
@@ -228,7 +230,7 @@ class HaloPoint(NamedTuple):
         """What a case is about."""
         rows, ranks = case.rows or 1, case.ranks or 1
         down, across = map(int, case.cut.split("x")) if case.cut else (1, ranks)
-        cut = Cut(rows, case.bytes // (rows * DOUBLE), case.halo or 0, down, across)
+        cut = Cut(rows, case.bytes // (rows * DOUBLE), case.halo or 0, down, across, case.iterations or ITERATIONS)
         return cls(cut, case.method, case.host_memory)
 
 
@@ -255,7 +257,8 @@ def cuts(options: Options, shares_host_memory: bool, ranks: int) -> list[Cut]:
                 for count in _counts(ranks) if scaling else [ranks]:
                     down, across = as_square(count) if kind == "grid" else (1, count)
                     grown = (down, across) if scaling == "weak" else (1, 1)
-                    all_cuts.append(Cut(side * grown[0], side * grown[1], halo, down, across))
+                    size = side * grown[0], side * grown[1]
+                    all_cuts.append(Cut(*size, halo, down, across, options.iterations or ITERATIONS))
                     all_cuts[-1].check(side)
     return sorted(dict.fromkeys(all_cuts), key=lambda cut: cut.ranks)
 

@@ -8,7 +8,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.doubles import RAMP_PERIOD
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.mpi.ranks import Ranks
-from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint, Tile
+from isthmus.experiment.stencil.points import Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
 from isthmus.experiment.stencil.ways import (
     CpuColumns,
@@ -171,7 +171,7 @@ def iterate(
     """Compute from one array into the other and exchange halos, again and again; gives the array that came last."""
     from_, to = arrays
     height, width, halo = tile.height, tile.width, tile.cut.halo
-    for _ in range(ITERATIONS):
+    for _ in range(tile.cut.iterations):
         stream.laplacian(to, from_, height, width, halo)
         stream.synchronize()
         watch.lap("compute_seconds")

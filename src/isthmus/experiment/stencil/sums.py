@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.experiment.engine.doubles import Doubles, doubles
-from isthmus.experiment.stencil.points import DOUBLE, ITERATIONS, Cut, Section, Tile
+from isthmus.experiment.stencil.points import DOUBLE, Cut, Section, Tile
 from isthmus.record import MIB
 
 WORD = (1 << 64) - 1
@@ -41,13 +41,13 @@ def reference(device: _native.Device, cut: Cut, rank: int, ranks: int, most_byte
     none of it comes from elsewhere, in two arrays of `most_bytes` together.
     """
     array_bytes = min(most_bytes // 2, _MOST_BAND_BYTES)
-    most_columns = array_bytes // (cut.rows * DOUBLE) - 2 * ITERATIONS
+    most_columns = array_bytes // (cut.rows * DOUBLE) - 2 * cut.iterations
     columns = max(1, min(most_columns, -(-cut.columns // ranks)))
     bands = range(rank * columns, cut.columns, ranks * columns)
     if not bands:
         return 0
     stream = _native.Stream(device)
-    size = cut.rows * (columns + 2 * ITERATIONS) * DOUBLE
+    size = cut.rows * (columns + 2 * cut.iterations) * DOUBLE
     pair = device.allocate("device", size), device.allocate("device", size)
     return sum(_band(device, stream, pair, cut, first, min(columns, cut.columns - first)) for first in bands) & WORD
 
@@ -60,15 +60,15 @@ def _band(
     first: int,
     columns: int,
 ) -> int:
-    width = columns + 2 * ITERATIONS
+    width = columns + 2 * cut.iterations
     from_, to = pair
-    stream.fill_ramp(from_, cut.rows, width, (first - ITERATIONS) % cut.columns, cut.columns)
-    for _ in range(ITERATIONS):
+    stream.fill_ramp(from_, cut.rows, width, (first - cut.iterations) % cut.columns, cut.columns)
+    for _ in range(cut.iterations):
         # What the outermost columns lack gets one column further each time, and so just not to the band.
         stream.laplacian(to, from_, cut.rows, width, 1)
         from_, to = to, from_
     stream.synchronize()
-    return _sums(device, stream, from_, (cut.rows, width), [Section(0, ITERATIONS, cut.rows, columns)])[0]
+    return _sums(device, stream, from_, (cut.rows, width), [Section(0, cut.iterations, cut.rows, columns)])[0]
 
 
 def _sums(

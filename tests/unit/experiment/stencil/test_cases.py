@@ -243,9 +243,10 @@ def test_a_curve_has_powers_of_two_and_all_ranks() -> None:
     assert {cut.ranks for cut in cuts(Options(), False, 8)} == {8}
 
 
-def cases(device: OpenDevice, halo: int = 1) -> list[Case]:
+def cases(device: OpenDevice, halo: int = 1, iterations: int | None = None) -> list[Case]:
     """Every case of a small square after a visit each."""
-    batch, release = plan(device, Options(sides=[SIDE], halos=[halo]), GIB).batches
+    options = Options(sides=[SIDE], halos=[halo], iterations=iterations)
+    batch, release = plan(device, options, GIB).batches
     assert not release.subjects
     prepared = batch.prepare()
     found = [case for group in prepared.ended for case in group]
@@ -254,6 +255,12 @@ def cases(device: OpenDevice, halo: int = 1) -> list[Case]:
         subject.visit(QUOTA, collected)
         found += collected.cases(Rules(least_samples=2))
     return found
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_samples_of_fewer_iterations_come_out_as_computed(device: OpenDevice, iterations: int) -> None:
+    of_fewer = cases(device, iterations=iterations)
+    assert {(case.iterations, case.verified) for case in of_fewer} == {(iterations, "yes")}
 
 
 def test_a_sample_has_its_phases_and_mpi_beside_it(device: OpenDevice) -> None:
@@ -367,7 +374,9 @@ def test_where_memory_lacks_for_all_one_kind_follows_the_other(monkeypatch: pyte
     assert kinds == [{"pageable"}, {"pinned"}, {"managed"}, {"mapped"}]
 
 
-@pytest.mark.parametrize("cut", [Cut(24, 48, 1, 1, 2), Cut(72, 48, 2, 3, 2), Cut(9, 7, 1)])
+@pytest.mark.parametrize(
+    "cut", [Cut(24, 48, 1, 1, 2), Cut(72, 48, 2, 3, 2), Cut(9, 7, 1), Cut(24, 48, 1, iterations=3)]
+)
 def test_a_case_names_its_cut(cut: Cut) -> None:
     point = HaloPoint(cut, "gpu_pack", "pinned")
     assert HaloPoint.of(point.case(devices=2)) == point
