@@ -123,7 +123,8 @@ def _screens(browser: Browser, run: Path, language: str, folder: Path, output: P
 
     from isthmus.language import LANGUAGES, speaking
     from isthmus.record import read_run
-    from isthmus.report import screen_document, write
+    from isthmus.report import write
+    from isthmus.report.screen import screen_document
 
     for columns, ground, theme in ((80, "dark", MONOKAI), (120, "light", DEFAULT_TERMINAL_THEME)):
         os.environ |= {"COLUMNS": str(columns), "FORCE_COLOR": "1"}
@@ -150,7 +151,8 @@ def _screens(browser: Browser, run: Path, language: str, folder: Path, output: P
 def _page(run: Path, language: str, folder: Path) -> Path:
     from isthmus.language import LANGUAGES, speaking
     from isthmus.record import read_run
-    from isthmus.report import runs_document, write
+    from isthmus.report import write
+    from isthmus.report.runs import runs_document
 
     page = folder / "page.html"
     with page.open("w", encoding="utf-8") as out, speaking(next(each for each in LANGUAGES if each == language)):

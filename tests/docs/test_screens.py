@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from isthmus import report
 from isthmus.commands.main import app
 from isthmus.experiment import check
 from isthmus.record import read_run
+from isthmus.report import write
+from isthmus.report.screen import screen_document
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUN = "results/h100-default.json.gz"
@@ -44,7 +45,7 @@ def printed(command: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
     monkeypatch.setenv("COLUMNS", "100")
     if command == "measure":
         out = io.StringIO()
-        report.write(report.screen_document(read_run(Path(RUN))), "terminal", out)
+        write(screen_document(read_run(Path(RUN))), "terminal", out)
         return out.getvalue()
     shown = CliRunner().invoke(
         app, shlex.split(f"{command} --run {as_checked(folder)}" if command == "check" else command)

@@ -32,7 +32,11 @@ from isthmus.files import read_bounded
 from isthmus.fleet import survey
 from isthmus.plan import answer
 from isthmus.record import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed, read_run
-from isthmus.report import comparison_document, fleet_document, plan_document, runs_document, vega, write
+from isthmus.report import vega, write
+from isthmus.report.comparison.document import comparison_document
+from isthmus.report.fleet.document import fleet_document
+from isthmus.report.plan import plan_document
+from isthmus.report.runs import runs_document
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # In memory where the machine has such a place.

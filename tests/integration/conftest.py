@@ -15,7 +15,8 @@ import pytest
 
 from isthmus.files import write_whole
 from isthmus.record import Run
-from isthmus.report import runs_document, write
+from isthmus.report import write
+from isthmus.report.runs import runs_document
 from tests.compiling import compile_program
 
 _HERE = Path(__file__).parent

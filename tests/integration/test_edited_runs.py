@@ -17,7 +17,11 @@ from isthmus.files import read_bounded
 from isthmus.fleet import survey
 from isthmus.plan import answer
 from isthmus.record import BufferNeed, ManagedNeed, PiecesNeed, read_run
-from isthmus.report import comparison_document, fleet_document, plan_document, runs_document, write
+from isthmus.report import write
+from isthmus.report.comparison.document import comparison_document
+from isthmus.report.fleet.document import fleet_document
+from isthmus.report.plan import plan_document
+from isthmus.report.runs import runs_document
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 # Any number of such a name, anywhere in the file.

@@ -13,7 +13,7 @@ from isthmus.commands._output import write_report
 from isthmus.commands.devices import describe
 from isthmus.document.grid import spread
 from isthmus.record import Backend, Member
-from isthmus.report import calibration_document
+from isthmus.report.calibration import calibration_document
 from tests.snapshots.documents import WIDTH, abridged, in_format, on_terminal
 from tests.snapshots.subjects import MADE
 from tests.snapshots.test_runs import RESULTS

@@ -3,7 +3,7 @@
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from isthmus.report import runs_document
+from isthmus.report.runs import runs_document
 from tests.snapshots.documents import charts, details, on_terminal
 from tests.snapshots.odd_costs import ALLOCATION, BATCHING, BREAKEVEN, MANAGED, OVERLAP, STRIDED
 from tests.snapshots.odd_machines import BANDWIDTH, MACHINE

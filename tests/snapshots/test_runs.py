@@ -8,7 +8,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from isthmus.record import Run, read_run
-from isthmus.report import runs_document, screen_document
+from isthmus.report.runs import runs_document
+from isthmus.report.screen import screen_document
 from tests.snapshots.documents import abridged, charts, in_format, on_pages, on_terminal
 from tests.snapshots.subjects import MADE
 

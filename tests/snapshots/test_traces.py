@@ -10,7 +10,9 @@ from isthmus.advice import Advice, advise
 from isthmus.document.document import Document
 from isthmus.ledger import Counts, Moved
 from isthmus.record import KIB, MIB, Run
-from isthmus.report import acceleration_document, advice_document, trace_document
+from isthmus.report.acceleration import acceleration_document
+from isthmus.report.advice import advice_document
+from isthmus.report.trace.document import trace_document
 from isthmus.trace import Trace
 from tests.made_traces import empty_trace, made_advice, made_trace
 from tests.snapshots.documents import abridged, in_format, on_terminal

@@ -76,7 +76,8 @@ def rendered() -> Callable[..., str]:
     """Writes the document of runs in a format, and gives what was written."""
 
     def render(format_name: str, *runs: Run) -> str:
-        from isthmus.report import runs_document, write
+        from isthmus.report import write
+        from isthmus.report.runs import runs_document
 
         out = io.StringIO()
         write(runs_document(runs), format_name, out)

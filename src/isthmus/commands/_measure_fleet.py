@@ -74,7 +74,7 @@ def _show_fleet(path: Path) -> None:
     """The first screen of `isthmus fleet`."""
     from isthmus.commands._output import write_report
     from isthmus.fleet import survey
-    from isthmus.report import fleet_document
+    from isthmus.report.fleet.document import fleet_document
 
     write_report(fleet_document(survey([path])), "terminal", None)
     print()

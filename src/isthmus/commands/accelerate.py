@@ -153,7 +153,8 @@ def _tell(folder: Path, program: str, chosen: str, output: Path | None, *, repor
     from isthmus.commands._output import save_report
     from isthmus.language import speaking
     from isthmus.ledger import read_counts
-    from isthmus.report import acceleration_document, write
+    from isthmus.report import write
+    from isthmus.report.acceleration import acceleration_document
 
     counts = read_counts(folder)
     with speaking(spoken):

@@ -69,7 +69,7 @@ def advise(
     from isthmus.advice import ADVICE_LANGUAGES, interface_of_all, parse_gain_gate
     from isthmus.commands._run_choice import advice_on, rates_for
     from isthmus.language import speaking
-    from isthmus.report import advice_document
+    from isthmus.report.advice import advice_document
     from isthmus.trace import open_trace
 
     # Contradictions are found before anything is read.

@@ -48,7 +48,7 @@ def calibrate(
     from isthmus.experiment.calibration.calibrate import table_in_use, table_path
     from isthmus.language import speaking
     from isthmus.machine.devices import open_device
-    from isthmus.report import calibration_document
+    from isthmus.report.calibration import calibration_document
 
     spoken, chosen = language_of(language), format_of("calibration", format_name, None, as_json=as_json)
     if show and (quick or output is not None):

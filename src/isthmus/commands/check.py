@@ -186,7 +186,7 @@ def _shown(checked: "Iterator[Checked]", chosen: str) -> list[str]:
     import msgspec
 
     from isthmus.experiment.mpi.launcher import launched
-    from isthmus.report import check_data, check_document, check_line
+    from isthmus.report.check import check_data, check_document, check_line
 
     in_lines = launched(os.environ).ranks > 1
     ended: list[Checked] = []

@@ -63,7 +63,7 @@ def compare(
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
     from isthmus.language import speaking
-    from isthmus.report import comparison_document
+    from isthmus.report.comparison.document import comparison_document
 
     share = share_of(margin, "3%")
     gates = [text.strip() for text in fail_if or []]

@@ -69,7 +69,8 @@ def fleet(
     from isthmus.compare import known_references
     from isthmus.fleet import LEAST_ALIKE, chosen_reference, found_files, survey
     from isthmus.language import speaking
-    from isthmus.report import fleet_document, odd_names
+    from isthmus.report.fleet.document import fleet_document
+    from isthmus.report.fleet.words import odd_names
 
     # Contradictions are found before anything is read.
     share = share_of(margin, "5%")

@@ -246,7 +246,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
-    from isthmus.report import prepare_page
+    from isthmus.report.vega import prepare_page
 
     description = wanted.device.description
     path = wanted.path if wanted.is_named else _reserved(wanted.path)
@@ -337,19 +337,21 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool) -> int:
     """First screen and page of a finished run; gives the exit code, 1 if a case failed."""
-    from isthmus import report
+    from isthmus.report import write
+    from isthmus.report.runs import runs_document
+    from isthmus.report.screen import screen_document
 
     page = _page_of(path, replaces, force)
     # Written before the table, whose reader may leave early, and reported after it, since the table counts more.
     with working_on(f"writing the page {page}"):
-        trouble = _write_page(report.runs_document([run]), page)
+        trouble = _write_page(runs_document([run]), page)
     with heard_enough():
         if as_json:
             import msgspec
 
             print(msgspec.json.encode(run).decode())
         else:
-            report.write(report.screen_document(run), "terminal", sys.stdout)
+            write(screen_document(run), "terminal", sys.stdout)
             print(f"\n{where_more_is(path, page if trouble is None else None)}")
     if trouble is not None:
         raise RunFileError(

@@ -103,7 +103,7 @@ def plan(
     from isthmus.language import speaking
     from isthmus.machine.devices import open_device
     from isthmus.plan import SNIPPET_LANGUAGES, answer, measured_plan
-    from isthmus.report import plan_document
+    from isthmus.report.plan import plan_document
 
     options = {
         "--bytes": size,

@@ -103,7 +103,7 @@ def _show_sources(
     force: bool,
 ) -> None:
     from isthmus.language import speaking
-    from isthmus.report import sources_document
+    from isthmus.report.sources import sources_document
 
     if runs:
         raise UsageError("--sources takes no run; isthmus report RUN --all has the published figures next to its own")
@@ -139,7 +139,7 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
 
 
 def _write_screen(run: "Run", path: Path) -> None:
-    from isthmus.report import screen_document
+    from isthmus.report.screen import screen_document
 
     write_report(screen_document(run), "terminal", None)
     print(f"\n{where_more_is(path, None)}")
@@ -163,7 +163,8 @@ def _page_through(document: "Document") -> None:
 
 
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
-    from isthmus.report import page_path, page_title, runs_document
+    from isthmus.report import page_path, page_title
+    from isthmus.report.runs import runs_document
 
     with working_on("making tables and charts"):
         document = runs_document(runs)
@@ -176,7 +177,7 @@ def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None)
 
 
 def _list_figures(runs: "Sequence[Run]") -> None:
-    from isthmus.report import figure_titles
+    from isthmus.report.figures import figure_titles
 
     titles = figure_titles(runs)
     # A few names are three times as long, and would push all titles off a terminal.
@@ -195,7 +196,7 @@ def _picture_of(output: Path | None, force: bool) -> str:
 
 
 def _draw(runs: "Sequence[Run]", name: str, form: str, first: Path, output: Path | None) -> None:
-    from isthmus.report import figure_picture, figure_titles
+    from isthmus.report.figures import figure_picture, figure_titles
 
     known = list(figure_titles(runs))
     if not known:

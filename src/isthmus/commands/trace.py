@@ -111,7 +111,8 @@ def trace(
 def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force: bool) -> None:
     from isthmus.commands._progress import READING_SHOWN_SECONDS, working_on
     from isthmus.commands._trace_files import outputs_of
-    from isthmus.report import trace_document, write
+    from isthmus.report import write
+    from isthmus.report.trace.document import trace_document
     from isthmus.trace import open_trace
 
     outputs = outputs_of(files, force=force)
@@ -192,7 +193,8 @@ def _join(parts: "Sequence[Path]", path: Path) -> None:
 def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None:
     from isthmus.language import say
     from isthmus.launch import switched_off
-    from isthmus.report import trace_document, write
+    from isthmus.report import write
+    from isthmus.report.trace.document import trace_document
     from isthmus.trace import open_trace
 
     for message in left.messages if speaks else ():
@@ -234,7 +236,7 @@ def _advice(opened: "Trace", formats: Collection[str]) -> "Advice | None":
 def _exported(opened: "Trace", outputs: "Outputs", advice: "Advice | None") -> list[Path]:
     """The files that were written, as they went."""
     from isthmus.commands._output import save_report
-    from isthmus.report import trace_document
+    from isthmus.report.trace.document import trace_document
 
     if outputs.exports:
         document = trace_document(opened, advice)

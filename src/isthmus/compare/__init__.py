@@ -8,37 +8,3 @@ from isthmus.compare.levels import VERDICTS, Verdict
 from isthmus.compare.reference import PREFIX, Reference, known_references, made_reference, read_reference, reference_for
 from isthmus.compare.spread import GroupKey, corrected, group_key, robust_variance
 from isthmus.compare.verdicts import CaseResult, GroupResult, WholeResult
-
-__all__ = [
-    "PREFIX",
-    "VERDICTS",
-    "CaseResult",
-    "Cause",
-    "Checkup",
-    "Comparison",
-    "Difference",
-    "FigureResult",
-    "Gate",
-    "GroupKey",
-    "GroupResult",
-    "Health",
-    "Rate",
-    "Reference",
-    "Verdict",
-    "WholeResult",
-    "check",
-    "compare",
-    "corrected",
-    "differences",
-    "facts",
-    "group_key",
-    "judge",
-    "judge_all",
-    "known_references",
-    "likely_causes",
-    "made_reference",
-    "parse_gate",
-    "read_reference",
-    "reference_for",
-    "robust_variance",
-]

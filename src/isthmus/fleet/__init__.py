@@ -7,23 +7,3 @@ from isthmus.fleet.outliers import Outlier
 from isthmus.fleet.significance import LEAST_ALIKE, RATE, through
 from isthmus.fleet.sorting import host_list, is_host_name, natural
 from isthmus.fleet.survey import FLEET_COLUMNS, Judged, Survey, fleet_rows, survey
-
-__all__ = [
-    "FLEET_COLUMNS",
-    "LEAST_ALIKE",
-    "RATE",
-    "BelowReference",
-    "CellKey",
-    "Judged",
-    "Outlier",
-    "Survey",
-    "chosen_reference",
-    "fleet_rows",
-    "found_files",
-    "host_list",
-    "is_host_name",
-    "natural",
-    "odd_facts",
-    "survey",
-    "through",
-]

@@ -15,19 +15,3 @@ from isthmus.language.catalogue import (
     speaking,
     spoken,
 )
-
-__all__ = [
-    "LANGUAGES",
-    "Language",
-    "Quoted",
-    "can_say",
-    "capitalised",
-    "clauses",
-    "enumerated",
-    "first_few",
-    "in_brackets",
-    "say",
-    "sentences",
-    "speaking",
-    "spoken",
-]

@@ -16,26 +16,3 @@ from isthmus.plan.words import (
     way_words,
     worth_words,
 )
-
-__all__ = [
-    "SNIPPET_LANGUAGES",
-    "Method",
-    "Plan",
-    "PriceList",
-    "Step",
-    "Unpriced",
-    "answer",
-    "answer_words",
-    "basis_words",
-    "beside_words",
-    "measured_plan",
-    "need_words",
-    "ruled_out_words",
-    "slowdowns",
-    "snippet",
-    "snippet_languages",
-    "step_name",
-    "warning_words",
-    "way_words",
-    "worth_words",
-]

@@ -1,87 +1,19 @@
 """Reports of runs, comparisons, fleets, traces, advice and plans for people and scripts. Needs files, never a device.
 
-A subject becomes a `Document`, and `write` writes any document in any format that fits it. All but the registry of
-formats is loaded when it is first asked for: commands ask which formats there are before they know what they will do.
+A subject becomes a `Document` in a module of its own, and `write` writes any document in any format that fits it.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError, ReportFailed
 from isthmus.installing import OURS
-from isthmus.report.formats import Format, format_named, format_names, format_of_suffix, formats_for
+from isthmus.report.formats import format_named, format_names, format_of_suffix, formats_for
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document
-    from isthmus.report.acceleration import acceleration_document
-    from isthmus.report.advice import advice_document
-    from isthmus.report.calibration import calibration_document
-    from isthmus.report.check import check_data, check_document, check_line
-    from isthmus.report.comparison.document import comparison_document
-    from isthmus.report.figures import figure_picture, figure_titles
-    from isthmus.report.fleet.document import fleet_document
-    from isthmus.report.fleet.words import odd_names
-    from isthmus.report.plan import plan_document
-    from isthmus.report.runs import runs_document
-    from isthmus.report.screen import screen_document
-    from isthmus.report.sources import sources_document
-    from isthmus.report.trace.document import trace_document
-    from isthmus.report.vega import prepare_page
 
-__all__ = [
-    "Format",
-    "acceleration_document",
-    "advice_document",
-    "calibration_document",
-    "check_data",
-    "check_document",
-    "check_line",
-    "comparison_document",
-    "figure_picture",
-    "figure_titles",
-    "fleet_document",
-    "format_named",
-    "format_names",
-    "format_of_suffix",
-    "formats_for",
-    "odd_names",
-    "page_path",
-    "page_title",
-    "plan_document",
-    "prepare_page",
-    "runs_document",
-    "screen_document",
-    "sources_document",
-    "trace_document",
-    "write",
-]
-
-_HOMES = {
-    "acceleration_document": "acceleration",
-    "advice_document": "advice",
-    "calibration_document": "calibration",
-    "check_data": "check",
-    "check_document": "check",
-    "check_line": "check",
-    "comparison_document": "comparison.document",
-    "figure_picture": "figures",
-    "figure_titles": "figures",
-    "fleet_document": "fleet.document",
-    "odd_names": "fleet.words",
-    "plan_document": "plan",
-    "prepare_page": "vega",
-    "runs_document": "runs",
-    "screen_document": "screen",
-    "sources_document": "sources",
-    "trace_document": "trace.document",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__all__ = ["format_named", "format_names", "format_of_suffix", "formats_for", "page_path", "page_title", "write"]
 
 
 def write(document: "Document", format_name: str, out: IO[Any]) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import read_run
-from isthmus.report import runs_document, write
+from isthmus.report import write
+from isthmus.report.runs import runs_document
 from tests.integration.kept.figures import rows_of
 
 _HERE = Path(__file__).parent

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.ledger import REASONS, Counts, read_counts
-from isthmus.report import acceleration_document, formats_for, write
+from isthmus.report import formats_for, write
+from isthmus.report.acceleration import acceleration_document
 
 
 def ledger(

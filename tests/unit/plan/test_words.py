@@ -10,7 +10,7 @@ from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.plan import Method, Plan, answer_words, basis_words, need_words, way_words, worth_words
 from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need, PipelineNeed, SectionNeed, Timed
-from isthmus.report import plan_document
+from isthmus.report.plan import plan_document
 
 
 def sure(seconds: float) -> Interval:

@@ -7,7 +7,8 @@ import pytest
 
 from isthmus.advice import Advice
 from isthmus.record import Interval
-from isthmus.report import advice_document, formats_for, write
+from isthmus.report import formats_for, write
+from isthmus.report.advice import advice_document
 from isthmus.trace import Copies, Maker
 from tests.made_traces import made_advice, made_trace
 

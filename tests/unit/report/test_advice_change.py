@@ -12,7 +12,8 @@ import pytest
 from isthmus.advice import Abstention, Advice, Evidence, Steps, advise
 from isthmus.compare import read_reference
 from isthmus.record import KIB, Interval
-from isthmus.report import advice_document, write
+from isthmus.report import write
+from isthmus.report.advice import advice_document
 from isthmus.trace import Knowledge
 from tests.made_traces import made_advice, made_trace
 from tests.synthetic.traces import EVERYTHING, Program

@@ -1,6 +1,6 @@
 """A figure on its own says what it shows and where and when that was measured."""
 
-from isthmus.report import figure_picture
+from isthmus.report.figures import figure_picture
 from tests.synthetic import runs as synthetic
 
 

@@ -15,17 +15,13 @@ from isthmus.compare import compare
 from isthmus.document.document import Document
 from isthmus.errors import ReportFailed, UsageError
 from isthmus.fleet import survey
-from isthmus.report import (
-    Format,
-    advice_document,
-    comparison_document,
-    fleet_document,
-    formats,
-    renderers,
-    runs_document,
-    trace_document,
-    write,
-)
+from isthmus.report import formats, renderers, write
+from isthmus.report.advice import advice_document
+from isthmus.report.comparison.document import comparison_document
+from isthmus.report.fleet.document import fleet_document
+from isthmus.report.formats import Format
+from isthmus.report.runs import runs_document
+from isthmus.report.trace.document import trace_document
 from tests.made_traces import made_advice, made_trace
 from tests.synthetic import runs as synthetic
 from tests.synthetic.fleet import by_link, save_hosts

@@ -18,7 +18,9 @@ from isthmus.document.document import Document
 from isthmus.ledger import REASONS, Counts
 from isthmus.messages import plain, printable, to_stderr
 from isthmus.record import Run
-from isthmus.report import acceleration_document, formats_for, page_title, runs_document, write
+from isthmus.report import formats_for, page_title, write
+from isthmus.report.acceleration import acceleration_document
+from isthmus.report.runs import runs_document
 from isthmus.trace import open_trace
 from tests.synthetic import runs as synthetic
 from tests.synthetic.trace_file import whole
@@ -82,7 +84,7 @@ def test_a_run_commands_nothing(run: Run, command: str, format_name: str) -> Non
 @pytest.mark.parametrize("format_name", ["terminal", "markdown", "html", "json", "csv"])
 @pytest.mark.parametrize("command", COMMANDS[:-1], ids=ascii)
 def test_a_trace_commands_nothing(tmp_path: Path, command: str, format_name: str) -> None:
-    from isthmus.report import trace_document
+    from isthmus.report.trace.document import trace_document
 
     (tmp_path / "a.itrace").write_bytes(whole())
     trace = open_trace(tmp_path / "a.itrace")

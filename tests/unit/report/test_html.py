@@ -63,8 +63,8 @@ class Page(HTMLParser):
 def page_of() -> Callable[..., str]:
     import io
 
-    from isthmus.report import runs_document
     from isthmus.report.renderers import html
+    from isthmus.report.runs import runs_document
 
     def render(*runs: Run) -> str:
         out = io.StringIO()

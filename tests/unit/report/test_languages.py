@@ -10,8 +10,8 @@ import pytest
 
 from isthmus.language import Language, speaking
 from isthmus.record import Run
-from isthmus.report import runs_document
 from isthmus.report.renderers import html, terminal
+from isthmus.report.runs import runs_document
 from tests.snapshots.odd_places import LATENCY
 from tests.snapshots.subjects import interference
 from tests.synthetic import allocation as synthetic_allocation

@@ -11,8 +11,9 @@ import pytest
 from isthmus.experiment.breakeven.cases import BRIEF
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Run, read_run
-from isthmus.report import runs_document, screen_document
 from isthmus.report.renderers import terminal
+from isthmus.report.runs import runs_document
+from isthmus.report.screen import screen_document
 from tests.synthetic import breakeven
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"

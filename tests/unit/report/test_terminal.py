@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from isthmus.record import Device, End, Host
-from isthmus.report import runs_document
 from isthmus.report.renderers import terminal
+from isthmus.report.runs import runs_document
 from tests.synthetic import runs as synthetic
 
 

@@ -8,7 +8,8 @@ import pytest
 from isthmus.compare import compare
 from isthmus.plan import answer
 from isthmus.record import MIB, BufferNeed, Run, rows
-from isthmus.report import formats_for, runs_document, write
+from isthmus.report import formats_for, write
+from isthmus.report.runs import runs_document
 from tests.synthetic import runs
 
 UNKNOWN = "pinned_by_light"

@@ -15,7 +15,8 @@ import pytest
 from isthmus.compare import Checkup, Comparison, GroupKey, check, compare, made_reference, parse_gate
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Case, Run, Series
-from isthmus.report import comparison_document, formats_for, write
+from isthmus.report import formats_for, write
+from isthmus.report.comparison.document import comparison_document
 from isthmus.report.comparison.words import way_memory_name
 from tests.synthetic import runs as synthetic
 

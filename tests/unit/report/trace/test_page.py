@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isthmus.report import advice_document, trace_document, write
+from isthmus.report import write
+from isthmus.report.advice import advice_document
+from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.lanes import MOST_SINGLE, lanes_of
 from isthmus.trace import Copies, Trace
 from tests.made_traces import FIRST_NS, MS, made_advice, made_trace

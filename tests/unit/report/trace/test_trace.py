@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
-from isthmus.report import formats_for, trace_document, write
+from isthmus.report import formats_for, write
+from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
