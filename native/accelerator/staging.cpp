@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "accelerator/crowd.hpp"
+#include "base/cache_copies.hpp"
 #include "base/clock.hpp"
 #include "base/memory/access.hpp"
 #include "base/pages.hpp"
 #include "base/processors.hpp"
-#include "base/streaming_copy.hpp"
 
 namespace isthmus::accelerator {
 namespace {

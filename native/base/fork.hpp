@@ -25,4 +25,9 @@ void keep_for_good(Thing thing) noexcept {
 // that is the whole process's, whose holder waits for no other such mutex; from now on and for good.
 void outlast_forks(std::mutex& mutex);
 
+// Such a one from the beginning, of something that is never destroyed.
+struct ProcessMutex : std::mutex {
+    ProcessMutex() { outlast_forks(*this); }
+};
+
 }  // namespace isthmus

@@ -33,11 +33,7 @@ class Opened {
   public:
     static Opened& get() {
         // Never freed: sessions may be closed until the very end.
-        static auto* const opened = [] {
-            auto* const made = new Opened;
-            outlast_forks(made->mutex_);
-            return made;
-        }();
+        static auto* const opened = new Opened;
         return *opened;
     }
     void add(const std::shared_ptr<Session>& session) {
@@ -56,7 +52,7 @@ class Opened {
     }
 
   private:
-    std::mutex mutex_;
+    ProcessMutex mutex_;
     std::vector<std::weak_ptr<Session>> sessions_;
 };
 

@@ -3,18 +3,12 @@
 
 #include <iterator>
 
-#include "base/fork.hpp"
-
 namespace isthmus::host {
 
 Directory& Directory::get() {
     // Never destroyed: memory may be given back while the process ends.
-    static Directory& directory = []() -> Directory& {
-        auto* const made = new Directory;
-        outlast_forks(made->mutex_);
-        return *made;
-    }();
-    return directory;
+    static auto* const directory = new Directory;
+    return *directory;
 }
 
 void Directory::add(std::uintptr_t begin, std::size_t bytes, MemoryKind kind) {

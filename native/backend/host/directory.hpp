@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "backend/device.hpp"
 #include "backend/host/worker.hpp"
+#include "base/fork.hpp"
 
 namespace isthmus::host {
 
@@ -28,7 +28,7 @@ class Directory {
     std::shared_ptr<Worker> find_stream(std::uintptr_t handle) const;
 
   private:
-    mutable std::mutex mutex_;  // guards all below
+    mutable ProcessMutex mutex_;  // guards all below
     std::map<std::uintptr_t, KnownMemory> memory_;
     std::map<std::uintptr_t, std::weak_ptr<Worker>> streams_;
 };

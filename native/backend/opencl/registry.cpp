@@ -38,12 +38,8 @@ std::string pci_address(const Api& api, Device device) {
 // Held while drivers are asked for their devices, by which they begin to work: PoCL 3.0 crashes where two threads ask
 // first.
 std::mutex& asking() {
-    static std::mutex& mutex = []() -> std::mutex& {
-        auto* const made = new std::mutex;
-        outlast_forks(*made);
-        return *made;
-    }();
-    return mutex;
+    static auto* const mutex = new ProcessMutex;
+    return *mutex;
 }
 
 void add_devices(const Source& source, std::set<std::string>& seen, Registry& registry) {

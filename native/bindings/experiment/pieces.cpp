@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/demoting_copy.hpp"
+#include "base/cache_copies.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"

@@ -31,11 +31,7 @@ class Relay::Waiting {
   public:
     static Waiting& get() {
         // Never destroyed: sessions may outlast all else.
-        static Waiting* const made = [] {
-            auto* all = new Waiting;
-            outlast_forks(all->mutex_);
-            return all;
-        }();
+        static auto* const made = new Waiting;
         return *made;
     }
     bool add(Relay& relay) {
@@ -57,7 +53,7 @@ class Relay::Waiting {
     }
 
   private:
-    std::mutex mutex_;
+    ProcessMutex mutex_;
     std::vector<Relay*> relays_;
 };
 

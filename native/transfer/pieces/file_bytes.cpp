@@ -12,8 +12,7 @@
 #include <system_error>
 
 #include "base/cache.hpp"
-#include "base/demoting_copy.hpp"
-#include "base/streaming_copy.hpp"
+#include "base/cache_copies.hpp"
 
 namespace isthmus {
 namespace {

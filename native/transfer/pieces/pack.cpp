@@ -8,9 +8,8 @@
 
 #include "backend/region.hpp"
 #include "base/cache.hpp"
-#include "base/demoting_copy.hpp"
+#include "base/cache_copies.hpp"
 #include "base/pages.hpp"
-#include "base/streaming_copy.hpp"
 #include "transfer/pieces/repeated.hpp"
 
 namespace isthmus {

@@ -7,8 +7,7 @@
 #include <span>
 
 #include "backend/region.hpp"
-#include "base/demoting_copy.hpp"
-#include "base/streaming_copy.hpp"
+#include "base/cache_copies.hpp"
 
 namespace isthmus {
 namespace {

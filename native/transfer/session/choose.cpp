@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "backend/device.hpp"
-#include "base/demoting_copy.hpp"
+#include "base/cache_copies.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/session/chooser.hpp"
 

@@ -1,7 +1,6 @@
 // What arrives is what was copied, wherever it begins and ends and by stores of any width, and nothing beside it
 // changes. The source itself is included, for processors have only one of its ways.
-#include "base/demoting_copy.cpp"   // NOLINT(bugprone-suspicious-include)
-#include "base/streaming_copy.cpp"  // NOLINT(bugprone-suspicious-include)
+#include "base/cache_copies.cpp"  // NOLINT(bugprone-suspicious-include)
 
 #include <array>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Copies past the caches, with the widest stores that the processor has.
-#include "base/streaming_copy.hpp"
+// Copies past the caches, with the widest stores that the processor has, and into the cache that all cores share.
+#include "base/cache_copies.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "base/cache.hpp"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -60,6 +61,22 @@ CopyLines fastest() {
     return __builtin_cpu_supports("avx512f") != 0 ? copy_lines_of_64 : copy_lines_of_16;
 }
 
+// So far behind the stores: a line that is still being written is not handed on.
+constexpr std::size_t behind_bytes = 8 * cache_line;
+
+[[gnu::target("avx512f")]] inline void store_line(std::byte* to, const std::byte* from) {
+    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+}
+
+bool has_cldemote() {
+    constexpr unsigned bit = 1U << 25;
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & bit) != 0 && __builtin_cpu_supports("avx512f") != 0;
+}
+
 }  // namespace
 
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -76,11 +93,43 @@ void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes) {
 void end_streaming() {
     _mm_sfence();
 }
+
+bool can_demote() {
+    static const bool can = has_cldemote();
+    return can;
+}
+
+[[gnu::target("cldemote")]] void demote(std::byte* data, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += cache_line) _cldemote(data + at);
+}
+
+// Both halves at once here, too.
+[[gnu::target("avx512f,cldemote")]] void copy_demoting(std::byte* to, const std::byte* from, std::size_t bytes) {
+    const std::size_t half = bytes / 2 / cache_line * cache_line;
+    for (std::size_t at = 0; at < half; at += cache_line) {
+        store_line(to + at, from + at);
+        store_line(to + half + at, from + half + at);
+        if (at < behind_bytes) continue;
+        _cldemote(to + at - behind_bytes);
+        _cldemote(to + half + at - behind_bytes);
+    }
+    std::memcpy(to + 2 * half, from + 2 * half, bytes - 2 * half);
+    const std::size_t left = std::min(half, behind_bytes);
+    demote(to + half - left, left);
+    demote(to + 2 * half - left, bytes - 2 * half + left);
+}
 #else
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memcpy(to, from, bytes);
 }
 void end_streaming() {}
+bool can_demote() {
+    return false;
+}
+void demote(std::byte*, std::size_t) {}
+void copy_demoting(std::byte* to, const std::byte* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+}
 #endif
 
 }  // namespace isthmus

@@ -1,9 +1,16 @@
-// Copies that hand what they have written to the cache that all cores share, for what a device reads soon.
+// Copies by the CPU that leave what they wrote where a device reads it soonest: in memory, or in the cache that all
+// cores share.
 #pragma once
 
 #include <cstddef>
 
 namespace isthmus {
+
+// As memcpy, but lines that are written whole go to memory without being read or kept. Before anybody is told that the
+// bytes are there, end_streaming() is called by the same thread.
+void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes);
+// A caller that sees what is stored after this sees what was streamed before.
+void end_streaming();
 
 // Whether this processor has an instruction for it (CLDEMOTE).
 bool can_demote();
