@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/memory_kind.hpp"
+#include "base/names.hpp"
 #include "base/status.hpp"
 
 namespace isthmus {
@@ -68,13 +69,12 @@ struct Region {
     std::byte* host() const { return allocation->host() + offset; }
 };
 
-enum class Side { host, device };
+ISTHMUS_ENUM(Side, host, device)
 
 // What the driver is told about managed memory.
-enum class Advice {
-    read_mostly,         // copies may lie on both sides until a side writes
-    prefer_device,       // its preferred location is the device
-    accessed_by_device,  // mapped for the device wherever it is
-};
+ISTHMUS_ENUM(Advice,
+             read_mostly,         // copies may be on both sides until a side writes
+             prefer_device,       // its preferred location is the device
+             accessed_by_device)  // mapped for the device wherever it is
 
 }  // namespace isthmus

@@ -105,6 +105,14 @@ class [[nodiscard]] Result {
     std::variant<Status, T> content_;
 };
 
+// Gives `place` the value, or says why there is none.
+template <typename Place, typename T>
+Status assign(Place& place, Result<T> result) {
+    if (!result.ok()) return result.take_status();
+    place = std::move(result.value());
+    return {};
+}
+
 }  // namespace isthmus
 
 // Leaves the enclosing function with the failure, if there is one.

@@ -10,7 +10,6 @@
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "transfer/copy/ends.hpp"
-#include "transfer/pieces/method_names.hpp"
 
 namespace nb = nanobind;
 

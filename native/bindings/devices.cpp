@@ -87,14 +87,6 @@ std::shared_ptr<OpenDevice> open_device(const std::string& backend, int index, c
     return unwrap(OpenDevice::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
 }
 
-Advice advice_of(const std::string& name) {
-    if (name == "read_mostly") return Advice::read_mostly;
-    if (name == "prefer_device") return Advice::prefer_device;
-    if (name == "accessed_by_device") return Advice::accessed_by_device;
-    raise({Code::invalid_argument,
-           "no advice '" + name + "'; there are read_mostly, prefer_device and accessed_by_device"});
-}
-
 nb::list memory_kind_table() {
     nb::list rows;
     for (const MemoryTraits& traits : memory_kinds) {
@@ -121,10 +113,12 @@ MemoryKind kind_of(const std::string& name) {
     return *kind;
 }
 
-Side side_of(const std::string& name) {
-    if (name == "host") return Side::host;
-    if (name == "device") return Side::device;
-    raise({Code::invalid_argument, "no side '" + name + "'; there are host and device"});
+void raise_unknown(const char* what, const std::string& name, std::span<const std::string_view> known) {
+    std::string message = std::string("no ") + what + " '" + name + "'; there are ";
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        message.append(i == 0 ? "" : i + 1 == known.size() ? " and " : ", ").append(known[i]);
+    }
+    raise({Code::invalid_argument, message});
 }
 
 nb::dict link_dict(const LinkReading& link) {
@@ -227,7 +221,7 @@ void bind_devices(nb::module_& module) {
             "fill_pattern",
             [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {
                 bind(self.session());
-                check(self.fill_pattern(unwrap(self.region(offset, bytes)), seed, side_of(side)));
+                check(self.fill_pattern(unwrap(self.region(offset, bytes)), seed, named<Side>(side, "side")));
             },
             nb::arg("offset"), nb::arg("bytes"), nb::arg("seed"), nb::arg("side") = "host", ReleaseGil())
         .def(
@@ -235,7 +229,7 @@ void bind_devices(nb::module_& module) {
             [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {
                 bind(self.session());
                 const Mismatch mismatch =
-                    unwrap(self.verify_pattern(unwrap(self.region(offset, bytes)), seed, side_of(side)));
+                    unwrap(self.verify_pattern(unwrap(self.region(offset, bytes)), seed, named<Side>(side, "side")));
                 return std::pair(mismatch.words, mismatch.first_word);
             },
             nb::arg("offset"), nb::arg("bytes"), nb::arg("seed"), nb::arg("side") = "host", ReleaseGil())
@@ -297,7 +291,7 @@ void bind_devices(nb::module_& module) {
             "advise",
             [](Buffer& self, const std::string& advice, bool given) {
                 bind(self.session());
-                check(self.advise(advice_of(advice), given));
+                check(self.advise(named<Advice>(advice, "advice"), given));
             },
             nb::arg("advice"), nb::arg("given") = true, ReleaseGil())
         .def("nodes", &Buffer::nodes, nb::arg("count"), ReleaseGil());

@@ -7,15 +7,11 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_errors(module);
     isthmus::bindings::bind_devices(module);
     isthmus::bindings::bind_streams(module);
-    isthmus::bindings::bind_transfer(module);
-    isthmus::bindings::bind_allocation(module);
-    isthmus::bindings::bind_trip(module);
-    isthmus::bindings::bind_interference(module);
+    isthmus::bindings::bind_timed(module);
+    isthmus::bindings::bind_transfers(module);
+    isthmus::bindings::bind_memory(module);
     isthmus::bindings::bind_latency(module);
-    isthmus::bindings::bind_concurrent(module);
-    isthmus::bindings::bind_peer_copies(module);
     isthmus::bindings::bind_pieces(module);
-    isthmus::bindings::bind_pipeline(module);
     isthmus::bindings::bind_transfer_table(module);
     isthmus::bindings::bind_migrations(module);
     isthmus::bindings::bind_sessions(module);

@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <span>
 #include <string>
 
 #include "backend/region.hpp"
+#include "base/names.hpp"
 
 namespace isthmus {
 struct LinkReading;  // backend/device_info.hpp
@@ -16,22 +18,25 @@ namespace isthmus::bindings {
 nanobind::dict link_dict(const LinkReading& link);
 // Raises UsageError for a name that no kind has.
 MemoryKind kind_of(const std::string& name);
-// Likewise for ``host`` and ``device``.
-Side side_of(const std::string& name);
+// Raises UsageError for a name that is none of those known.
+[[noreturn]] void raise_unknown(const char* what, const std::string& name, std::span<const std::string_view> known);
+// The value of an enumeration that has this name.
+template <typename Enum>
+Enum named(const std::string& name, const char* what) {
+    const auto value = value_of<Enum>(name);
+    if (!value) raise_unknown(what, name, names_of<Enum>);
+    return *value;
+}
 
 // Before anything can fail.
 void bind_errors(nanobind::module_& module);
 void bind_devices(nanobind::module_& module);
 void bind_streams(nanobind::module_& module);
-void bind_transfer(nanobind::module_& module);
-void bind_allocation(nanobind::module_& module);
-void bind_trip(nanobind::module_& module);
-void bind_interference(nanobind::module_& module);
+void bind_timed(nanobind::module_& module);
+void bind_transfers(nanobind::module_& module);
+void bind_memory(nanobind::module_& module);
 void bind_latency(nanobind::module_& module);
-void bind_concurrent(nanobind::module_& module);
-void bind_peer_copies(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);
-void bind_pipeline(nanobind::module_& module);
 void bind_transfer_table(nanobind::module_& module);
 void bind_migrations(nanobind::module_& module);
 void bind_sessions(nanobind::module_& module);

@@ -83,7 +83,7 @@ void copy_section_by_kernel(PyStream& self, Buffer& to, std::size_t to_offset, s
 void prefetch(PyStream& self, Buffer& memory, std::size_t offset, std::size_t bytes, const std::string& side,
               std::size_t count, std::size_t stride) {
     Device& device = bound(self.session);
-    const Side to = side_of(side);
+    const Side to = named<Side>(side, "side");
     (void)unwrap(memory.region(offset, span_of(count, stride, bytes)));
     for (std::size_t i = 0; i < count; ++i) {
         check(device.prefetch(*self.handle, unwrap(memory.region(offset + i * stride, bytes)), to));

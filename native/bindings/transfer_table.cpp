@@ -12,7 +12,6 @@
 #include "bindings/errors.hpp"
 #include "bindings/module.hpp"
 #include "experiment/buffer.hpp"
-#include "transfer/pieces/method_names.hpp"
 #include "transfer/pieces/ring_plan.hpp"
 #include "transfer/table/table_file.hpp"
 #include "transfer/table/transfer_table.hpp"

@@ -12,6 +12,7 @@
 namespace isthmus::experiment {
 namespace {
 
+constexpr std::string_view allocate = "allocate", touch = "touch", free = "free";
 constexpr double short_seconds = 10e-6;
 constexpr std::size_t neighbour_bytes = 256;
 constexpr std::size_t most_blocks = 64;
@@ -64,14 +65,13 @@ Status AllocationCase::add_blocks(std::size_t count) {
     return {};
 }
 
-Result<AllocationSamples> AllocationCase::run(std::size_t warmups, Quota quota) {
+Result<Samples> AllocationCase::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
     std::unique_ptr<Allocation> neighbour;
     if (beside_) {
-        ISTHMUS_TRY_ASSIGN(held, device().reserve(kind_, neighbour_bytes));
-        ISTHMUS_TRY(held->prepare());
-        ISTHMUS_TRY(held->acquire());
-        neighbour = std::move(held);
+        ISTHMUS_TRY(assign(neighbour, device().reserve(kind_, neighbour_bytes)));
+        ISTHMUS_TRY(neighbour->prepare());
+        ISTHMUS_TRY(neighbour->acquire());
     }
     auto samples = run_blocks(warmups, quota);
     // Between two runs other cases run: nothing of this one, like pages to be locked, takes their memory.
@@ -80,39 +80,31 @@ Result<AllocationSamples> AllocationCase::run(std::size_t warmups, Quota quota) 
     return samples.take_status().in(std::to_string(bytes_) + " bytes of " + std::string(name_of(kind_)) + " memory");
 }
 
-Result<AllocationSamples> AllocationCase::run_blocks(std::size_t warmups, Quota quota) {
+Result<Samples> AllocationCase::run_blocks(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(add_blocks(std::max(batch_, std::size_t{1})));
-    AllocationSamples tried;
     // A warm pool has to be warmed, however long that takes.
     if (kind_ == MemoryKind::device_pool) warmups = std::max(warmups, std::size_t{1});
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample(tried));
-    if (warmups > 0 && batch_ == 0) {
-        batch_ = choose_batch(tried.allocate.back());
-        ISTHMUS_TRY(add_blocks(batch_));
-        // The batch is warmed up as a whole: a pool grows to it once.
-        Status status = sample(tried);
-        if (status.code() == Code::out_of_memory && batch_ > 1) {
-            // What there is for one block at a time need not be there for several.
-            batch_ = 1;
-            blocks_.resize(batch_);
-            status = sample(tried);
-        }
-        ISTHMUS_TRY(std::move(status));
-    }
-    AllocationSamples samples;
-    samples.allocate.reserve(quota.most);
-    samples.free.reserve(quota.most);
-    const TimePoint begin = now();
-    while (quota.wants_more(samples.allocate.size(), begin)) ISTHMUS_TRY(sample(samples));
-    return samples;
+    return taken(
+        {allocate, touch, free}, warmups, quota, [this](Samples& samples) { return sample(samples); },
+        [this](Samples& tried) { return choose_batch(tried); });
 }
 
-std::size_t AllocationCase::choose_batch(double allocate_seconds) const {
-    if (comes_alone(kind_, beside_) || allocate_seconds >= short_seconds) return 1;
-    return std::clamp(most_bytes_at_once / bytes_, std::size_t{1}, most_blocks);
+Status AllocationCase::choose_batch(Samples& tried) {
+    const std::vector<double>& seconds = tried[allocate];
+    if (seconds.empty() || batch_ != 0) return {};
+    const bool alone = comes_alone(kind_, beside_) || seconds.back() >= short_seconds;
+    batch_ = alone ? 1 : std::clamp(most_bytes_at_once / bytes_, std::size_t{1}, most_blocks);
+    ISTHMUS_TRY(add_blocks(batch_));
+    // The batch is warmed up as a whole: a pool grows to it once.
+    Status status = sample(tried);
+    if (status.code() != Code::out_of_memory || batch_ == 1) return status;
+    // What there is for one block at a time need not be there for several.
+    batch_ = 1;
+    blocks_.resize(batch_);
+    return sample(tried);
 }
 
-Status AllocationCase::sample(AllocationSamples& samples) {
+Status AllocationCase::sample(Samples& samples) {
     for (const auto& block : blocks_) ISTHMUS_TRY(block->prepare());
     const bool touches = device().allocates_late(kind_);
     const TimePoint start = now();
@@ -126,9 +118,9 @@ Status AllocationCase::sample(AllocationSamples& samples) {
     const TimePoint end = now();
     ISTHMUS_TRY(std::move(status));
     ISTHMUS_TRY(std::move(released));
-    samples.allocate.push_back(per_block(start, acquired, blocks_.size()));
-    if (touches) samples.touch.push_back(per_block(begin, touched, blocks_.size()));
-    samples.free.push_back(per_block(touched, end, blocks_.size()));
+    samples[allocate].push_back(per_block(start, acquired, blocks_.size()));
+    if (touches) samples[touch].push_back(per_block(begin, touched, blocks_.size()));
+    samples[free].push_back(per_block(touched, end, blocks_.size()));
     return {};
 }
 

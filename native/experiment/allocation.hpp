@@ -5,44 +5,35 @@
 #include <memory>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
-// Seconds per call, in the order in which they were taken; `touch` is empty where memory is there once it was
-// allocated.
-struct AllocationSamples {
-    std::vector<double> allocate, touch, free;
-};
-
-class AllocationCase {
+class AllocationCase : public Timed {
   public:
-    AllocationCase(const AllocationCase&) = delete;
-    AllocationCase& operator=(const AllocationCase&) = delete;
-
     // Fails with unsupported where the device cannot have memory of this kind.
     // With `beside`, a small block of the same kind is held all the while: drivers carve small blocks out of a larger
     // one, which they give back with the last of them.
     static Result<std::unique_ptr<AllocationCase>> create(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                           std::size_t bytes, bool beside);
 
-    // `warmups` that are not kept, then samples. A sample is one block; of calls shorter than ten microseconds it is
-    // the mean over up to 64 blocks held at once, since the clock itself takes as long as the shortest of them. What
-    // the clock takes is subtracted. Fails as Allocation::acquire does, with nothing held.
-    Result<AllocationSamples> run(std::size_t warmups, Quota quota);
+    // Seconds per call: allocate, touch (empty where memory is there once it was allocated) and free. A sample is one
+    // block; of calls shorter than ten microseconds it is the mean over up to 64 blocks held at once, since the clock
+    // itself takes as long as the shortest of them. What the clock takes is subtracted. Fails as Allocation::acquire
+    // does, with nothing held.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
     // The shape of 2-D memory, once it was held.
     Shape shape() const { return shape_; }
 
   private:
     AllocationCase(std::shared_ptr<OpenDevice> session, MemoryKind kind, std::size_t bytes, bool beside);
     Device& device() { return session_->device(); }
-    Result<AllocationSamples> run_blocks(std::size_t warmups, Quota quota);
-    Status sample(AllocationSamples& samples);
+    Result<Samples> run_blocks(std::size_t warmups, Quota quota);
+    Status sample(Samples& samples);
+    Status choose_batch(Samples& tried);
     Status acquire_all();
     Status release_all();
     Status touch_all();
-    std::size_t choose_batch(double allocate_seconds) const;
     Status add_blocks(std::size_t count);
 
     std::shared_ptr<OpenDevice> session_;

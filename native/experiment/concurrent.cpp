@@ -101,11 +101,15 @@ void ConcurrentTransfer::Work::reset() {
     for (Counter& counter : chunks) counter.taken = 0;
 }
 
-ConcurrentTransfer::ConcurrentTransfer(std::vector<ConcurrentLane> lanes, std::size_t bytes, Division division)
-    : lanes_(std::move(lanes)), bytes_(bytes), division_(division) {}
+ConcurrentTransfer::ConcurrentTransfer(std::vector<ConcurrentLane> lanes, std::size_t bytes, Division division,
+                                       double limit_seconds)
+    : lanes_(std::move(lanes)), bytes_(bytes), division_(division), limit_seconds_(limit_seconds) {
+    for (const ConcurrentLane& lane : lanes_) arrivals_.push_back({lane.destination, 0, bytes, lane.seed});
+}
 
 Result<std::unique_ptr<ConcurrentTransfer>> ConcurrentTransfer::create(std::vector<ConcurrentLane> lanes,
-                                                                       std::size_t bytes, Division division) {
+                                                                       std::size_t bytes, Division division,
+                                                                       double limit_seconds) {
     if (lanes.empty() || division.threads == 0) {
         return Status(Code::invalid_argument, "a concurrent transfer has at least one lane and one thread");
     }
@@ -120,28 +124,8 @@ Result<std::unique_ptr<ConcurrentTransfer>> ConcurrentTransfer::create(std::vect
             if (reason) return Status(Code::unsupported, *reason);
         }
     }
-    return std::unique_ptr<ConcurrentTransfer>(new ConcurrentTransfer(std::move(lanes), bytes, division));
-}
-
-Status ConcurrentTransfer::poison() {
-    for (const ConcurrentLane& lane : lanes_) {
-        ISTHMUS_TRY(lane.destination->session().device().bind_thread());
-        ISTHMUS_TRY_ASSIGN(region, lane.destination->region(0, bytes_));
-        ISTHMUS_TRY(lane.destination->set_bytes(region, poison_byte));
-    }
-    return {};
-}
-
-Result<std::vector<Mismatch>> ConcurrentTransfer::verify() {
-    std::vector<Mismatch> mismatches;
-    mismatches.reserve(lanes_.size());
-    for (const ConcurrentLane& lane : lanes_) {
-        ISTHMUS_TRY(lane.destination->session().device().bind_thread());
-        ISTHMUS_TRY_ASSIGN(region, lane.destination->region(0, bytes_));
-        ISTHMUS_TRY_ASSIGN(mismatch, lane.destination->verify_pattern(region, lane.seed));
-        mismatches.push_back(mismatch);
-    }
-    return mismatches;
+    return std::unique_ptr<ConcurrentTransfer>(
+        new ConcurrentTransfer(std::move(lanes), bytes, division, limit_seconds));
 }
 
 Status ConcurrentTransfer::evict() {
@@ -166,8 +150,7 @@ Result<std::shared_ptr<ConcurrentTransfer::Work>> ConcurrentTransfer::prepare_wo
         Work::Track track{lane, source, destination, {}};
         ISTHMUS_TRY(lane.session().device().bind_thread());
         for (std::size_t i = 0; i < (division_.own_streams ? division_.threads : 1); ++i) {
-            ISTHMUS_TRY_ASSIGN(stream, lane.session().borrow_stream());
-            track.streams.push_back(std::move(stream));
+            ISTHMUS_TRY(assign(track.streams.emplace_back(), lane.session().borrow_stream()));
         }
         work->tracks.push_back(std::move(track));
     }
@@ -181,9 +164,9 @@ std::string ConcurrentTransfer::description() const {
            (lanes_.size() > 1 ? " each" : "");
 }
 
-Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quota, double limit_seconds) {
+Result<Samples> ConcurrentTransfer::run(std::size_t warmups, Quota quota) {
     const std::size_t threads = lanes_.size() * division_.threads;
-    const WorkerGroup::Limit limit{limit_seconds, description()};
+    const WorkerGroup::Limit limit{limit_seconds_, description()};
     ISTHMUS_TRY_ASSIGN(work, prepare_work());
     std::unique_ptr<WorkerGroup> group;
     WorkerGroup::Job job = [work](std::size_t worker, const std::atomic<bool>& stop) {
@@ -195,11 +178,11 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
             return work->transfer(worker, stop);
         };
     } else {
-        ISTHMUS_TRY_ASSIGN(started, WorkerGroup::start(threads));
-        group = std::move(started);
+        ISTHMUS_TRY(assign(group, WorkerGroup::start(threads)));
         ISTHMUS_TRY(group->run([work](std::size_t worker, const auto&) { return work->bind(worker); }, limit));
     }
-    const auto transfer = [&]() -> Result<std::pair<TimePoint, TimePoint>> {
+    lane_samples_.assign(lanes_.size(), {});
+    const auto sample = [&](Samples& samples) -> Status {
         ISTHMUS_TRY(evict());
         work->reset();
         WorkerGroup::Job part = job;  // copied here, since copying allocates
@@ -208,24 +191,15 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
             group ? group->run(std::move(part), limit) : WorkerGroup::run_once(threads, std::move(part), limit);
         if (status.code() == Code::timed_out) lose_buffers();
         ISTHMUS_TRY(std::move(status));
-        return std::pair(start, now());
-    };
-    ConcurrentSamples samples;
-    samples.host.reserve(quota.most);
-    samples.lanes.resize(lanes_.size());
-    for (std::size_t i = 0; i < warmups; ++i) {
-        ISTHMUS_TRY_ASSIGN(unused, transfer());
-        (void)unused;
-    }
-    const TimePoint begin = now();
-    while (quota.wants_more(samples.host.size(), begin)) {
-        ISTHMUS_TRY_ASSIGN(times, transfer());
-        samples.host.push_back(seconds_between(times.first, times.second));
+        samples[host_seconds].push_back(seconds_between(start, now()));
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-            samples.lanes[lane].push_back(seconds_between(times.first, work->end_of(lane)));
+            lane_samples_[lane].push_back(seconds_between(start, work->end_of(lane)));
         }
-    }
+        return {};
+    };
+    auto samples = taken({host_seconds}, warmups, quota, sample, forgets_lanes());
     // After a failure they are not given back: a stream may keep it, or still be at work.
+    if (!samples.ok()) return samples;
     for (Work::Track& track : work->tracks) {
         for (std::unique_ptr<Stream>& stream : track.streams) track.lane.session().give_back(std::move(stream));
     }

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "base/worker_group.hpp"
-#include "experiment/buffer.hpp"
-#include "experiment/transfer.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
@@ -18,12 +17,8 @@ struct NodeBinding {
     std::vector<int> processors;
 };
 
-// One of the copies that run at once. At least one side is device memory; lanes may be on different devices.
-struct ConcurrentLane {
-    std::string name;  // for messages, such as h2d
-    std::shared_ptr<Buffer> source;
-    std::shared_ptr<Buffer> destination;
-    std::uint64_t seed;               // the source holds the pattern of this seed
+// Lanes may be on different devices.
+struct ConcurrentLane : Lane {
     std::optional<NodeBinding> node;  // where the lane's threads run; nothing: where the caller does
 
     // The device whose driver copies: the one with the source, if that is device memory.
@@ -38,32 +33,23 @@ struct Division {
     bool spawn = false;           // threads are created for every transfer and joined within its time
 };
 
-// Seconds on the host's clock, in the order in which they were taken.
-struct ConcurrentSamples {
-    std::vector<double> host;                // from before the threads are woken until the caller knows that all ended
-    std::vector<std::vector<double>> lanes;  // from the same start to the end of the lane's last thread
-};
-
-class ConcurrentTransfer {
+class ConcurrentTransfer : public Timed {
   public:
-    // The first `bytes` of each lane's buffers.
+    // The first `bytes` of each lane's buffers. A thread that has not ended after `limit_seconds` is left behind.
     static Result<std::unique_ptr<ConcurrentTransfer>> create(std::vector<ConcurrentLane> lanes, std::size_t bytes,
-                                                              Division division);
+                                                              Division division, double limit_seconds);
 
-    // Overwrites the destinations.
-    Status poison();
-    // `warmups` transfers that are not kept, then samples, on threads and streams that live as long as this call (the
-    // threads of a division with `spawn` shorter). Every thread waits for its own copies; with chunks, for each before
-    // it takes the next. Where the CPU takes part in the copy, the host's side is evicted from its caches before each
-    // sample. When a thread fails the others take nothing more, nothing is in flight afterwards, and the first failure
-    // is returned with lane, size and thread. When one has not ended after `limit_seconds`, it is left behind.
-    Result<ConcurrentSamples> run(std::size_t warmups, Quota quota, double limit_seconds);
-    // What arrived, lane by lane.
-    Result<std::vector<Mismatch>> verify();
+    // host_seconds from before the threads are woken until the caller knows that all ended, those of each lane to the
+    // end of its last thread; on threads and streams that live as long as this call (the threads of a division with
+    // `spawn` shorter). Every thread waits for its own copies; with chunks, for each before it takes the next. Where
+    // the CPU takes part in the copy, the host's side is evicted from its caches before each sample. When a thread
+    // fails the others take nothing more, nothing is in flight afterwards, and the first failure is returned with lane,
+    // size and thread.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
 
   private:
     struct Work;
-    ConcurrentTransfer(std::vector<ConcurrentLane> lanes, std::size_t bytes, Division division);
+    ConcurrentTransfer(std::vector<ConcurrentLane> lanes, std::size_t bytes, Division division, double limit_seconds);
     Result<std::shared_ptr<Work>> prepare_work();
     Status evict();
     std::string description() const;
@@ -72,6 +58,7 @@ class ConcurrentTransfer {
     std::vector<ConcurrentLane> lanes_;
     std::size_t bytes_;
     Division division_;
+    double limit_seconds_;
 };
 
 }  // namespace isthmus::experiment

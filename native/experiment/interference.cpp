@@ -20,6 +20,7 @@ constexpr std::uint64_t compute_launches = 8;
 constexpr std::uint32_t most_rounds = 1U << 30;
 constexpr std::uint64_t thread_rounds = 1000;  // of one unit of a thread's work
 constexpr double least_copies = 4;             // during the neighbour's work
+constexpr std::string_view alone_seconds = "alone_seconds", beside_seconds = "beside_seconds";
 
 }  // namespace
 
@@ -70,7 +71,7 @@ Status Interference::check(const InterferencePlan& plan, Buffer& load, Buffer& d
         (!by_session && !belong_together(load, source))) {
         return {Code::invalid_argument, "the buffers belong to different devices"};
     }
-    if ((plan.way == CopyMethod::isthmus) != by_session) {
+    if ((plan.method == CopyMethod::isthmus) != by_session) {
         return {Code::invalid_argument, "copies by the library, and these alone, need a session"};
     }
     if (plan.bytes == 0 || !(plan.seconds > 0)) {
@@ -81,45 +82,26 @@ Status Interference::check(const InterferencePlan& plan, Buffer& load, Buffer& d
 
 Status Interference::prepare() {
     ISTHMUS_TRY(device().bind_thread());
-    ISTHMUS_TRY_ASSIGN(to, destination_->region(0, plan_.bytes));
-    ISTHMUS_TRY_ASSIGN(from, source_->region(0, plan_.bytes));
-    ISTHMUS_TRY_ASSIGN(region, load_->region(0, load_->bytes()));
-    to_ = to;
-    from_ = from;
-    region_ = region;
-    if (plan_.way == CopyMethod::kernel) {
-        const MemoryKind host = is_on_device(to.allocation->kind()) ? from.allocation->kind() : to.allocation->kind();
-        if (auto why = device().why_no_reach(host)) return {Code::unsupported, *why};
+    ISTHMUS_TRY(assign(to_, destination_->region(0, plan_.bytes)));
+    ISTHMUS_TRY(assign(from_, source_->region(0, plan_.bytes)));
+    ISTHMUS_TRY(assign(region_, load_->region(0, load_->bytes())));
+    arrivals_.push_back({destination_, 0, plan_.bytes, plan_.seed});
+    if (plan_.method == CopyMethod::kernel) {
+        const bool to_device = is_on_device(destination_->kind());
+        if (auto why = device().why_no_reach(to_device ? source_->kind() : destination_->kind())) {
+            return {Code::unsupported, *why};
+        }
     }
-    ISTHMUS_TRY_ASSIGN(copying, device().create_stream());
-    copying_ = std::move(copying);
+    ISTHMUS_TRY(assign(copying_, device().create_stream()));
     ISTHMUS_TRY(loaded().bind_thread());
-    if (load_source_ != nullptr) {
-        ISTHMUS_TRY_ASSIGN(load_from, load_source_->region(0, region_.bytes));
-        load_from_ = load_from;
-    }
-    ISTHMUS_TRY_ASSIGN(working, loaded().create_stream());
-    working_ = std::move(working);
-    for (std::unique_ptr<Event>* event : {&start_, &stop_}) {
-        ISTHMUS_TRY_ASSIGN(made, loaded().create_event());
-        *event = std::move(made);
-    }
+    if (load_source_ != nullptr) ISTHMUS_TRY(assign(load_from_, load_source_->region(0, region_.bytes)));
+    ISTHMUS_TRY(assign(working_, loaded().create_stream()));
+    for (std::unique_ptr<Event>* event : {&start_, &stop_}) ISTHMUS_TRY(assign(*event, loaded().create_event()));
     return {};
 }
 
-Status Interference::poison() {
-    ISTHMUS_TRY(device().bind_thread());
-    return destination_->set_bytes(to_, poison_byte);
-}
-
-Result<Mismatch> Interference::verify() {
-    ISTHMUS_TRY(device().bind_thread());
-    return destination_->verify_pattern(to_, plan_.seed,
-                                        is_on_device(destination_->kind()) ? Side::device : Side::host);
-}
-
 Status Interference::copy() {
-    switch (plan_.way) {
+    switch (plan_.method) {
         case CopyMethod::isthmus: return copy_by_session(*copies_, to_, from_);
         case CopyMethod::kernel:
             return synchronized(
@@ -173,9 +155,7 @@ Status Interference::calibrate() {
     const TimePoint begin = now();
     ISTHMUS_TRY(copy());
     const double wanted = std::max(plan_.seconds, least_copies * seconds_between(begin, now()));
-    ISTHMUS_TRY_ASSIGN(amount, amount_for(wanted, [this](std::uint64_t each) { return work(each); }));
-    amount_ = amount;
-    return {};
+    return assign(amount_, amount_for(wanted, [this](std::uint64_t each) { return work(each); }));
 }
 
 Status Interference::go_on_copying(const std::atomic<bool>& enough, Copies& copies) {
@@ -190,7 +170,7 @@ Status Interference::go_on_copying(const std::atomic<bool>& enough, Copies& copi
     return {};
 }
 
-Result<Interference::Sample> Interference::sample() {
+Status Interference::sample(Samples& samples) {
     ISTHMUS_TRY_ASSIGN(before, work(amount_));
     Copies copies;
     Status copied;
@@ -201,7 +181,7 @@ Result<Interference::Sample> Interference::sample() {
         ++copies.ended;
         copies.ended.notify_one();
     });
-    if (!thread) return Status(Code::unsupported, "the system grants no thread for the copies");
+    if (!thread) return {Code::unsupported, "the system grants no thread for the copies"};
     copies.ended.wait(0);
     const TimePoint begin = now();
     Result<double> during = copies.left ? Result<double>(0.0) : work(amount_);
@@ -221,27 +201,18 @@ Result<Interference::Sample> Interference::sample() {
     }
     const auto& [last_from, last_to] = copies.times.back();
     const double parts = plan_.neighbour == Neighbour::copies ? static_cast<double>(amount_) : 1.0;
-    return Sample{(before + after) / 2 / parts, during.value() / parts,
-                  count == 0 ? seconds_between(last_from, last_to) : seconds / static_cast<double>(count)};
+    samples[alone_seconds].push_back((before + after) / 2 / parts);
+    samples[beside_seconds].push_back(during.value() / parts);
+    samples[host_seconds].push_back(count == 0 ? seconds_between(last_from, last_to)
+                                               : seconds / static_cast<double>(count));
+    return {};
 }
 
-Result<InterferenceSamples> Interference::run(std::size_t warmups, Quota quota) {
+Result<Samples> Interference::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(loaded().bind_thread());
     ISTHMUS_TRY(calibrate());
-    InterferenceSamples samples;
-    for (std::vector<double>* each : {&samples.alone, &samples.during, &samples.copies}) each->reserve(quota.most);
-    for (std::size_t i = 0; i < warmups; ++i) {
-        auto warm = sample();
-        if (!warm.ok()) return warm.take_status();
-    }
-    const TimePoint begin = now();
-    while (quota.wants_more(samples.alone.size(), begin)) {
-        ISTHMUS_TRY_ASSIGN(taken, sample());
-        samples.alone.push_back(taken.alone);
-        samples.during.push_back(taken.during);
-        samples.copies.push_back(taken.copy);
-    }
-    return samples;
+    return taken({alone_seconds, beside_seconds, host_seconds}, warmups, quota,
+                 [this](Samples& samples) { return sample(samples); });
 }
 
 }  // namespace isthmus::experiment

@@ -6,48 +6,36 @@
 #include <memory>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "base/names.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
 // What runs during copies, and is slowed down by them.
-enum class Neighbour {
-    compute,  // a kernel on all multiprocessors that computes and touches next to no memory
-    memory,   // kernels that read and write device memory, one after another
-    thread,   // one thread of the host that computes
-    copies,   // copies between page-locked memory and the neighbour's device, one behind the other
-};
+ISTHMUS_ENUM(Neighbour,
+             compute,  // a kernel on all multiprocessors that computes and touches next to no memory
+             memory,   // kernels that read and write device memory, one after another
+             thread,   // one thread of the host that computes
+             copies)   // copies between page-locked memory and the neighbour's device, one behind the other
 
 // How the copies are made.
-enum class CopyMethod {
-    copy,     // by the driver
-    isthmus,  // by a session of the library
-    kernel,   // by a kernel, which has so many blocks
-};
+ISTHMUS_ENUM(CopyMethod,
+             copy,     // by the driver
+             isthmus,  // by a session of the library
+             kernel)   // by a kernel, which has so many blocks
 
 struct InterferencePlan {
     Neighbour neighbour = Neighbour::compute;
-    CopyMethod way = CopyMethod::copy;
+    CopyMethod method = CopyMethod::copy;
     std::uint32_t blocks = 0;  // of a kernel, of copy_threads each; 0 for as many as fill the device
     std::size_t bytes = 0;     // of one copy
     std::uint64_t seed = 0;    // the source holds its pattern
     double seconds = 0;        // the neighbour's work takes about so long alone, and at least as long as four copies
 };
 
-// In the order in which they were taken, as many of each.
-struct InterferenceSamples {
-    // The neighbour's work, of its copies one, by itself: the mean of before and after the copies.
-    std::vector<double> alone;
-    std::vector<double> during;  // the same while copies go on
-    std::vector<double> copies;  // one of these copies, in the mean
-};
-
-class Interference {
+class Interference : public Timed {
   public:
-    Interference(const Interference&) = delete;
-    Interference& operator=(const Interference&) = delete;
-    ~Interference();
+    ~Interference() override;
 
     // One of `destination` and `source` is device memory. `load` is the device memory that the neighbour works on,
     // which may be another device's if the library copies; what Neighbour::copies copies to, from `load_source`, of
@@ -57,22 +45,16 @@ class Interference {
                                                         std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies,
                                                         std::shared_ptr<Buffer> load_source = nullptr);
 
-    // Overwrites the destination.
-    Status poison();
-    // Samples of alone, with copies, alone. The first call finds how much work takes the plan's time. Copies are made
-    // by one thread of their own, each begun when the one before has ended; one that fails ends the sample, and no copy
-    // is in flight when this returns.
-    Result<InterferenceSamples> run(std::size_t warmups, Quota quota);
-    // What arrived of the last copy.
-    Result<Mismatch> verify();
+    // alone_seconds: the neighbour's work, of its copies one, by itself, the mean of before and after the copies;
+    // beside_seconds: the same while copies go on; host_seconds: one of these copies, in the mean. The first call finds
+    // how much work takes the plan's time. Copies are made by one thread of their own, each begun when the one before
+    // has ended; one that fails ends the sample, and no copy is in flight when this returns.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
 
   private:
     Interference(const InterferencePlan& plan, std::shared_ptr<Buffer> load, std::shared_ptr<Buffer> destination,
                  std::shared_ptr<Buffer> source, std::shared_ptr<Session> copies, std::shared_ptr<Buffer> load_source);
     struct Copies;
-    struct Sample {
-        double alone = 0, during = 0, copy = 0;
-    };
     // The one that copies, and that of the work.
     Device& device() { return destination_->session().device(); }
     Device& loaded() { return load_->session().device(); }
@@ -87,7 +69,7 @@ class Interference {
     Status calibrate();
     // Until `enough` is set, with when each began and ended.
     Status go_on_copying(const std::atomic<bool>& enough, Copies& copies);
-    Result<Sample> sample();
+    Status sample(Samples& samples);
 
     const InterferencePlan plan_;
     std::shared_ptr<Buffer> load_, destination_, source_, load_source_;

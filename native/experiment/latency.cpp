@@ -17,21 +17,12 @@ namespace {
 // Steps shorter than what the host's clock takes to read.
 constexpr int calls_of_sample = 16;
 constexpr std::uint64_t shuffle_seed = 20260101;
+constexpr std::string_view synchronize_seconds = "synchronize_seconds", query_seconds = "query_seconds";
 
 // The stream and the events of the session that are timed on, with the device bound to the thread.
 Result<OpenDevice::Track*> bound_track(OpenDevice& session) {
     ISTHMUS_TRY(session.device().bind_thread());
     return session.track(0);
-}
-
-// Takes `warmups` samples that are forgotten and then those of the quota.
-template <typename Sample, typename Forget>
-Status take(std::size_t warmups, Quota quota, const Sample& sample, const Forget& forget) {
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample());
-    forget();
-    const TimePoint begin = now();
-    for (std::size_t taken = 0; quota.wants_more(taken, begin); ++taken) ISTHMUS_TRY(sample());
-    return {};
 }
 
 // Mean seconds of a call.
@@ -45,12 +36,11 @@ Result<double> mean_seconds(const Call& call) {
 // Seconds on the device's clock between events around what `enqueue` puts on the stream. A gate holds the stream until
 // all is queued, unless it was seen to give up.
 template <typename Enqueue>
-Result<double> device_seconds(Device& device, OpenDevice::Track& track, bool& gates_work, const Enqueue& enqueue) {
+Result<double> seconds_on_device(Device& device, OpenDevice::Track& track, bool& gates_work, const Enqueue& enqueue) {
     std::unique_ptr<Gate> gate;
     if (gates_work) {
         Stream* const streams[] = {track.stream.get()};
-        ISTHMUS_TRY_ASSIGN(closed, device.close_gate(streams));
-        gate = std::move(closed);
+        ISTHMUS_TRY(assign(gate, device.close_gate(streams)));
     }
     const auto queue = [&]() -> Status {
         ISTHMUS_TRY(device.record(*track.start, *track.stream));
@@ -134,106 +124,83 @@ Status Chase::lay() {
     return move(*memory_, region, lines_.data(), Side::device);
 }
 
-Result<double> Chase::sample() {
+Status Chase::sample(Samples& samples) {
     if (memory_->kind() == MemoryKind::managed) ISTHMUS_TRY(lay());
     ISTHMUS_TRY_ASSIGN(track, bound_track(*session_));
     ISTHMUS_TRY_ASSIGN(lines, memory_->region(plan_.offset, lines_.size()));
     ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
-    ISTHMUS_TRY_ASSIGN(seconds, device_seconds(device(), *track, gates_work_, [&] {
+    ISTHMUS_TRY_ASSIGN(seconds, seconds_on_device(device(), *track, gates_work_, [&] {
                            return launch(device(), *track->stream, kernel::chase, lines, std::uint64_t{0}, plan_.hops,
                                          result);
                        }));
-    return seconds / static_cast<double>(plan_.hops);
+    samples[device_seconds].push_back(seconds / static_cast<double>(plan_.hops));
+    return {};
 }
 
-Result<std::vector<double>> Chase::run(std::size_t warmups, Quota quota) {
+Result<Samples> Chase::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
     ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
-    ISTHMUS_TRY(result_->set_bytes(result, 0xA5));
-    std::vector<double> seconds;
-    seconds.reserve(quota.most + warmups);
-    ISTHMUS_TRY(take(
-        warmups, quota,
-        [&]() -> Status {
-            ISTHMUS_TRY_ASSIGN(of_hop, sample());
-            seconds.push_back(of_hop);
-            return {};
-        },
-        [&] { seconds.clear(); }));
-    has_run_ = true;
-    return seconds;
+    ISTHMUS_TRY(result_->set_bytes(result, poison_byte));
+    auto samples = taken({device_seconds}, warmups, quota, [this](Samples& samples) { return sample(samples); });
+    has_run_ = samples.ok();
+    return samples;
 }
 
-Result<bool> Chase::verify() {
+Result<std::vector<Mismatch>> Chase::verify() {
     if (!has_run_) return Status(Code::invalid_argument, "a chase that has not been run has read nothing");
     ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
     std::uint64_t end = 0;
     ISTHMUS_TRY(move(*result_, result, reinterpret_cast<std::byte*>(&end), Side::host));
-    return end == end_;
+    return std::vector{end == end_ ? Mismatch{} : Mismatch{1, 0}};
 }
 
-Result<LaunchSamples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota) {
+Result<Samples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Stream& stream = *track->stream;
     ISTHMUS_TRY(stream.synchronize());
-    LaunchSamples samples;
-    ISTHMUS_TRY(take(
-        warmups, quota,
-        [&]() -> Status {
-            const TimePoint begin = now();
-            Status status = launch(session.device(), stream, kernel::nothing);
-            const TimePoint enqueued = now();
-            ISTHMUS_TRY(synchronized(std::move(status), stream));
-            samples.completion.push_back(seconds_between(begin, now()));
-            samples.enqueue.push_back(seconds_between(begin, enqueued));
-            return {};
-        },
-        [&] { samples = {}; }));
-    return samples;
+    return taken({enqueue_seconds, host_seconds}, warmups, quota, [&](Samples& samples) -> Status {
+        const TimePoint begin = now();
+        Status status = launch(session.device(), stream, kernel::nothing);
+        const TimePoint enqueued = now();
+        ISTHMUS_TRY(synchronized(std::move(status), stream));
+        samples[host_seconds].push_back(seconds_between(begin, now()));
+        samples[enqueue_seconds].push_back(seconds_between(begin, enqueued));
+        return {};
+    });
 }
 
-Result<EventSamples> time_events(OpenDevice& session, std::size_t warmups, Quota quota) {
+Result<Samples> time_events(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Device& device = session.device();
     Stream& stream = *track->stream;
     ISTHMUS_TRY(stream.synchronize());
     bool gates_work = true;
-    EventSamples samples;
-    ISTHMUS_TRY(take(
-        warmups, quota,
-        [&]() -> Status {
-            ISTHMUS_TRY_ASSIGN(record, mean_seconds([&] { return device.record(*track->start, stream); }));
-            ISTHMUS_TRY(stream.synchronize());
-            ISTHMUS_TRY_ASSIGN(apart, device_seconds(device, *track, gates_work, [] { return Status(); }));
-            samples.record.push_back(record);
-            samples.apart.push_back(apart);
-            return {};
-        },
-        [&] { samples = {}; }));
-    return samples;
+    return taken({host_seconds, device_seconds}, warmups, quota, [&](Samples& samples) -> Status {
+        ISTHMUS_TRY_ASSIGN(record, mean_seconds([&] { return device.record(*track->start, stream); }));
+        ISTHMUS_TRY(stream.synchronize());
+        ISTHMUS_TRY_ASSIGN(apart, seconds_on_device(device, *track, gates_work, [] { return Status(); }));
+        samples[host_seconds].push_back(record);
+        samples[device_seconds].push_back(apart);
+        return {};
+    });
 }
 
-Result<WaitSamples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota) {
+Result<Samples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Device& device = session.device();
     Stream& stream = *track->stream;
     ISTHMUS_TRY(device.record(*track->start, stream));
     ISTHMUS_TRY(stream.synchronize());
-    WaitSamples samples;
-    ISTHMUS_TRY(take(
-        warmups, quota,
-        [&]() -> Status {
-            ISTHMUS_TRY_ASSIGN(wait, mean_seconds([&] { return stream.synchronize(); }));
-            ISTHMUS_TRY_ASSIGN(query, mean_seconds([&]() -> Status {
-                                   ISTHMUS_TRY_ASSIGN(passed, device.has_passed(*track->start));
-                                   return passed ? Status() : Status(Code::call_failed, "an event has not passed");
-                               }));
-            samples.synchronize.push_back(wait);
-            samples.query.push_back(query);
-            return {};
-        },
-        [&] { samples = {}; }));
-    return samples;
+    return taken({synchronize_seconds, query_seconds}, warmups, quota, [&](Samples& samples) -> Status {
+        ISTHMUS_TRY_ASSIGN(wait, mean_seconds([&] { return stream.synchronize(); }));
+        ISTHMUS_TRY_ASSIGN(query, mean_seconds([&]() -> Status {
+                               ISTHMUS_TRY_ASSIGN(passed, device.has_passed(*track->start));
+                               return passed ? Status() : Status(Code::call_failed, "an event has not passed");
+                           }));
+        samples[synchronize_seconds].push_back(wait);
+        samples[query_seconds].push_back(query);
+        return {};
+    });
 }
 
 }  // namespace isthmus::experiment

@@ -5,8 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
@@ -20,28 +19,25 @@ struct ChasePlan {
 
 // One thread of a device follows a chain through memory: each line says where the next one is, so that each load waits
 // for the one before.
-class Chase {
+class Chase : public Timed {
   public:
-    Chase(const Chase&) = delete;
-    Chase& operator=(const Chase&) = delete;
-
     // `memory` may be another device's. Fails with unsupported where kernels do not reach it, and with
     // invalid_argument unless there are two lines or more and a hop. Overwrites the lines.
     static Result<std::unique_ptr<Chase>> create(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory,
                                                  ChasePlan plan);
 
-    // Seconds of each hop on the device's clock, one sample a launch. Managed memory is written by the host before
-    // each, so that its pages start there.
-    Result<std::vector<double>> run(std::size_t warmups, Quota quota);
-    // Whether the latest launch of run() ended at the line where it had to.
-    Result<bool> verify();
+    // device_seconds of each hop, one sample a launch. Managed memory is written by the host before each, so that its
+    // pages start there.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
+    // One word, which is wrong unless the latest launch of run() ended at the line where it had to.
+    Result<std::vector<Mismatch>> verify() override;
 
   private:
     Chase(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
           ChasePlan plan);
     Device& device() { return session_->device(); }
     Status lay();
-    Result<double> sample();
+    Status sample(Samples& samples);
 
     std::shared_ptr<OpenDevice> session_;
     std::shared_ptr<Buffer> memory_;
@@ -53,24 +49,15 @@ class Chase {
     bool gates_work_ = true;
 };
 
-// Seconds on the host's clock, with nothing else on the stream.
-struct LaunchSamples {
-    std::vector<double> enqueue;     // of a kernel that does nothing, until the call returned
-    std::vector<double> completion;  // from before the same call until the host knew that the kernel had ended
-};
-Result<LaunchSamples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota);
-
-struct EventSamples {
-    std::vector<double> record;  // of a call that records an event, on the host's clock: means over 16
-    std::vector<double> apart;   // between two events that were recorded one after the other, on the device's clock
-};
-Result<EventSamples> time_events(OpenDevice& session, std::size_t warmups, Quota quota);
-
-// Seconds of a call on the host's clock: means over 16.
-struct WaitSamples {
-    std::vector<double> synchronize;  // waits for a stream on which nothing is left to do
-    std::vector<double> query;        // asks whether an event has passed that has
-};
-Result<WaitSamples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota);
+// With nothing else on the stream.
+// A kernel that does nothing: enqueue_seconds until the call returned, and host_seconds from before the same call
+// until the host knew that the kernel had ended.
+Result<Samples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota);
+// host_seconds of a call that records an event, means over 16, and device_seconds between two events that were recorded
+// one after the other.
+Result<Samples> time_events(OpenDevice& session, std::size_t warmups, Quota quota);
+// On the host's clock, means over 16: synchronize_seconds waits for a stream on which nothing is left to do, and
+// query_seconds asks whether an event has passed that has.
+Result<Samples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota);
 
 }  // namespace isthmus::experiment

@@ -54,6 +54,7 @@ Result<std::unique_ptr<PeerCopies>> PeerCopies::create(PeerPlan plan, std::vecto
     const bool gates_work = std::none_of(lanes.begin(), lanes.end(), goes_by_host);
     std::unique_ptr<PeerCopies> made(new PeerCopies(plan, gates_work));
     for (PeerLane& lane : lanes) {
+        made->arrivals_.push_back({lane.destination, 0, plan.bytes, lane.seed});
         ISTHMUS_TRY_ASSIGN(track, prepare(std::move(lane), plan));
         made->tracks_.push_back(std::move(track));
     }
@@ -67,10 +68,8 @@ Result<PeerCopies::Track> PeerCopies::prepare(PeerLane lane, const PeerPlan& pla
     if (auto reason = why_not(lane, plan.by_kernel)) return Status(Code::unsupported, lane.name + ": " + *reason);
     Track track;
     track.session = &copying_session(lane);
-    ISTHMUS_TRY_ASSIGN(destination, lane.destination->region(0, plan.bytes));
-    ISTHMUS_TRY_ASSIGN(source, lane.source->region(0, plan.bytes));
-    track.destination = destination;
-    track.source = source;
+    ISTHMUS_TRY(assign(track.destination, lane.destination->region(0, plan.bytes)));
+    ISTHMUS_TRY(assign(track.source, lane.source->region(0, plan.bytes)));
     track.lane = std::move(lane);
     return track;
 }
@@ -78,18 +77,13 @@ Result<PeerCopies::Track> PeerCopies::prepare(PeerLane lane, const PeerPlan& pla
 Status PeerCopies::begin() {
     for (Track& track : tracks_) {
         ISTHMUS_TRY(track.device().bind_thread());
-        ISTHMUS_TRY_ASSIGN(stream, track.session->borrow_stream());
-        track.stream = std::move(stream);
-        for (std::unique_ptr<Event>* event : {&track.start, &track.stop}) {
-            ISTHMUS_TRY_ASSIGN(created, track.device().create_event());
-            *event = std::move(created);
-        }
+        ISTHMUS_TRY(assign(track.stream, track.session->borrow_stream()));
+        ISTHMUS_TRY(assign(track.start, track.device().create_event()));
+        ISTHMUS_TRY(assign(track.stop, track.device().create_event()));
     }
     Device& first = tracks_.front().device();
     ISTHMUS_TRY(first.bind_thread());
-    ISTHMUS_TRY_ASSIGN(ended, first.create_event());
-    all_ended_ = std::move(ended);
-    return {};
+    return assign(all_ended_, first.create_event());
 }
 
 void PeerCopies::end(bool is_idle) {
@@ -100,26 +94,6 @@ void PeerCopies::end(bool is_idle) {
         track.stop.reset();
     }
     all_ended_.reset();
-}
-
-Status PeerCopies::poison() {
-    for (Track& track : tracks_) {
-        ISTHMUS_TRY(track.lane.destination->session().device().bind_thread());
-        ISTHMUS_TRY(track.lane.destination->set_bytes(track.destination, poison_byte));
-    }
-    return {};
-}
-
-Result<std::vector<Mismatch>> PeerCopies::verify() {
-    std::vector<Mismatch> mismatches;
-    mismatches.reserve(tracks_.size());
-    for (Track& track : tracks_) {
-        Buffer& destination = *track.lane.destination;
-        ISTHMUS_TRY(destination.session().device().bind_thread());
-        ISTHMUS_TRY_ASSIGN(mismatch, destination.verify_pattern(track.destination, track.lane.seed));
-        mismatches.push_back(mismatch);
-    }
-    return mismatches;
 }
 
 // Precondition: the lane's device is bound to the thread.
@@ -166,7 +140,7 @@ Status PeerCopies::enqueue() {
     return first.device().record(*all_ended_, *first.stream);
 }
 
-Status PeerCopies::sample(PeerSamples& samples) {
+Status PeerCopies::sample(Samples& samples) {
     std::vector<std::unique_ptr<Gate>> gates;
     Status status = gates_work_ ? close(gates) : Status();
     if (status.ok()) status = enqueue();
@@ -181,16 +155,16 @@ Status PeerCopies::sample(PeerSamples& samples) {
     Track& first = tracks_.front();
     ISTHMUS_TRY(first.device().bind_thread());
     ISTHMUS_TRY_ASSIGN(all, first.device().seconds_between(*first.start, *all_ended_));
-    samples.all.push_back(all * per_copy);
+    samples[device_seconds].push_back(all * per_copy);
     for (std::size_t i = 0; i < tracks_.size(); ++i) {
         ISTHMUS_TRY(tracks_[i].device().bind_thread());
         ISTHMUS_TRY_ASSIGN(seconds, tracks_[i].device().seconds_between(*tracks_[i].start, *tracks_[i].stop));
-        samples.lanes[i].push_back(seconds * per_copy);
+        lane_samples_[i].push_back(seconds * per_copy);
     }
     return {};
 }
 
-Result<PeerSamples> PeerCopies::run(std::size_t warmups, Quota quota) {
+Result<Samples> PeerCopies::run(std::size_t warmups, Quota quota) {
     Status begun = begin();
     if (!begun.ok()) {
         end(true);
@@ -234,16 +208,11 @@ Status PeerCopies::ended(Status status) {
     return status;
 }
 
-Result<PeerSamples> PeerCopies::run_begun(std::size_t warmups, Quota quota) {
+Result<Samples> PeerCopies::run_begun(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(connect());
-    PeerSamples samples, forgotten;
-    samples.lanes.resize(tracks_.size());
-    forgotten.lanes.resize(tracks_.size());
-    samples.all.reserve(quota.most);
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample(forgotten));
-    const TimePoint begin = now();
-    while (quota.wants_more(samples.all.size(), begin)) ISTHMUS_TRY(sample(samples));
-    return samples;
+    lane_samples_.assign(tracks_.size(), {});
+    return taken(
+        {device_seconds}, warmups, quota, [this](Samples& samples) { return sample(samples); }, forgets_lanes());
 }
 
 }  // namespace isthmus::experiment

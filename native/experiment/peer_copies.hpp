@@ -6,17 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
-// One of the copies that run at once. At least one side is device memory.
-struct PeerLane {
-    std::string name;  // for messages, such as cuda:0 to cuda:1
-    std::shared_ptr<Buffer> source, destination;
-    std::uint64_t seed = 0;  // the source holds the pattern of this seed
-    bool is_read = false;    // the device with the destination copies, not the one with the source
+struct PeerLane : Lane {
+    bool is_read = false;  // the device with the destination copies, not the one with the source
 };
 
 struct PeerPlan {
@@ -25,28 +20,16 @@ struct PeerPlan {
     bool by_kernel = false;  // else by copy engines
 };
 
-// Seconds of one copy, the mean of a sample's, on the clock of the device that copies.
-struct PeerSamples {
-    std::vector<double> all;                 // from the common start until the last lane has ended
-    std::vector<std::vector<double>> lanes;  // each lane by itself
-};
-
-class PeerCopies {
+class PeerCopies : public Timed {
   public:
-    PeerCopies(const PeerCopies&) = delete;
-    PeerCopies& operator=(const PeerCopies&) = delete;
-
     // Fails with unsupported where a device that copies does not reach the other one's memory.
     static Result<std::unique_ptr<PeerCopies>> create(PeerPlan plan, std::vector<PeerLane> lanes);
 
-    // Overwrites the destinations.
-    Status poison();
-    // As nvbandwidth has it: gates hold all streams until everything is queued, a few copies warm up, then all lanes
-    // start at one event and make their copies. Where the driver takes copies through the host there are no gates,
-    // since it may let the caller wait. Samples of `warmups` are not kept.
-    Result<PeerSamples> run(std::size_t warmups, Quota quota);
-    // What arrived, lane by lane.
-    Result<std::vector<Mismatch>> verify();
+    // device_seconds of one copy, the mean of a sample's, on the clock of the device that copies: from the common start
+    // until the last lane has ended, and of each lane by itself. As nvbandwidth has it: gates hold all streams until
+    // everything is queued, a few copies warm up, then all lanes start at one event and make their copies. Where the
+    // driver takes copies through the host there are no gates, since it may let the caller wait.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
 
   private:
     struct Track {
@@ -66,11 +49,11 @@ class PeerCopies {
     Status connect();
     Status copy_each();
     Status ended(Status status);
-    Result<PeerSamples> run_begun(std::size_t warmups, Quota quota);
+    Result<Samples> run_begun(std::size_t warmups, Quota quota);
     Status copy(const Track& track, std::size_t times) const;
     Status close(std::vector<std::unique_ptr<Gate>>& gates);
     Status enqueue();
-    Status sample(PeerSamples& samples);
+    Status sample(Samples& samples);
 
     const PeerPlan plan_;
     bool gates_work_;

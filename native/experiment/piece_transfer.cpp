@@ -50,13 +50,18 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(std::optional<Piece
     transfer->destination_ = to;
     transfer->source_ = from;
     transfer->staging_ = staging;
+    // All of the destination that may be looked at.
+    const std::size_t begin = to.offset - std::min(to.offset, guard_bytes);
+    const std::size_t end =
+        std::min(to.offset + to.span_bytes(extent) + guard_bytes, sides->destination.buffer->bytes());
+    transfer->arrivals_.push_back({sides->destination.buffer, begin, end - begin});
     if (method) {
-        ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(*method, to, from, extent, std::move(staging), sides, packing));
-        transfer->copy_ = std::move(copy);
+        ISTHMUS_TRY(
+            assign(transfer->copy_, PieceCopy::create(*method, to, from, extent, std::move(staging), sides, packing)));
     } else {
         ISTHMUS_TRY_ASSIGN(session, sides->source.buffer->session().copies());
-        ISTHMUS_TRY_ASSIGN(copy, pieces_by_session(std::move(session), to, from, extent, std::move(staging)));
-        transfer->copy_ = std::move(copy);
+        ISTHMUS_TRY(
+            assign(transfer->copy_, pieces_by_session(std::move(session), to, from, extent, std::move(staging))));
     }
     transfer->fills_gaps_ = method == PieceMethod::whole;
     transfer->evicts_ = !from_caches && transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
@@ -69,20 +74,6 @@ bool PieceTransfer::cpu_copies(std::optional<PieceMethod> method) {
     const MemoryKind host =
         is_on_device(source_.allocation->kind()) ? destination_.allocation->kind() : source_.allocation->kind();
     return packs || device().copy_blocks(host) || device().info().shares_host_memory;
-}
-
-// All of the destination that may be looked at.
-Result<Region> PieceTransfer::guarded() {
-    const std::size_t begin = destination_.offset - std::min(destination_.offset, guard_bytes);
-    const std::size_t end = std::min(destination_.offset + destination_.span_bytes(extent_) + guard_bytes,
-                                     sides_->destination.buffer->bytes());
-    return sides_->destination.buffer->region(begin, end - begin);
-}
-
-Status PieceTransfer::poison() {
-    ISTHMUS_TRY(device().bind_thread());
-    ISTHMUS_TRY_ASSIGN(region, guarded());
-    return sides_->destination.buffer->set_bytes(region, poison_byte);
 }
 
 Status PieceTransfer::evict() {
@@ -113,19 +104,15 @@ Status PieceTransfer::copy() {
     return status;
 }
 
-Result<std::vector<double>> PieceTransfer::run(std::size_t warmups, Quota quota) {
+Result<Samples> PieceTransfer::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
-    std::vector<double> seconds;
-    seconds.reserve(quota.most);
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(copy());
-    const TimePoint begin = now();
-    while (quota.wants_more(seconds.size(), begin)) {
+    return taken({host_seconds}, warmups, quota, [this](Samples& samples) -> Status {
         if (evicts_) ISTHMUS_TRY(evict());
         const TimePoint start = now();
         ISTHMUS_TRY(copy());
-        seconds.push_back(seconds_between(start, now()));
-    }
-    return seconds;
+        samples[host_seconds].push_back(seconds_between(start, now()));
+        return {};
+    });
 }
 
 // Device memory comes through the staging memory, by copies that the driver's users trust.
@@ -145,11 +132,11 @@ Status PieceTransfer::read(const Region& region, std::byte* to) {
     return {};
 }
 
-Result<PieceMismatch> PieceTransfer::verify() {
+Result<std::vector<Mismatch>> PieceTransfer::verify() {
     ISTHMUS_TRY(device().bind_thread());
-    ISTHMUS_TRY_ASSIGN(region, guarded());
-    ISTHMUS_TRY_ASSIGN(scratch, sides_->source.buffer->session().scratch(region.bytes));
-    scratch_ = std::move(scratch);
+    const auto& [buffer, offset, bytes, seed, side] = arrivals_.front();
+    ISTHMUS_TRY_ASSIGN(region, buffer->region(offset, bytes));
+    ISTHMUS_TRY(assign(scratch_, sides_->source.buffer->session().scratch(region.bytes)));
     const std::span<std::byte> seen(scratch_->data(), region.bytes);
     ISTHMUS_TRY(read(region, seen.data()));
     ISTHMUS_TRY_ASSIGN(expected, reference_->region(0, reference_->bytes()));
@@ -159,28 +146,25 @@ Result<PieceMismatch> PieceTransfer::verify() {
         std::byte* const first = seen.data() + (destination_.offset - region.offset);
         const bool same = std::memcmp(first, expected.host() + source_.offset, span) == 0;
         std::memset(first, poison_byte, span);
-        if (!same) return PieceMismatch{extent_.pieces(), 0, 0};
+        if (!same) return std::vector{Mismatch{extent_.pieces(), 0}, Mismatch{}};
     }
-    PieceMismatch total;
-    std::size_t first_wrong = std::numeric_limits<std::size_t>::max();
+    Mismatch total;
     std::mutex mutex;
     const std::size_t width = extent_.width_bytes;
     // Pieces that begin within each slice; each becomes untouched once it was seen, so that only what is outside stays.
     if (!fills_gaps_) {
         for_each_slice(extent_.bytes(), [&](std::size_t begin, std::size_t end) {
-            PieceMismatch part;
+            Mismatch part;
             for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
                 std::byte* const piece = seen.data() + (destination_.at(i, extent_) - region.offset);
                 const bool wrong = std::memcmp(piece, expected.host() + source_.at(i, extent_), width) != 0;
-                if (wrong && part.pieces++ == 0) part.first_piece = i;
+                if (wrong) part = part + Mismatch{1, i};
                 std::memset(piece, poison_byte, width);
             }
             const std::lock_guard lock(mutex);
-            total.pieces += part.pieces;
-            if (part.pieces != 0) first_wrong = std::min(first_wrong, part.first_piece);
+            total = total + part;
         });
     }
-    if (total.pieces != 0) total.first_piece = first_wrong;
     std::atomic<std::size_t> outside = 0;
     for_each_slice(seen.size(), [&](std::size_t begin, std::size_t end) {
         outside += end - begin -
@@ -188,8 +172,7 @@ Result<PieceMismatch> PieceTransfer::verify() {
                                                        seen.begin() + static_cast<std::ptrdiff_t>(end),
                                                        std::byte{poison_byte}));
     });
-    total.bytes_outside = outside;
-    return total;
+    return std::vector{total, Mismatch{outside, 0}};
 }
 
 }  // namespace isthmus::experiment

@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "experiment/timed.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus::experiment {
@@ -19,18 +18,8 @@ struct PieceSide {
     std::vector<std::uint64_t> offsets;
 };
 
-// What did not arrive as it should.
-struct PieceMismatch {
-    std::size_t pieces = 0;         // that differ from the source's
-    std::size_t first_piece = 0;    // of those
-    std::size_t bytes_outside = 0;  // that were written outside all pieces
-};
-
-class PieceTransfer {
+class PieceTransfer : public Timed {
   public:
-    PieceTransfer(const PieceTransfer&) = delete;
-    PieceTransfer& operator=(const PieceTransfer&) = delete;
-
     // `reference` is ordinary host memory with the contents of the source's buffer. Where the CPU takes part, the
     // pieces in host memory are evicted from its caches before each transfer, unless they are to be `from_caches`.
     // Without a method the library's own session moves them, as it chooses. Fails as PieceCopy::create.
@@ -40,12 +29,11 @@ class PieceTransfer {
                                                          std::shared_ptr<Staging> staging, const Packing& packing = {},
                                                          bool from_caches = false);
 
-    // Overwrites the destination from a guard zone before its first piece to one after its last.
-    Status poison();
-    // `warmups` transfers that are not kept, then samples: seconds from before the first call until all has arrived.
-    Result<std::vector<double>> run(std::size_t warmups, Quota quota);
-    // Looks at all that poison() overwrote.
-    Result<PieceMismatch> verify();
+    // host_seconds from before the first call until all has arrived.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
+    // Looks at all that poison() overwrote, from a guard zone before the first piece to one after the last: how many
+    // pieces differ from the source's and the first of those, and how many bytes were written outside all pieces.
+    Result<std::vector<Mismatch>> verify() override;
     std::size_t bytes_moved() const { return copy_->bytes_moved(); }
 
   private:
@@ -55,7 +43,6 @@ class PieceTransfer {
     };
     PieceTransfer(std::shared_ptr<Sides> sides, const Extent& extent, std::shared_ptr<Buffer> reference);
     Device& device() { return sides_->source.buffer->session().device(); }
-    Result<Region> guarded();
     Status read(const Region& region, std::byte* to);
     Status copy();
     Status evict();

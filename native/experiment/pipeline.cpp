@@ -60,6 +60,10 @@ struct Pipeline::State {
     }
 };
 
+Pipeline::Pipeline(std::shared_ptr<State> state) : state_(std::move(state)) {
+    arrivals_.push_back({state_->results, 0, state_->plan.bytes});
+}
+
 Pipeline::~Pipeline() = default;
 
 Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelinePlan& plan, std::shared_ptr<Buffer> source,
@@ -169,12 +173,6 @@ Status Pipeline::pass() {
     return status;
 }
 
-Status Pipeline::poison() {
-    ISTHMUS_TRY(state_->device().bind_thread());
-    ISTHMUS_TRY_ASSIGN(region, state_->results->region(0, state_->plan.bytes));
-    return state_->results->set_bytes(region, poison_byte);
-}
-
 Status Pipeline::evict() {
     const bool cpu_copies = state_->staging != nullptr || state_->device().copy_blocks(state_->source->kind()) ||
                             state_->device().info().shares_host_memory;
@@ -186,19 +184,15 @@ Status Pipeline::evict() {
     return {};
 }
 
-Result<std::vector<double>> Pipeline::run(std::size_t warmups, Quota quota) {
+Result<Samples> Pipeline::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(state_->device().bind_thread());
-    std::vector<double> seconds;
-    seconds.reserve(quota.most);
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(pass());
-    const TimePoint begin = now();
-    while (quota.wants_more(seconds.size(), begin)) {
+    return taken({host_seconds}, warmups, quota, [this](Samples& samples) -> Status {
         ISTHMUS_TRY(evict());
         const TimePoint start = now();
         ISTHMUS_TRY(pass());
-        seconds.push_back(seconds_between(start, now()));
-    }
-    return seconds;
+        samples[host_seconds].push_back(seconds_between(start, now()));
+        return {};
+    });
 }
 
 Result<std::vector<StageSpan>> Pipeline::trace() {
@@ -206,10 +200,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
     Device& device = state_->device();
     std::vector<std::array<std::unique_ptr<Event>, 4>> marks(state_->plan.chunks);
     for (auto& chunk : marks) {
-        for (auto& event : chunk) {
-            ISTHMUS_TRY_ASSIGN(created, device.create_event());
-            event = std::move(created);
-        }
+        for (auto& event : chunk) ISTHMUS_TRY(assign(event, device.create_event()));
     }
     state_->marks = std::move(marks);
     Status status = pass();
@@ -254,7 +245,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
     return spans;
 }
 
-Result<std::size_t> Pipeline::verify() {
+Result<std::vector<Mismatch>> Pipeline::verify() {
     const PipelinePlan& plan = state_->plan;
     if (!plan.in || !plan.work || !plan.out) {
         return Status(Code::invalid_argument, "results can be checked only where every stage takes place");
@@ -275,7 +266,7 @@ Result<std::size_t> Pipeline::verify() {
         }
         wrong += differ;
     });
-    return wrong.load();
+    return std::vector{Mismatch{wrong, 0}};
 }
 
 }  // namespace isthmus::experiment

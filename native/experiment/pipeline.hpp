@@ -6,13 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "experiment/timed.hpp"
 #include "transfer/pieces/staging.hpp"
 
 namespace isthmus::experiment {
 
-enum class Stage { in, work, out };
+ISTHMUS_ENUM(Stage, in, work, out)
 
 struct PipelinePlan {
     std::size_t bytes = 0;  // that go in, and come out
@@ -31,11 +30,9 @@ struct StageSpan {
     double begin_seconds = 0, end_seconds = 0;
 };
 
-class Pipeline {
+class Pipeline : public Timed {
   public:
-    Pipeline(const Pipeline&) = delete;
-    Pipeline& operator=(const Pipeline&) = delete;
-    ~Pipeline();
+    ~Pipeline() override;
 
     // `source` and `results` are memory of the host, `work` of the device. With `staging`, which holds `plan.bytes`,
     // chunks pass through it on its threads. Chunks are equal, of whole 32-bit words.
@@ -43,18 +40,16 @@ class Pipeline {
                                                     std::shared_ptr<Buffer> work, std::shared_ptr<Buffer> results,
                                                     std::shared_ptr<Staging> staging);
 
-    // Overwrites the results.
-    Status poison();
-    // `warmups` passes that are not kept, then samples: seconds from before the first call until all has come back.
-    Result<std::vector<double>> run(std::size_t warmups, Quota quota);
+    // host_seconds from before the first call until all has come back.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
     // One pass more, with events around every stage.
     Result<std::vector<StageSpan>> trace();
     // 32-bit words of the results that are not what the work makes of the source. Only for a plan of all stages.
-    Result<std::size_t> verify();
+    Result<std::vector<Mismatch>> verify() override;
 
   private:
     struct State;
-    explicit Pipeline(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    explicit Pipeline(std::shared_ptr<State> state);
     Status pass();
     Status evict();
 

@@ -24,6 +24,7 @@ constexpr double long_seconds = 1e-3;
 constexpr std::size_t most_gated = 64;
 // Faster than any link yet: what takes a millisecond at this rate is long without asking.
 constexpr double fastest_bytes_per_second = 200e9;
+constexpr auto metrics = {host_seconds, enqueue_seconds, device_seconds};
 
 Side destination_side(Direction direction) {
     return direction == Direction::h2d ? Side::device : Side::host;
@@ -57,8 +58,7 @@ Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std:
     }
     transfer->copies_ = std::move(copies);
     if (method == Method::isthmus && transfer->copies_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(own, transfer->session_->copies());
-        transfer->copies_ = std::move(own);
+        ISTHMUS_TRY(assign(transfer->copies_, transfer->session_->copies()));
     }
     for (TimedLane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;
@@ -69,18 +69,16 @@ Status TimedTransfer::add(TimedLane lane, std::size_t offset, std::size_t bytes,
         return {Code::invalid_argument, "copies need a device buffer, prefetches none"};
     }
     Track track;
-    ISTHMUS_TRY_ASSIGN(memory, lane.memory->region(offset, bytes));
-    track.memory = memory;
-    if (lane.device != nullptr) {
-        ISTHMUS_TRY_ASSIGN(on_device, lane.device->region(offset, bytes));
-        track.device = on_device;
-    }
+    ISTHMUS_TRY(assign(track.memory, lane.memory->region(offset, bytes)));
+    if (lane.device != nullptr) ISTHMUS_TRY(assign(track.device, lane.device->region(offset, bytes)));
     const bool between_devices = is_on_device(lane.memory->kind()) && lane.device != nullptr;
     if (between_devices) {
         if (auto reason = device().why_no_peer(lane.device->session().device())) return {Code::unsupported, *reason};
     }
     // Each direction has its own contents, so that one cannot pass for the other.
-    track.seed = lane.direction == Direction::h2d ? seed : seed + 1;
+    const bool in_memory = lane.device == nullptr || lane.direction == Direction::d2h;
+    arrivals_.push_back(
+        {in_memory ? lane.memory : lane.device, offset, bytes, lane.direction == Direction::h2d ? seed : seed + 1});
     ISTHMUS_TRY_ASSIGN(shared, session_->track(tracks_.size()));
     track.stream = shared->stream.get();
     track.start = shared->start.get();
@@ -132,38 +130,23 @@ Status TimedTransfer::prepare_sample() {
 }
 
 Status TimedTransfer::poison() {
+    if (method_ != Method::prefetch) return Timed::poison();
     ISTHMUS_TRY(device().bind_thread());
-    for (Track& track : tracks_) {
-        if (method_ == Method::prefetch) {
-            // Filled by the side that the pages start from, once they are there: faults would bring them more slowly.
-            track.side = opposite(destination_side(track.lane.direction));
-            track.seed += 0x9E3779B97F4A7C15U;
-            ISTHMUS_TRY(device().prefetch(*track.stream, track.memory, track.side));
-            ISTHMUS_TRY(track.stream->synchronize());
-            ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, track.seed, track.side));
-        } else if (track.lane.direction == Direction::h2d) {
-            // It may be another device's, where memory is copied between devices.
-            ISTHMUS_TRY(track.lane.device->session().device().bind_thread());
-            ISTHMUS_TRY(track.lane.device->set_bytes(track.device, poison_byte));
-            ISTHMUS_TRY(device().bind_thread());
-        } else {
-            ISTHMUS_TRY(track.lane.memory->set_bytes(track.memory, poison_byte));
-        }
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+        Track& track = tracks_[i];
+        // Filled by the side that the pages start from, once they are there: faults would bring them more slowly.
+        track.side = opposite(destination_side(track.lane.direction));
+        arrivals_[i].seed += 0x9E3779B97F4A7C15U;
+        ISTHMUS_TRY(device().prefetch(*track.stream, track.memory, track.side));
+        ISTHMUS_TRY(track.stream->synchronize());
+        ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, arrivals_[i].seed, track.side));
     }
     return {};
 }
 
 Result<std::vector<Mismatch>> TimedTransfer::verify() {
-    std::vector<Mismatch> mismatches;
-    for (Track& track : tracks_) {
-        const bool in_memory = method_ == Method::prefetch || track.lane.direction == Direction::d2h;
-        Buffer& buffer = in_memory ? *track.lane.memory : *track.lane.device;
-        ISTHMUS_TRY(buffer.session().device().bind_thread());
-        ISTHMUS_TRY_ASSIGN(mismatch,
-                           buffer.verify_pattern(in_memory ? track.memory : track.device, track.seed, track.side));
-        mismatches.push_back(mismatch);
-    }
-    return mismatches;
+    for (std::size_t i = 0; i < tracks_.size(); ++i) arrivals_[i].side = tracks_[i].side;
+    return Timed::verify();
 }
 
 Result<Samples> TimedTransfer::run(std::size_t warmups, Quota quota) {
@@ -173,38 +156,33 @@ Result<Samples> TimedTransfer::run(std::size_t warmups, Quota quota) {
     };
     if (warmups > 0) {
         ISTHMUS_TRY_ASSIGN(warm, pass({warmups, warmups, 0}, true, false));
-        last_seconds_ = warm.host.back();
+        last_seconds_ = warm[host_seconds].back();
     }
     if (method_ == Method::isthmus) {
         ISTHMUS_TRY_ASSIGN(samples, pass(quota, true, false));
-        samples.enqueue.clear();
+        samples[enqueue_seconds].clear();
         return std::move(samples);
     }
+    lane_samples_.assign(tracks_.size() == 2 ? 2 : 0, {});
     if (last_seconds_ >= long_seconds) return pass(quota, true, true);
     quota.seconds /= 2;
     ISTHMUS_TRY_ASSIGN(samples, pass(quota, true, false));
-    last_seconds_ = samples.host.back();
+    last_seconds_ = samples[host_seconds].back();
     quota.most = std::min(quota.most, std::max(quota.least, most_gated));
     ISTHMUS_TRY_ASSIGN(timed, pass(quota, false, true));
-    samples.device = std::move(timed.device);
-    samples.lanes = std::move(timed.lanes);
+    samples[device_seconds] = std::move(timed[device_seconds]);
     return std::move(samples);
 }
 
 // One thread feeds all tracks. `host`: keep the host's times; `device_time`: record events.
 Result<Samples> TimedTransfer::run_tracks(Quota quota, bool host, bool device_time) {
-    Samples samples;
-    samples.host.reserve(quota.most);
-    samples.enqueue.reserve(quota.most);
-    const TimePoint begin = now();
-    for (std::size_t taken = 0; quota.wants_more(taken, begin); ++taken) {
-        if (Status status = sample_tracks(samples, host, device_time); !status.ok()) {
-            // What was enqueued before the failure still uses the caller's memory.
-            for (const Track& track : tracks_) (void)track.stream->synchronize();
-            return status;
-        }
-    }
-    return samples;
+    return taken(metrics, 0, quota, [=, this](Samples& samples) {
+        Status status = sample_tracks(samples, host, device_time);
+        if (status.ok()) return status;
+        // What was enqueued before the failure still uses the caller's memory.
+        for (const Track& track : tracks_) (void)track.stream->synchronize();
+        return status;
+    });
 }
 
 Status TimedTransfer::sample_tracks(Samples& samples, bool host, bool device_time) {
@@ -231,8 +209,8 @@ Status TimedTransfer::sample_tracks(Samples& samples, bool host, bool device_tim
     for (Track& track : tracks_) ISTHMUS_TRY(track.stream->synchronize());
     const TimePoint end = now();
     if (host) {
-        samples.host.push_back(seconds_between(start, end));
-        samples.enqueue.push_back(seconds_between(start, queued));
+        samples[host_seconds].push_back(seconds_between(start, end));
+        samples[enqueue_seconds].push_back(seconds_between(start, queued));
     }
     // A gate that gave up (CUDA_LAUNCH_BLOCKING=1 makes the host wait for it) let the queueing into the device's time.
     if (gate) gates_work_ = !gate->gave_up();
@@ -241,8 +219,6 @@ Status TimedTransfer::sample_tracks(Samples& samples, bool host, bool device_tim
 
 // Each of two directions has a thread of its own, started together for every sample.
 Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
-    Samples samples;
-    samples.host.reserve(quota.most);
     std::atomic<std::size_t> go = 0;    // number of the sample that the other thread may run
     std::atomic<std::size_t> done = 0;  // number of the last one that it has run
     std::atomic<bool> stop = false;
@@ -267,35 +243,31 @@ Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
                 std::this_thread::yield();
             }
             if (status.ok()) status = caught([&] { return transfer(tracks_[1]); });
-            if (!status.ok() && other_failed.ok()) other_failed = Status(status.code(), status.message());
+            if (!status.ok() && other_failed.ok()) other_failed = status.copy();
             done.store(sample, std::memory_order_release);
         }
     });
     if (!started)
         return Status(Code::call_failed, "no second thread for the second direction: the limit on threads is reached");
-    Status failed;
-    const TimePoint begin = now();
-    for (std::size_t i = 1; quota.wants_more(i - 1, begin); ++i) {
-        failed = prepare_sample();
-        if (!failed.ok()) break;
+    std::size_t i = 0;
+    auto samples = taken(metrics, 0, quota, [&](Samples& samples) -> Status {
+        ISTHMUS_TRY(prepare_sample());
         const TimePoint start = now();
-        go.store(i, std::memory_order_release);
-        failed = caught([&] { return transfer(tracks_[0]); });
+        go.store(++i, std::memory_order_release);
+        Status status = caught([&] { return transfer(tracks_[0]); });
         while (done.load(std::memory_order_acquire) < i) std::this_thread::yield();
-        samples.host.push_back(seconds_between(start, now()));
-        if (failed.ok() && !other_failed.ok()) failed = Status(other_failed.code(), other_failed.message());
-        if (failed.ok() && device_time) failed = add_device_times(samples);
-        if (!failed.ok()) break;
-    }
+        samples[host_seconds].push_back(seconds_between(start, now()));
+        ISTHMUS_TRY(std::move(status));
+        ISTHMUS_TRY(other_failed.copy());
+        return device_time ? add_device_times(samples) : Status();
+    });
     stop = true;
     started->join();
-    ISTHMUS_TRY(std::move(failed));
     return samples;
 }
 
 Status TimedTransfer::add_device_times(Samples& samples) {
     double longest = 0;
-    samples.lanes.resize(tracks_.size() == 2 ? 2 : 0);
     for (Track& from : tracks_) {
         for (std::size_t i = 0; i < tracks_.size(); ++i) {
             ISTHMUS_TRY_ASSIGN(seconds, device().seconds_between(*from.start, *tracks_[i].stop));
@@ -304,10 +276,10 @@ Status TimedTransfer::add_device_times(Samples& samples) {
             // The lanes of a prefetch change places: the one that came from the host is the h2d one.
             const bool to_device =
                 method_ == Method::prefetch ? from.side == Side::device : from.lane.direction == Direction::h2d;
-            samples.lanes[to_device ? 0 : 1].push_back(seconds);
+            lane_samples_[to_device ? 0 : 1].push_back(seconds);
         }
     }
-    samples.device.push_back(longest);
+    samples[device_seconds].push_back(longest);
     return {};
 }
 

@@ -4,9 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "base/names.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus {
 struct LinkReading;  // backend/device_info.hpp
@@ -14,14 +13,13 @@ struct LinkReading;  // backend/device_info.hpp
 
 namespace isthmus::experiment {
 
-enum class Method {
-    copy,      // the driver's copy between a host kind and device memory
-    kernel,    // a kernel that reads or writes mapped memory
-    prefetch,  // migration of managed memory
-    isthmus,   // the library's own copy between a host kind and device memory; timed by the host's clock alone
-};
+ISTHMUS_ENUM(Method,
+             copy,      // the driver's copy between a host kind and device memory
+             kernel,    // a kernel that reads or writes mapped memory
+             prefetch,  // migration of managed memory
+             isthmus)   // the library's own copy between a host kind and device memory; on the host's clock alone
 
-enum class Direction { h2d, d2h };
+ISTHMUS_ENUM(Direction, h2d, d2h)
 
 // One direction of a transfer. For prefetch `memory` is the managed buffer and `device` is empty. For a copy between
 // devices `memory` is the source, on its device, and the direction is h2d.
@@ -31,19 +29,8 @@ struct TimedLane {
     std::shared_ptr<Buffer> device;
 };
 
-// Seconds, in the order in which they were taken. Empty where a metric does not apply.
-struct Samples {
-    std::vector<double> host;                // from before the call to the end of the last byte, on the host's clock
-    std::vector<double> enqueue;             // until the call returned
-    std::vector<double> device;              // between events around the transfer, on the device's clock
-    std::vector<std::vector<double>> lanes;  // the same for each direction, when there are two
-};
-
-class TimedTransfer {
+class TimedTransfer : public Timed {
   public:
-    TimedTransfer(const TimedTransfer&) = delete;
-    TimedTransfer& operator=(const TimedTransfer&) = delete;
-
     // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
     // the pattern of `seed`, the d2h lane's that of `seed` + 1.
     // `untouched`: the pages of ordinary memory that is copied to are as if never touched before each transfer.
@@ -54,22 +41,22 @@ class TimedTransfer {
                                                          bool from_caches = false, bool untouched = false,
                                                          std::shared_ptr<Session> copies = nullptr);
 
-    // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
-    Status poison();
-    // `warmups` transfers that are not kept, then samples. Where the CPU takes part in the copy, the host's side is
-    // evicted from its caches before each, unless the caches are meant to help. Long transfers (at least a millisecond)
-    // yield host and device times in one pass; short ones in two, as the events would be part of the host's time, and
-    // with a gate that holds the stream back until all is queued, as the queueing would be part of the device's.
-    Result<Samples> run(std::size_t warmups, Quota quota);
-    // What arrived, lane by lane. first_word counts from the start of the transfer.
-    Result<std::vector<Mismatch>> verify();
+    // For managed memory, which is its own destination, draws new contents.
+    Status poison() override;
+    // host_seconds from before the call to the end of the last byte, enqueue_seconds until the call returned, and on
+    // the device's clock, between events around the transfer, device_seconds and those of each lane, if there are two.
+    // Where the CPU takes part in the copy, the host's side is evicted from its caches before each, unless the caches
+    // are meant to help. Long transfers (at least a millisecond) yield host and device times in one pass; short ones in
+    // two, as the events would be part of the host's time, and with a gate that holds the stream back until all is
+    // queued, as the queueing would be part of the device's.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
+    Result<std::vector<Mismatch>> verify() override;
 
   private:
     struct Track {
         TimedLane lane;
         Region memory;
         Region device;
-        std::uint64_t seed = 0;
         Side side = Side::host;  // prefetch: where the pages are now
         Stream* stream = nullptr;
         Event* start = nullptr;

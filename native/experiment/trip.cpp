@@ -18,6 +18,13 @@ namespace {
 
 // From here on the C library asks the system for fresh pages, in a process that has not given large blocks back yet.
 constexpr std::size_t malloc_recycles_below = std::size_t{128} << 10;
+// Uses of the buffer between getting it and giving it back, and by which metric those times are known.
+struct Total {
+    std::size_t uses;
+    std::string_view metric;
+};
+constexpr std::array<Total, 4> totals{{{1, "uses_1"}, {2, "uses_2"}, {5, "uses_5"}, {10, "uses_10"}}};
+constexpr std::string_view further = "further";
 // A sample has as many uses as fit into this, and two at least.
 constexpr double sample_seconds = 0.03;
 constexpr std::size_t always_checked_bytes = std::size_t{1} << 20;
@@ -70,19 +77,16 @@ Result<std::unique_ptr<Trip>> Trip::create(TripPlan plan, std::shared_ptr<Buffer
 Status Trip::reserve() {
     ISTHMUS_TRY_ASSIGN(track, source_->session().track(0));
     stream_ = track->stream.get();
-    ISTHMUS_TRY_ASSIGN(memory, gpu().reserve(kind_of(plan_), plan_.bytes));
-    memory_ = std::move(memory);
+    ISTHMUS_TRY(assign(memory_, gpu().reserve(kind_of(plan_), plan_.bytes)));
     if (plan_.work == Work::reduction) {
         // Not pinned: drivers carve small pinned blocks out of a larger one, which what is timed would then find there.
-        ISTHMUS_TRY_ASSIGN(results, gpu().allocate(MemoryKind::pageable, least_page));
-        ISTHMUS_TRY_ASSIGN(sum, gpu().allocate(MemoryKind::device, least_page));
-        results_ = std::move(results);
-        sum_ = std::move(sum);
+        ISTHMUS_TRY(assign(results_, gpu().allocate(MemoryKind::pageable, least_page)));
+        ISTHMUS_TRY(assign(sum_, gpu().allocate(MemoryKind::device, least_page)));
     }
     return {};
 }
 
-Result<TripSamples> Trip::run(std::size_t warmups, Quota quota) {
+Result<Samples> Trip::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(gpu().bind_thread());
     // Kept for all trips, but not while other kinds are measured, for the same reason.
     if (plan_.kind == TripKind::staging) ISTHMUS_TRY(memory_->acquire());
@@ -91,28 +95,29 @@ Result<TripSamples> Trip::run(std::size_t warmups, Quota quota) {
     return samples;
 }
 
-Result<TripSamples> Trip::run_trips(std::size_t warmups, Quota quota) {
-    TripSamples tried;
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample(tried, false));
-    if (warmups > 0) choose_uses(tried);
-    TripSamples samples;
-    const TimePoint begin = now();
-    while (quota.wants_more(samples.totals[0].size(), begin)) {
-        ISTHMUS_TRY(sample(samples, samples.totals[0].empty()));
-    }
-    return samples;
+Result<Samples> Trip::run_trips(std::size_t warmups, Quota quota) {
+    bool warm = false;
+    return taken(
+        {"uses_1", "uses_2", "uses_5", "uses_10", further}, warmups, quota,
+        [&](Samples& samples) { return sample(samples, warm && samples[totals.front().metric].empty()); },
+        [&](Samples& tried) {
+            warm = true;
+            choose_uses(tried);
+            return Status();
+        });
 }
 
-void Trip::choose_uses(const TripSamples& tried) {
-    if (std::exchange(uses_known_, true)) return;
-    for (const std::size_t uses : TripSamples::uses) {
-        const double seconds = tried.totals[0].back() + static_cast<double>(uses - 1) * tried.further.back();
+void Trip::choose_uses(Samples& tried) {
+    if (tried[further].empty() || std::exchange(uses_known_, true)) return;
+    for (const auto& [uses, metric] : totals) {
+        const double seconds =
+            tried[totals.front().metric].back() + static_cast<double>(uses - 1) * tried[further].back();
         if (uses <= 2 || seconds <= sample_seconds) uses_ = uses;
     }
 }
 
-Status Trip::sample(TripSamples& samples, bool check_large) {
-    std::array<double, TripSamples::uses.back() + 1> seconds{};  // up to the end of each use
+Status Trip::sample(Samples& samples, bool check_large) {
+    std::array<double, totals.back().uses + 1> seconds{};  // up to the end of each use
     TimePoint start = now();
     Status status = acquire();
     seconds[0] = seconds_between(start, now());
@@ -132,11 +137,10 @@ Status Trip::sample(TripSamples& samples, bool check_large) {
     start = now();
     ISTHMUS_TRY(release());
     const double release_seconds = seconds_between(start, now());
-    for (std::size_t i = 0; i < TripSamples::uses.size(); ++i) {
-        const std::size_t uses = TripSamples::uses[i];
-        if (uses <= uses_) samples.totals[i].push_back(seconds[uses] + release_seconds);
+    for (const auto& [uses, metric] : totals) {
+        if (uses <= uses_) samples[metric].push_back(seconds[uses] + release_seconds);
     }
-    for (std::size_t i = 2; i <= uses_; ++i) samples.further.push_back(seconds[i] - seconds[i - 1]);
+    for (std::size_t i = 2; i <= uses_; ++i) samples[further].push_back(seconds[i] - seconds[i - 1]);
     return {};
 }
 

@@ -7,27 +7,25 @@
 #include <optional>
 #include <vector>
 
-#include "experiment/buffer.hpp"
-#include "experiment/quota.hpp"
+#include "base/names.hpp"
+#include "experiment/timed.hpp"
 
 namespace isthmus::experiment {
 
 // How the data gets to the device and back.
-enum class TripKind {
-    pageable,            // a buffer as malloc gives it, copied by the driver
-    pinned,              // page-locked memory got for it
-    registered,          // ordinary memory that is page-locked once it is filled
-    touched_registered,  // pages touched by many threads and page-locked before they are filled
-    staging,             // a page-locked buffer that is kept for good
-    managed,             // the kernel's accesses bring the pages, and the CPU's bring them back
-    managed_prefetch,    // the same pages, asked for in time
-    mapped,              // the kernel works on page-locked memory of the host
-};
+ISTHMUS_ENUM(TripKind,
+             pageable,            // a buffer as malloc gives it, copied by the driver
+             pinned,              // page-locked memory got for it
+             registered,          // ordinary memory that is page-locked once it is filled
+             touched_registered,  // pages touched by many threads and page-locked before they are filled
+             staging,             // a page-locked buffer that is kept for good
+             managed,             // the kernel's accesses bring the pages, and the CPU's bring them back
+             managed_prefetch,    // the same pages, asked for in time
+             mapped)              // the kernel works on page-locked memory of the host
 
-enum class Work {
-    round_trip,  // a kernel adds to every word, and all of them come back
-    reduction,   // a kernel adds all words up, and the sum comes back
-};
+ISTHMUS_ENUM(Work,
+             round_trip,  // a kernel adds to every word, and all of them come back
+             reduction)   // a kernel adds all words up, and the sum comes back
 
 struct TripPlan {
     TripKind kind;
@@ -36,30 +34,21 @@ struct TripPlan {
     std::size_t bytes;
 };
 
-struct TripSamples {
-    // Uses of the buffer between getting it and giving it back.
-    static constexpr std::array<std::size_t, 4> uses{1, 2, 5, 10};
-    // Seconds from getting it to having given it back, for each number of uses; those that take too long are empty.
-    std::array<std::vector<double>, uses.size()> totals;
-    std::vector<double> further;  // of each use after the first
-};
-
-class Trip {
+class Trip : public Timed {
   public:
-    Trip(const Trip&) = delete;
-    Trip& operator=(const Trip&) = delete;
-    ~Trip();
+    ~Trip() override;
 
     // `source` is pageable memory with contents, a page larger than `plan.bytes`; `device` is memory of the device, as
     // large. Bytes are a multiple of 4. Fails with unsupported where the device cannot do that.
     static Result<std::unique_ptr<Trip>> create(TripPlan plan, std::shared_ptr<Buffer> source,
                                                 std::shared_ptr<Buffer> device);
 
-    // `warmups` trips that are not kept, then samples. What comes back is checked while the clock is still: of
-    // small buffers each time, of large ones at the end of the first trip.
-    Result<TripSamples> run(std::size_t warmups, Quota quota);
+    // Seconds from getting the buffer to having given it back, by the number of uses between: uses_1, uses_2, uses_5
+    // and uses_10, of which those that take too long are empty; further, of each use after the first. What comes back
+    // is checked while the clock is still: of small buffers each time, of large ones at the end of the first trip.
+    Result<Samples> run(std::size_t warmups, Quota quota) override;
     // 32-bit words that did not come back as they should, since the trip was created; for a reduction, wrong sums.
-    std::size_t wrong_words() const { return wrong_words_; }
+    Result<std::vector<Mismatch>> verify() override { return std::vector{Mismatch{wrong_words_, 0}}; }
 
   private:
     Trip(TripPlan plan, std::shared_ptr<Buffer> source, std::shared_ptr<Buffer> device);
@@ -70,8 +59,8 @@ class Trip {
     Region region(Allocation& memory) const { return {&memory, 0, plan_.bytes}; }
 
     Status reserve();
-    Result<TripSamples> run_trips(std::size_t warmups, Quota quota);
-    Status sample(TripSamples& samples, bool check_large);
+    Result<Samples> run_trips(std::size_t warmups, Quota quota);
+    Status sample(Samples& samples, bool check_large);
     Status acquire();
     Status use();
     Result<Region> contents();
@@ -81,7 +70,7 @@ class Trip {
     Status release();
     Status check();
     std::uint32_t expected_sum();
-    void choose_uses(const TripSamples& tried);
+    void choose_uses(Samples& tried);
 
     TripPlan plan_;
     std::shared_ptr<Buffer> source_;

@@ -18,37 +18,6 @@ class LinkDict(TypedDict):
     max_width: int | None
     replays: int | None
 
-class SamplesDict(TypedDict):
-    host_seconds: list[float]
-    enqueue_seconds: list[float]
-    device_seconds: list[float]
-    lanes: list[list[float]]
-
-class LaunchSamplesDict(TypedDict):
-    enqueue_seconds: list[float]
-    host_seconds: list[float]
-
-class EventSamplesDict(TypedDict):
-    host_seconds: list[float]
-    device_seconds: list[float]
-
-class WaitSamplesDict(TypedDict):
-    synchronize_seconds: list[float]
-    query_seconds: list[float]
-
-class AllocationDict(TypedDict):
-    allocate: list[float]
-    touch: list[float]
-    free: list[float]
-
-class TripDict(TypedDict):
-    totals: dict[int, list[float]]
-    further: list[float]
-
-class ConcurrentSamplesDict(TypedDict):
-    host_seconds: list[float]
-    lanes: list[list[float]]
-
 class ExplanationDict(TypedDict):
     device: str
     method: str
@@ -242,68 +211,29 @@ class Stream:
     def close_latch(self) -> Latch: ...
     def close_gate(self) -> Gate: ...
 
-class TimedTransfer:
-    """One timed case."""
+class Timed:
+    """One timed case, as the functions `create_...` make it, which say what its samples are."""
 
     def poison(self) -> None:
-        """Overwrite the destinations, so that what is found there afterwards was transferred."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> SamplesDict:
-        """Between `least` and `most` samples, until `seconds` have passed, after `warmups` that are not kept."""
-    def verify(self) -> list[tuple[int, int]]:
-        """For each lane: 8-byte words that differ, and the index of the first."""
-
-class Chase:
-    """One thread of a device that follows a chain through memory, where each load waits for the one before."""
-
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `TimedTransfer.run`: a launch of all hops a sample; each sample is the mean seconds of one hop.
-
-        A hop is one dependent 8-byte load: from the thread to the memory and back. The time is the device's, between
-        events around the launch, divided by the hops; a launch of a few thousand hops or more hides what the launch
-        itself costs. Managed memory is written by the host before every sample, warmups included, so that its pages
-        start there: the first hop into each page moves it, and later ones into the same page find it on the device,
-        unless it was advised to stay (`Buffer.advise`). The host backend takes its model's latency for every hop.
-        """
-    def verify(self) -> bool:
-        """Whether the latest launch of `run` read the lines that it had to, as the last of them shows."""
-
-class ConcurrentTransfer:
-    """One timed case on many host threads."""
-
-    def poison(self) -> None:
-        """Overwrite the destinations, so that what is found there afterwards was transferred."""
-    def run(self, warmups: int, least: int, most: int, seconds: float, limit_seconds: float) -> ConcurrentSamplesDict:
+        """Overwrite where data will arrive, so that stale data cannot pass for it."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> dict[str, list[float]]:
         """Between `least` and `most` samples, until `seconds` have passed, after `warmups` that are not kept.
 
-        `host_seconds` run from before the threads are woken, or created, until all have ended; `lanes` end with each
-        lane's own threads. Raises CallFailed with lane, size and thread when one fails or has not ended after
-        `limit_seconds`, and Unsupported when the system grants fewer threads.
+        Seconds by metric: ``host_seconds`` on the host's clock, ``device_seconds`` on the device's, ``enqueue_seconds``
+        until the call that starts something returned; empty where a metric does not apply.
         """
+    @property
+    def lanes(self) -> list[list[float]]:
+        """Seconds of each lane in the last `run`, on the clock of the whole; empty where there is one lane."""
     def verify(self) -> list[tuple[int, int]]:
-        """For each lane: 8-byte words that differ, and the index of the first."""
+        """For each lane: 8-byte words that differ from what had to arrive, and the index of the first."""
 
-class AllocationCase:
+class AllocationCase(Timed):
     """Memory of one kind and size that is got, used for the first time and given back, again and again."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Width in bytes, rows and pitch in bytes of 2-D memory once it was held; zeros where there is none."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> AllocationDict:
-        """As `TimedTransfer.run`; seconds per call, ``touch`` empty where memory is there once it was got.
-
-        Calls shorter than ten microseconds are means over up to 64 blocks held at once.
-        """
-
-class Trip:
-    """A buffer is got and filled, its data is worked on by the device and comes back, and the buffer is given back."""
-
-    @property
-    def wrong_words(self) -> int:
-        """32-bit words that did not come back as computed; of a reduction, wrong sums."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> TripDict:
-        """As `TimedTransfer.run`. ``totals`` by the number of uses between getting the buffer and giving it back, empty
-        for those that take too long; ``further`` is each use after the first.
-        """
 
 class Staging:
     """Memory, streams and threads through which pieces are packed; for one transfer at a time."""
@@ -311,30 +241,18 @@ class Staging:
     @property
     def threads(self) -> int: ...
 
-class PieceTransfer:
-    """Pieces of equal size that go one way, again and again, moved by one method."""
+class PieceTransfer(Timed):
+    """Pieces of equal size that go in one direction, again and again, moved by one method."""
 
     @property
     def bytes_moved(self) -> int:
         """What crosses the link."""
-    def poison(self) -> None:
-        """Overwrite the destination, from a guard zone before its first piece to one after its last."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `TimedTransfer.run`; seconds from before the first call until all has arrived."""
-    def verify(self) -> tuple[int, int, int]:
-        """Pieces that differ, the first of them, and bytes that were written outside all pieces."""
 
-class Pipeline:
+class Pipeline(Timed):
     """Data goes to the device in chunks, is worked on, and comes back."""
 
-    def poison(self) -> None:
-        """Overwrite the results."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `TimedTransfer.run`; seconds from before the first call until all has come back."""
     def trace(self) -> list[tuple[str, int, float, float]]:
         """Stage, chunk, begin and end in seconds since the first stage began, of one pass with events around each."""
-    def verify(self) -> int:
-        """32-bit words that are not what the work makes of the source. Raises UsageError for a plan without a stage."""
 
 class MigrationCounter:
     """Migrations and faults of managed memory in this process, as the driver reports them; one at a time.
@@ -389,7 +307,10 @@ def create_pieces(
     """Pieces that `method` moves, or with ``isthmus`` the library, as it chooses.
 
     Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width in
-    bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
+    bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer. ``host_seconds``
+    are from before the first call until all has arrived. `Timed.verify` gives the pieces that differ and the first of
+    them, and then the bytes that were written outside all pieces, from a guard zone before the first to one after the
+    last.
 
     Where threads pack, `threads` of the staging memory's do, chunks of no more than `chunk_bytes`, by ``ordinary``,
     ``streaming`` or ``demoted`` stores; what is left out suits the size. Where the CPU copies, its caches are emptied
@@ -417,7 +338,9 @@ def create_pipeline(
     stages: list[str],
 ) -> Pipeline:
     """`rounds` of arithmetic on each 32-bit word; `stages` are those that take place of ``in``, ``work``, ``out``. With
-    `staging`, chunks pass through it on as many of its threads as there are streams.
+    `staging`, chunks pass through it on as many of its threads as there are streams. ``host_seconds`` are from before
+    the first call until all has come back. `Timed.verify` counts 32-bit words that are not what the work makes of the
+    source; it raises UsageError for a plan without a stage.
     """
 
 class BufferRuleDict(TypedDict):
@@ -530,17 +453,27 @@ def machine_transfer_table(device: Device) -> TransferTable:
 def transfer_table_path(device: Device) -> str:
     """Where the machine's table for this device is kept; empty where the user has no home."""
 
-def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Trip:
-    """A ``round_trip`` or a ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""
+def create_trip(kind: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Timed:
+    """A buffer is allocated and filled, its data is worked on by the device and comes back, and the buffer is freed.
+
+    `work` is a ``round_trip`` or a ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`.
+    ``uses_1``, ``uses_2``, ``uses_5`` and ``uses_10`` are by the number of uses between getting the buffer and giving
+    it back, empty for those that take too long; ``further`` is each use after the first. `Timed.verify` counts 32-bit
+    words that did not come back as computed; of a reduction, wrong sums.
+    """
 
 def create_allocation(device: Device, kind: str, bytes: int, beside: bool = False) -> AllocationCase:
-    """Timed allocations; with `beside`, a small block of the same kind is held all the while."""
+    """Timed allocations; with `beside`, a small block of the same kind is held all the while.
+
+    Seconds per call: ``allocate``, ``touch`` (empty where memory is there once it was allocated) and ``free``. Calls
+    shorter than ten microseconds are means over up to 64 blocks held at once.
+    """
 
 def allowed_processors() -> int:
     """How many threads can work at once: the processors that this thread may use, and the quotas of its cgroups."""
 
 def memory_kinds() -> list[MemoryKindDict]:
-    """The core's table of memory kinds, a row each: what `allocate` and `time_allocation` take."""
+    """The core's table of memory kinds, a row each: what `allocate` and `create_allocation` take."""
 
 def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...
 def open_device(backend: str, index: int, model: str, opencl_drivers: list[str]) -> Device: ...
@@ -554,7 +487,7 @@ def create_transfer(
     from_caches: bool = False,
     untouched: bool = False,
     session: Session | None = None,
-) -> TimedTransfer:
+) -> Timed:
     """A transfer by ``copy``, ``kernel``, ``prefetch`` or the library itself, ``isthmus``, which the host's clock alone
     times; a lane is (``h2d`` or ``d2h``, host, device memory).
 
@@ -564,25 +497,10 @@ def create_transfer(
     that is copied to are given back to the system before each transfer. `session` makes the library's copies.
     """
 
-class InterferenceSamples(TypedDict):
-    alone_seconds: list[float]
-    beside_seconds: list[float]
-    host_seconds: list[float]
-
-class Interference:
-    """One timed case: work that runs by itself, and then during copies."""
-
-    def poison(self) -> None:
-        """Overwrite the destination."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> InterferenceSamples:
-        """Samples of the work alone, with copies, and alone: its times, and those of one copy meanwhile."""
-    def verify(self) -> tuple[int, int]:
-        """8-byte words of the last copy that differ, and the first of them."""
-
 def create_interference(
     neighbour: str,
     load: Buffer,
-    way: str,
+    method: str,
     to: Buffer,
     from_: Buffer,
     bytes: int,
@@ -591,38 +509,23 @@ def create_interference(
     blocks: int = 0,
     session: Session | None = None,
     load_source: Buffer | None = None,
-) -> Interference:
-    """Work that takes `seconds` alone, during copies of the pattern of `seed`.
+) -> Timed:
+    """Work that takes `seconds` alone, during copies of the pattern of `seed`: ``alone_seconds`` and ``beside_seconds``
+    of the work, ``host_seconds`` of one copy meanwhile.
 
     The neighbour is ``compute``, ``memory`` (both on `load`, device memory), ``thread``, or ``copies`` to `load` from
-    `load_source`, between the host and a device; the way ``copy``, ``isthmus`` (by `session`), or ``kernel`` of at most
-    so many blocks. `load` may be another device's where the library copies. Raises UsageError for what makes no sense.
+    `load_source`, between the host and a device; the method ``copy``, ``isthmus`` (by `session`), or ``kernel`` of at
+    most so many blocks. `load` may be another device's where the library copies. Raises UsageError for what makes no
+    sense.
     """
-
-class PeerSamples(TypedDict):
-    device_seconds: list[float]
-    lanes: list[list[float]]
-
-class PeerCopies:
-    """One timed case: copies between devices, one or several at the same time."""
-
-    def poison(self) -> None:
-        """Overwrite the destinations."""
-    def run(self, warmups: int, least: int, most: int, seconds: float) -> PeerSamples:
-        """Seconds of one copy on the clock of the device that copies, the mean of those of a sample.
-
-        ``device_seconds`` are from the common start until all lanes have ended, ``lanes`` each lane by itself. Samples
-        of `warmups` are not kept; the others as for `TimedTransfer.run`.
-        """
-    def verify(self) -> list[tuple[int, int]]:
-        """Lane by lane the 8-byte words of the last copy that differ, and the first of them."""
 
 def create_peer_copies(
     lanes: Sequence[tuple[str, Buffer, Buffer, int, bool]], bytes: int, copies: int, by_kernel: bool
-) -> PeerCopies:
+) -> Timed:
     """At most so many copies of `bytes` in each sample, one behind the other, by copy engines or by kernels.
 
-    There are fewer where they take long.
+    There are fewer where they take long. ``device_seconds`` are of one copy, the mean of a sample's, on the clock of
+    the device that copies: from the common start until all lanes have ended; `Timed.lanes` is each lane by itself.
 
     A lane is its name for messages, a source, a destination, the seed of the source's pattern, and whether the device
     with the destination copies (a read), not the one with the source. Raises Unsupported where a device cannot.
@@ -641,8 +544,16 @@ def read_peer(here: Device, there: Device) -> PeerReadingDict:
 
 def create_chase(
     device: Device, memory: Buffer, offset: int, bytes: int, stride_bytes: int, hops: int, shuffled: bool = False
-) -> Chase:
+) -> Timed:
     """A chase by one thread of `device` through `bytes` of `memory`, from line to line `stride_bytes` apart, in order.
+
+    ``device_seconds`` of one hop, a launch of all hops a sample. A hop is one dependent 8-byte load: from the thread to
+    the memory and back. The time is the device's, between events around the launch, divided by the hops; a launch of a
+    few thousand hops or more hides what the launch itself costs. Managed memory is written by the host before every
+    sample, warmups included, so that its pages start there: the first hop into each page moves it, and later ones into
+    the same page find it on the device, unless it was advised to stay (`Buffer.advise`). The host backend takes its
+    model's latency for every hop. `Timed.verify` says whether the latest launch read the lines that it had to, as the
+    last of them shows; it raises UsageError before the first.
 
     The lines are overwritten. Lines in order are what nvbandwidth's host_device_latency_sm reads, 128 bytes apart; with
     `shuffled` they come in a random order, which the prefetchers of a CPU (PoCL, the host backend) do not foresee.
@@ -653,15 +564,15 @@ def create_chase(
     8 bytes and there are two lines and a hop.
     """
 
-def time_launches(device: Device, warmups: int, least: int, most: int, seconds: float) -> LaunchSamplesDict:
+def time_launches(device: Device, warmups: int, least: int, most: int, seconds: float) -> dict[str, list[float]]:
     """A kernel that does nothing, launched again and again on a stream with nothing else on it.
 
     Seconds on the host's clock, one sample a launch: ``enqueue_seconds`` until the call that launches has returned,
     ``host_seconds`` from before that call until the host, waiting for the stream, knew that the kernel had ended.
-    `warmups`, `least`, `most` and `seconds` as for `TimedTransfer.run`.
+    `warmups`, `least`, `most` and `seconds` as for `Timed.run`.
     """
 
-def time_events(device: Device, warmups: int, least: int, most: int, seconds: float) -> EventSamplesDict:
+def time_events(device: Device, warmups: int, least: int, most: int, seconds: float) -> dict[str, list[float]]:
     """Events on a stream with nothing else on it.
 
     ``host_seconds`` is one call that records an event, on the host's clock, each sample a mean over 16;
@@ -669,7 +580,7 @@ def time_events(device: Device, warmups: int, least: int, most: int, seconds: fl
     time between events contains. Both have as many samples.
     """
 
-def time_waits(device: Device, warmups: int, least: int, most: int, seconds: float) -> WaitSamplesDict:
+def time_waits(device: Device, warmups: int, least: int, most: int, seconds: float) -> dict[str, list[float]]:
     """Waits that find nothing to wait for: what the calls themselves cost, on the host's clock, each a mean over 16.
 
     ``synchronize_seconds`` waits for a stream whose work has ended, ``query_seconds`` asks whether an event has passed
@@ -683,12 +594,17 @@ def create_concurrent(
     own_streams: bool,
     chunk_bytes: int,
     spawn: bool,
-) -> ConcurrentTransfer:
+    limit_seconds: float = 60.0,
+) -> Timed:
     """The first `bytes` of each lane, copied by `threads` host threads of its own; all lanes work at once.
 
     A lane is (name for messages, source, destination, seed of the source's pattern, NUMA node with the processors of it
     that its threads run on, if they are bound). Threads have one slice each, or take chunks of `chunk_bytes` from a
     common counter if that is not 0; one stream each or one for the lane; with `spawn` new ones for every transfer.
+
+    ``host_seconds`` run from before the threads are woken, or created, until all have ended; `Timed.lanes` end with
+    each lane's own threads. `Timed.run` raises CallFailed with lane, size and thread when one fails or has not ended
+    after `limit_seconds`, and Unsupported when the system grants fewer threads.
     """
 
 def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:

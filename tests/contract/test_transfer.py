@@ -35,7 +35,7 @@ each_direction = pytest.mark.parametrize("direction", DIRECTIONS)
 class Prepared(NamedTuple):
     """A transfer, the lanes it was made of, and what they hold around the bytes that move."""
 
-    transfer: _native.TimedTransfer
+    transfer: _native.Timed
     lanes: list[Lane]
     offset: int
     size: int
@@ -131,7 +131,7 @@ def test_metrics_are_as_many_as_asked_for_and_agree_with_each_other(
     host, enqueue, on_device = (samples[name] for name in ("host_seconds", "enqueue_seconds", "device_seconds"))
     if method == "isthmus":
         # The library's threads and streams are its own, so that nothing but its end can be seen.
-        assert (len(host), len(enqueue), len(on_device), samples["lanes"]) == (3, 0, 0, [])
+        assert (len(host), len(enqueue), len(on_device), transfer.lanes) == (3, 0, 0, [])
         return
     assert (len(host), len(on_device)) == (3, 3)
     assert all(seconds >= 0 for seconds in on_device)
@@ -139,9 +139,9 @@ def test_metrics_are_as_many_as_asked_for_and_agree_with_each_other(
     assert len(enqueue) == (0 if two_threads else 3)
     # Enqueueing is the beginning of a transfer, and so is contained in its time.
     assert all(0 <= part <= whole for part, whole in zip(enqueue, host, strict=False))
-    assert [len(lane) for lane in samples["lanes"]] == ([3, 3] if direction == "both" else [])
+    assert [len(lane) for lane in transfer.lanes] == ([3, 3] if direction == "both" else [])
     # Both ways end when the slower of them has ended.
-    assert all(0 <= lane <= whole for lanes in samples["lanes"] for lane, whole in zip(lanes, on_device, strict=True))
+    assert all(0 <= lane <= whole for lanes in transfer.lanes for lane, whole in zip(lanes, on_device, strict=True))
 
 
 @pytest.mark.parametrize(("least", "most", "seconds", "expected"), [(1, 9, 0.0, 1), (4, 4, 0.0, 4), (1, 9, 1e9, 9)])

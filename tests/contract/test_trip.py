@@ -16,7 +16,7 @@ LARGEST = 2 * MIB
 _MEMORY = {"staging": "pinned", "managed_prefetch": "managed"}
 
 Buffers = tuple[_native.Buffer, _native.Buffer]
-MakeTrip = Callable[..., _native.Trip]
+MakeTrip = Callable[..., _native.Timed]
 
 
 def buffers_of(device: _native.Device) -> Buffers:
@@ -32,36 +32,35 @@ def buffers(device: _native.Device) -> Buffers:
 
 @pytest.fixture
 def trip(device: _native.Device, buffers: Buffers) -> MakeTrip:
-    def trip(way: str, work: str, in_place: bool, size: int) -> _native.Trip:
-        reason = device.why_not(_MEMORY.get(way, way))
-        if reason is None and way == "managed_prefetch":
+    def trip(kind: str, work: str, in_place: bool, size: int) -> _native.Timed:
+        reason = device.why_not(_MEMORY.get(kind, kind))
+        if reason is None and kind == "managed_prefetch":
             reason = device.why_no_prefetch()
         if reason:
             pytest.skip(reason)
-        return _native.create_trip(way, work, in_place, size, *buffers)
+        return _native.create_trip(kind, work, in_place, size, *buffers)
 
     return trip
 
 
-@pytest.mark.parametrize("way", MEMORY_KINDS)
+@pytest.mark.parametrize("kind", MEMORY_KINDS)
 @pytest.mark.parametrize("work", ["round_trip", "reduction"])
 @pytest.mark.parametrize("in_place", [False, True], ids=["memcpy", "in_place"])
 @pytest.mark.parametrize("size", [4, 4100, 256 * KIB, LARGEST])
-def test_what_comes_back_is_what_was_computed(trip: MakeTrip, way: str, work: str, in_place: bool, size: int) -> None:
-    made = trip(way, work, in_place, size)
+def test_what_comes_back_is_what_was_computed(trip: MakeTrip, kind: str, work: str, in_place: bool, size: int) -> None:
+    made = trip(kind, work, in_place, size)
     samples = made.run(1, 2, 2, 0.0)
-    assert made.wrong_words == 0
-    assert len(samples["totals"][1]) == len(samples["totals"][2]) == 2
-    assert all(first < second for first, second in zip(samples["totals"][1], samples["totals"][2], strict=True))
+    assert made.verify() == [(0, 0)]
+    assert len(samples["uses_1"]) == len(samples["uses_2"]) == 2
+    assert all(first < second for first, second in zip(samples["uses_1"], samples["uses_2"], strict=True))
     # Of every sample all uses but the first.
     assert len(samples["further"]) in (2, 8, 18)
 
 
 def test_small_trips_are_measured_with_many_uses(trip: MakeTrip) -> None:
     # The first trip says how many uses fit into 30 ms, which on a machine that is busy just then are fewer.
-    runs = (trip("pageable", "round_trip", False, 4096).run(2, 1, 1, 0.0)["totals"] for _ in range(30))
-    assert any([len(seconds) for seconds in totals.values()] == [1, 1, 1, 1] for totals in runs)
-    assert list(trip("pageable", "round_trip", False, 4096).run(2, 1, 1, 0.0)["totals"]) == [1, 2, 5, 10]
+    runs = (trip("pageable", "round_trip", False, 4096).run(2, 1, 1, 0.0) for _ in range(30))
+    assert any(all(len(samples[f"uses_{uses}"]) == 1 for uses in (1, 2, 5, 10)) for samples in runs)
 
 
 @pytest.mark.parametrize(
@@ -87,4 +86,4 @@ def test_work_that_was_half_done_is_noticed(fault: str, work: str, wrong: bool, 
     device = open_device(f"host:fault={fault}@3").native
     made = _native.create_trip("pinned", work, in_place, 64 * KIB, *buffers_of(device))
     made.run(0, 3, 3, 0.0)
-    assert (made.wrong_words > 0) == wrong
+    assert (made.verify()[0][0] > 0) == wrong

@@ -13,14 +13,14 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
-    "found": ("the thing that it is: `curve`, `runs`, `reply`", 355),
-    "way": ("method, direction, link or memory kind", 255),
+    "found": ("the thing that it is: `curve`, `runs`, `reply`", 353),
+    "way": ("method, direction, link or memory kind", 241),
     "ways": ("methods, directions, links or memory kinds", 79),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),
     "saw": ("`record_...`, measured", 0),
     "noted": ("recorded", 16),
-    "got": ("`allocated`, received, returned", 45),
+    "got": ("`allocated`, received, returned", 43),
     "gave": ("`released`, returned", 14),
     "turn": ("iteration, interleaved", 43),
     "turns": ("iterations, interleaved", 29),

@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "base/cache_copies.hpp"
-#include "bindings/errors.hpp"
+#include "bindings/experiment/timed.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/piece_transfer.hpp"
-#include "transfer/pieces/method_names.hpp"
+#include "experiment/pipeline.hpp"
 
 namespace nb = nanobind;
 
@@ -28,23 +28,6 @@ namespace isthmus::bindings {
 using namespace experiment;
 
 namespace {
-
-// None for the library's own choice, ``isthmus``.
-std::optional<PieceMethod> wanted_method(const std::string& name) {
-    if (name == "isthmus") return std::nullopt;
-    const auto method = piece_method_of(name);
-    if (!method) raise({Code::invalid_argument, "no method '" + name + "' for pieces"});
-    return method;
-}
-
-std::optional<Stores> stores_of(const std::string& name) {
-    if (name.empty()) return std::nullopt;
-    const auto* const place = std::ranges::find(stores_names, name);
-    if (place == stores_names.end()) {
-        raise({Code::invalid_argument, "no stores '" + name + "'; there are ordinary, streaming and demoted"});
-    }
-    return static_cast<Stores>(place - stores_names.begin());
-}
 
 using PyOffsets = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // Buffer, offset, pitch, slice pitch, offsets.
@@ -70,20 +53,31 @@ std::unique_ptr<PieceTransfer> create_pieces(const std::string& method, const Py
     Packing packing;
     packing.threads = threads;
     packing.chunk_bytes = chunk_bytes;
-    packing.stores = stores_of(stores);
+    if (!stores.empty()) packing.stores = named<Stores>(stores, "stores");
+    std::optional<PieceMethod> wanted;
+    if (method != "isthmus") wanted = named<PieceMethod>(method, "method for pieces");
     const GilReleased release;
-    return unwrap(PieceTransfer::create(wanted_method(method), std::move(to), std::move(from), {width, rows, slices},
-                                        reference, staging, packing, from_caches));
+    return unwrap(PieceTransfer::create(wanted, std::move(to), std::move(from), {width, rows, slices}, reference,
+                                        staging, packing, from_caches));
 }
 
-std::vector<double> run_pieces(PieceTransfer& self, std::size_t warmups, std::size_t least, std::size_t most,
-                               double seconds) {
-    return unwrap(self.run(warmups, {least, most, seconds}));
+std::unique_ptr<Pipeline> create_pipeline(const std::shared_ptr<Buffer>& source, const std::shared_ptr<Buffer>& work,
+                                          const std::shared_ptr<Buffer>& results,
+                                          const std::shared_ptr<Staging>& staging, std::size_t bytes,
+                                          std::size_t chunks, std::size_t streams, std::uint32_t rounds,
+                                          const std::vector<std::string>& stages) {
+    std::array<bool, names_of<Stage>.size()> take_place{};
+    for (const std::string& name : stages) take_place[static_cast<std::size_t>(named<Stage>(name, "stage"))] = true;
+    const auto [in, works, out] = take_place;
+    return unwrap(Pipeline::create({bytes, chunks, streams, rounds, in, works, out}, source, work, results, staging));
 }
 
-std::tuple<std::size_t, std::size_t, std::size_t> verify_pieces(PieceTransfer& self) {
-    const PieceMismatch mismatch = unwrap(self.verify());
-    return {mismatch.pieces, mismatch.first_piece, mismatch.bytes_outside};
+std::vector<std::tuple<std::string, std::size_t, double, double>> trace(Pipeline& self) {
+    std::vector<std::tuple<std::string, std::size_t, double, double>> spans;
+    for (const StageSpan& span : unwrap(self.trace())) {
+        spans.emplace_back(name_of(span.stage), span.chunk, span.begin_seconds, span.end_seconds);
+    }
+    return spans;
 }
 
 }  // namespace
@@ -100,17 +94,16 @@ void bind_pieces(nb::module_& module) {
         nb::arg("device"), nb::arg("bytes"), nb::arg("threads"), nb::arg("pieces"), nb::arg("blocks") = 0,
         ReleaseGil());
 
-    nb::class_<PieceTransfer>(module, "PieceTransfer")
-        .def(
-            "poison", [](PieceTransfer& self) { check(self.poison()); }, ReleaseGil())
-        .def("run", &run_pieces, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
-             ReleaseGil())
-        .def("verify", &verify_pieces, ReleaseGil())
-        .def_prop_ro("bytes_moved", &PieceTransfer::bytes_moved);
+    nb::class_<PieceTransfer, Timed>(module, "PieceTransfer").def_prop_ro("bytes_moved", &PieceTransfer::bytes_moved);
     module.def("create_pieces", &create_pieces, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
                nb::arg("extent"), nb::arg("reference"), nb::arg("staging"), nb::arg("threads") = 0,
                nb::arg("chunk_bytes") = 0, nb::arg("stores") = "", nb::arg("from_caches") = false);
     module.def("can_demote", &can_demote);
+
+    nb::class_<Pipeline, Timed>(module, "Pipeline").def("trace", &trace, ReleaseGil());
+    module.def("create_pipeline", &create_pipeline, nb::arg("source"), nb::arg("work"), nb::arg("results"),
+               nb::arg("staging").none(), nb::arg("bytes"), nb::arg("chunks"), nb::arg("streams"), nb::arg("rounds"),
+               nb::arg("stages"), ReleaseGil());
 }
 
 }  // namespace isthmus::bindings

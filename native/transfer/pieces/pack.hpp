@@ -5,13 +5,14 @@
 
 #include "backend/layout.hpp"
 #include "base/memory/access.hpp"
+#include "base/names.hpp"
 
 namespace isthmus {
 
 // How bytes are written, where the CPU can: as any; past the caches, so that lines that are written whole need not be
 // read first; or as any and then handed to the cache that all cores share. A device's copy engine reads both of these
 // faster than what other cores hold in caches of their own.
-enum class Stores { ordinary, streaming, demoted };
+ISTHMUS_ENUM(Stores, ordinary, streaming, demoted)
 
 // Bytes [begin, end) of the pieces of `from`, counted as if they lay side by side, to `to`. The layout is checked, and
 // of memory that the host may access. On the calling thread.

@@ -14,20 +14,19 @@ namespace isthmus {
 
 class Links;
 
-enum class PieceMethod {
-    waited_copies,  // one copy a piece, each waited for
-    copies,         // one copy a piece, queued
-    batch,          // one call of the driver for all copies
-    graph,          // copies that were recorded once and are replayed
-    section,        // the driver's 2-D or 3-D copy
-    whole,          // all from the first to the last piece, with what is between
-    kernel,         // a kernel reads or writes host memory where it is
-    device_pack,    // a kernel packs or unpacks on the device, and one copy moves what is packed
-    pack,           // one thread packs or unpacks on the host, and one copy moves it; then a kernel, if pieces lie
-                    // apart on the device too
-    pack_threads,   // the same in chunks, by many threads, while others are on their way
-    pack_kernel,    // packed by many threads like this, but kernels read or write the packed pieces over the link
-};
+ISTHMUS_ENUM(PieceMethod,
+             waited_copies,  // one copy a piece, each waited for
+             copies,         // one copy a piece, queued
+             batch,          // one call of the driver for all copies
+             graph,          // copies that were recorded once and are replayed
+             section,        // the driver's 2-D or 3-D copy
+             whole,          // all from the first to the last piece, with what is between
+             kernel,         // a kernel reads or writes host memory where it is
+             device_pack,    // a kernel packs or unpacks on the device, and one copy moves what is packed
+             pack,           // one thread packs or unpacks on the host, and one copy moves it; then a kernel, if pieces
+                             // are apart on the device too
+             pack_threads,   // the same in chunks, by many threads, while others are on their way
+             pack_kernel)    // packed by many threads like this, but kernels move the packed pieces over the link
 
 constexpr bool packs_on_threads(PieceMethod method) {
     return method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;

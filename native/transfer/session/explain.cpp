@@ -4,7 +4,6 @@
 
 #include "backend/device.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
-#include "transfer/pieces/method_names.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/session/chooser.hpp"
 

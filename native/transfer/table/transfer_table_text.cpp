@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/pages.hpp"
-#include "transfer/pieces/method_names.hpp"
 #include "transfer/table/transfer_table.hpp"
 
 namespace isthmus {
@@ -82,7 +81,7 @@ class Line {
     Result<PieceMethod> piece_method() {
         const std::string expected = "method=METHOD, such as pack_threads";
         ISTHMUS_TRY_ASSIGN(value, take("method", expected));
-        const auto method = piece_method_of(value);
+        const auto method = value_of<PieceMethod>(value);
         if (!method) return wrong_value("method", value, expected);
         return *method;
     }
@@ -143,7 +142,7 @@ Result<BufferRule> buffer_rule(Line line, const BufferRule* last) {
     if (rule.method == BufferMethod::staged) {
         ISTHMUS_TRY_ASSIGN(threads, line.count("threads", 1, most_threads));
         ISTHMUS_TRY_ASSIGN(chunk, line.count("chunk", least_page, most_bytes_of_chunk));
-        ISTHMUS_TRY_ASSIGN(stores, line.choice("stores", stores_names));
+        ISTHMUS_TRY_ASSIGN(stores, line.choice("stores", names_of<Stores>));
         rule.threads = threads;
         rule.chunk_bytes = chunk;
         rule.stores = static_cast<Stores>(stores);

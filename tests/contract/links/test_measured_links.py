@@ -80,7 +80,7 @@ def test_what_runs_on_the_neighbour_goes_on_beside_copies_over_its_link(own: Ope
     )
     beside.poison()
     samples = beside.run(0, 2, 2, 0.0)
-    assert beside.verify() == (0, NONE)
+    assert beside.verify() == [(0, NONE)]
     assert min(samples["alone_seconds"] + samples["beside_seconds"] + samples["host_seconds"]) > 0
     if work == "copies":
         assert load.verify_pattern(0, MIB, 5) == (0, NONE)

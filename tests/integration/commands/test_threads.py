@@ -85,9 +85,9 @@ from isthmus.machine.devices import open_device
 
 device = open_device("host:fault=copy:hang").native
 memory, on_device = device.allocate("pinned", 4096), device.allocate("device", 4096)
-transfer = _native.create_concurrent([("h2d", memory, on_device, 1, None)], 4096, 2, True, 0, False)
+transfer = _native.create_concurrent([("h2d", memory, on_device, 1, None)], 4096, 2, True, 0, False, 0.05)
 try:
-    transfer.run(0, 1, 1, 0, 0.05)
+    transfer.run(0, 1, 1, 0)
 except CallFailed as error:
     print(error)
 """

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
 
 import msgspec
 
@@ -43,6 +42,7 @@ _BESIDE_BYTES = 4 * MIB
 _VARIANTS = ("pinned_portable", "mapped")
 _MOST_VARIANT_BYTES = 256 * MIB
 FIRST_BYTES = MIB
+_PHASES = ("allocate", "touch", "free")
 _LIMIT_SECONDS = 60
 
 # By kind, seconds of each phase, or why there are none.
@@ -177,8 +177,8 @@ def _measure(backend: str, index: int, model: str, kinds: Sequence[str]) -> tupl
     calls: FirstCalls = {}
     for kind in kinds:
         try:
-            samples: Any = _native.create_allocation(device, kind, FIRST_BYTES).run(0, 1, 1, 0.0)
-            calls[kind] = {phase: times[0] for phase, times in samples.items() if times}
+            samples = _native.create_allocation(device, kind, FIRST_BYTES).run(0, 1, 1, 0.0)
+            calls[kind] = {phase: samples[phase][0] for phase in _PHASES if samples[phase]}
         except IsthmusError as error:
             calls[kind] = reason_of(error)
     return seconds, calls

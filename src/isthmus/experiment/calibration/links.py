@@ -142,7 +142,7 @@ class _Turns:
                 session.close()
         return Taken(seconds, bytes_taken)
 
-    def _in_turns(self, copies: Mapping[str, _native.TimedTransfer]) -> tuple[list[float], list[float]]:
+    def _in_turns(self, copies: Mapping[str, _native.Timed]) -> tuple[list[float], list[float]]:
         samples: dict[str, list[float]] = {name: [] for name in copies}
         for _ in range(self._rounds):
             for name in self._random.sample(list(copies), len(copies)):
@@ -150,12 +150,12 @@ class _Turns:
         first, second = samples.values()
         return first, second
 
-    def _made(self, direction: Direction, size: int, session: _native.Session) -> _native.TimedTransfer:
+    def _made(self, direction: Direction, size: int, session: _native.Session) -> _native.Timed:
         lane = (direction, self._host, self._there)
         return _native.create_transfer("isthmus", [lane], 0, size, self._seed, True, session=session)
 
 
-def _verify(copy: _native.TimedTransfer, what: str, size: int) -> None:
+def _verify(copy: _native.Timed, what: str, size: int) -> None:
     copy.poison()
     copy.run(1, 1, 1, 0.0)
     for words, first in copy.verify():

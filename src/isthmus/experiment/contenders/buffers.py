@@ -130,7 +130,7 @@ class _BufferSubject(CheckedSubject):
                 total += sum(transfer.run(0, timed, timed, 0.0)["host_seconds"]) * uses / timed
         return total
 
-    def _staged_use(self, direction: str, transfer: _native.TimedTransfer) -> float:
+    def _staged_use(self, direction: str, transfer: _native.Timed) -> float:
         """One thread's memcpy between the program's memory and pinned memory, or its read, and the copy of that."""
         pinned = self._memory.host_array()[: self._need.bytes]
         if self._file is not None:

@@ -1,8 +1,8 @@
 """Transfers between buffers of the host and of a device, one way or both at once, as several experiments time them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -11,19 +11,13 @@ from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane, fir
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Timed, checks_of
-from isthmus.record import Case, CommandMetric, Direction, Metric
+from isthmus.record import Case, Direction, Metric
 
-_METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 # How the native core orders the directions' own times where both run at once.
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 # Name for messages, source, destination, seed of the source's pattern, whether the destination's device copies.
 Lane: TypeAlias = tuple[str, _native.Buffer, _native.Buffer, int, bool]
-
-
-class _Native(Protocol):
-    def poison(self) -> None: ...
-    def verify(self) -> list[tuple[int, int]]: ...
 
 
 class TimedLanes(Timed):
@@ -35,7 +29,7 @@ class TimedLanes(Timed):
     def __init__(
         self,
         case: Case,
-        made: _Native,
+        made: _native.Timed,
         names: Sequence[str],
         parts: Sequence[tuple[Case, Sequence[int]]] = (),
         metric: Metric = "host_seconds",
@@ -43,21 +37,20 @@ class TimedLanes(Timed):
         self.checks = checks_of(case.bytes)
         self._bytes, self._native, self._names = case.bytes, made, names
         self._parts, self._metric = parts, metric
-        self._each: Sequence[Sequence[float]] = ()
 
     def poison(self) -> None:
         """Overwrite all destinations."""
         self._native.poison()
 
-    def keep_lanes(self, samples: Mapping[str, object]) -> Samples:
-        """The samples of the case without those of each lane, which are for the parts."""
-        self._each = cast(Sequence[Sequence[float]], samples["lanes"])
-        return cast(Samples, {metric: values for metric, values in samples.items() if metric != "lanes"})
+    def run(self, quota: Quota) -> Samples:
+        """Seconds until all lanes have ended."""
+        return cast(Samples, self._native.run(*quota))
 
     def companions(self) -> Iterator[Companion]:
         """The parts."""
-        for case, numbers in self._parts if self._each else ():
-            ends = zip(*(self._each[number] for number in numbers), strict=True)
+        each = self._native.lanes
+        for case, numbers in self._parts if each else ():
+            ends = zip(*(each[number] for number in numbers), strict=True)
             yield Companion(case, self._metric, [max(times) for times in ends])
 
     def verify(self) -> str:
@@ -79,17 +72,10 @@ class Transfer(TimedLanes):
     ) -> None:
         """Raises the errors of `isthmus.errors`; `_native.create_transfer` says what the arguments are."""
         untouched = case.host_memory == "untouched"
-        self._transfer = _native.create_transfer(
-            case.method, list(lanes), offset, case.bytes, seed, from_caches, untouched
-        )
+        made = _native.create_transfer(case.method, list(lanes), offset, case.bytes, seed, from_caches, untouched)
         each = [msgspec.structs.replace(case, method="duplex", direction=direction) for direction in _DIRECTIONS]
         parts = [(part, [number]) for number, part in enumerate(each)] if len(lanes) > 1 else []
-        super().__init__(case, self._transfer, [name for name, *_ in lanes], parts, "device_seconds")
-
-    def run(self, quota: Quota) -> Samples:
-        """Seconds until all lanes have arrived, on either clock, and those that starting them took."""
-        samples = self.keep_lanes(self._transfer.run(*quota))
-        return {metric: samples[metric] for metric in _METRICS}
+        super().__init__(case, made, [name for name, *_ in lanes], parts, "device_seconds")
 
 
 class TransferBench(Bench):
@@ -124,9 +110,9 @@ class Copies(TimedLanes):
         parts: Sequence[tuple[Case, Sequence[int]]] = (),
     ) -> None:
         """Raises Unsupported where a device cannot; `_native.create_peer_copies` says what the arguments are."""
-        self._copies = _native.create_peer_copies(lanes, case.bytes, copies, by_kernel)
-        super().__init__(case, self._copies, [name for name, *_ in lanes], parts, "device_seconds")
+        made = _native.create_peer_copies(lanes, case.bytes, copies, by_kernel)
+        super().__init__(case, made, [name for name, *_ in lanes], parts, "device_seconds")
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all lanes have ended; each sample has its own warm-up."""
-        return self.keep_lanes(self._copies.run(0, *quota[1:]))
+        return super().run(quota._replace(warmups=0))

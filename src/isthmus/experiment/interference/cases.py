@@ -137,7 +137,7 @@ class _Bench(Bench):
 class _Beside(Timed):
     """One neighbour with one method of copying; the first visit checks every byte that the last copy moved."""
 
-    def __init__(self, case: Case, made: _native.Interference) -> None:
+    def __init__(self, case: Case, made: _native.Timed) -> None:
         self._case, self._made = case, made
 
     def poison(self) -> None:
@@ -147,4 +147,4 @@ class _Beside(Timed):
         return cast(Samples, self._made.run(*quota))
 
     def verify(self) -> str:
-        return first_wrong([str(self._case.direction)], [self._made.verify()], self._case.bytes)
+        return first_wrong([str(self._case.direction)], self._made.verify(), self._case.bytes)

@@ -190,7 +190,7 @@ def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float], work_secon
     quota = _BRIEF_CALIBRATION if work_seconds else _CALIBRATION
 
     def seconds(method: str, rounds: int = 0) -> float:
-        return median(pipeline(case_of(method, kind, size, None, 1, 1), buffers, rounds).run(*quota))
+        return median(pipeline(case_of(method, kind, size, None, 1, 1), buffers, rounds).run(*quota)["host_seconds"])
 
     unit = work_seconds or max(seconds("in_alone"), seconds("out_alone"))
     return calibrate(lambda rounds: seconds("work_alone", rounds), unit, ratios)

@@ -111,13 +111,13 @@ class TimedPipeline(Timed):
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all has come back."""
-        seconds = self._made.run(*quota)
-        self._samples.extend(seconds)
-        return {"host_seconds": seconds}
+        samples = self._made.run(*quota)
+        self._samples.extend(samples["host_seconds"])
+        return cast(Samples, samples)
 
     def verify(self) -> str:
         """Every word of the results."""
-        wrong = self._made.verify()
+        ((wrong, _),) = self._made.verify()
         if not wrong:
             return ""
         self._samples.clear()

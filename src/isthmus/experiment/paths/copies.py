@@ -165,7 +165,7 @@ class NeighbourWork(Timed):
     def verify(self) -> str:
         """Every byte that was copied last, also of the neighbour's own copies."""
         case, load = self._case, self._load
-        wrong = first_wrong([str(case.direction)], [self._made.verify()], case.bytes)
+        wrong = first_wrong([str(case.direction)], self._made.verify(), case.bytes)
         if not wrong and load.source is not None:
             words, first = load.to.verify_pattern(0, case.bytes, self._seed)
             wrong = wrong_data(case.neighbour, words, first, case.bytes) if words else ""

@@ -87,21 +87,21 @@ class Concurrent(TimedLanes):
         """Raises the errors of `isthmus.errors`."""
         size, threads = case.bytes, case.threads or 1
         chunk_bytes = _chunk_bytes(size) if case.pieces else 0
-        self._transfer = _native.create_concurrent(
-            list(lanes), size, threads, case.streams == threads, chunk_bytes, case.method == "spawn"
+        limit_seconds = _LIMIT_SECONDS + len(lanes) * size / _SLOWEST_BYTES_PER_SECOND
+        made = _native.create_concurrent(
+            list(lanes), size, threads, case.streams == threads, chunk_bytes, case.method == "spawn", limit_seconds
         )
         self._warmups = 1 if size < _SHORT_BYTES else 0
-        self._limit_seconds = _LIMIT_SECONDS + len(lanes) * size / _SLOWEST_BYTES_PER_SECOND
         self._busy_cpus: float | None = None
-        super().__init__(case, self._transfer, [name for name, *_ in lanes], parts)
+        super().__init__(case, made, [name for name, *_ in lanes], parts)
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all threads have ended."""
         began, cpu = time.monotonic(), time.process_time()
-        samples = self._transfer.run(self._warmups, *quota[1:], self._limit_seconds)
+        samples = super().run(quota._replace(warmups=self._warmups))
         elapsed = time.monotonic() - began
         self._busy_cpus = (time.process_time() - cpu) / elapsed if elapsed > 0 else None
-        return self.keep_lanes(samples)
+        return samples
 
     def described(self, case: Case) -> Case:
         """With how many CPUs the last visit kept busy."""

@@ -71,11 +71,11 @@ def test_a_budget_is_kept() -> None:
     assert all("--memory-budget" in case.note for case in found.skipped)
 
 
-def made(device: _native.Device, way: str = "copy", **changed: Any) -> _native.Interference:
+def made(device: _native.Device, method: str = "copy", **changed: Any) -> _native.Timed:
     given: dict[str, Any] = {
         "neighbour": "compute",
         "load": device.allocate("device", 64 * KIB),
-        "way": way,
+        "method": method,
         "to": device.allocate("device", 64 * KIB),
         "from_": device.allocate("pinned", 64 * KIB),
         "bytes": 64 * KIB,
@@ -86,14 +86,14 @@ def made(device: _native.Device, way: str = "copy", **changed: Any) -> _native.I
     return _native.create_interference(**given | changed)
 
 
-@pytest.mark.parametrize("way", ["copy", "kernel"])
-def test_what_arrived_is_checked(way: str) -> None:
+@pytest.mark.parametrize("method", ["copy", "kernel"])
+def test_what_arrived_is_checked(method: str) -> None:
     device = open_device("host").native
-    beside = made(device, way)
+    beside = made(device, method)
     beside.poison()
-    assert beside.verify()[0] == 64 * KIB // 8
+    assert beside.verify()[0][0] == 64 * KIB // 8
     beside.run(0, 1, 1, 0.0)
-    assert beside.verify()[0] == 0
+    assert beside.verify()[0][0] == 0
 
 
 def test_copies_by_the_library_beside_those_of_another_device() -> None:
@@ -105,11 +105,11 @@ def test_copies_by_the_library_beside_those_of_another_device() -> None:
     beside = made(own, "isthmus", **given, session=session)
     beside.poison()
     samples = beside.run(0, 2, 2, 0.0)
-    assert beside.verify()[0] == 0
+    assert beside.verify()[0][0] == 0
     assert min(samples["alone_seconds"] + samples["beside_seconds"] + samples["host_seconds"]) > 0
     assert to.verify_pattern(0, 64 * KIB, 9)[0] == 0
     # Only a session goes by another device; both ends of the neighbour's copies are its own.
-    for wrong in ({"way": "copy", **given}, {"way": "isthmus", "session": session, **given, "load_source": None}):
+    for wrong in ({"method": "copy", **given}, {"method": "isthmus", "session": session, **given, "load_source": None}):
         with pytest.raises(UsageError):
             made(own, **wrong)
     mixed = given | {"load_source": own.allocate("pinned", 64 * KIB)}
@@ -132,9 +132,9 @@ def test_wrong_data_is_no_figure(ended: Callable[[Planned], list[Case]]) -> None
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"way": "magic"}, "no way 'magic'"),
+        ({"method": "magic"}, "no method 'magic'"),
         ({"neighbour": "nobody"}, "no neighbour 'nobody'"),
-        ({"way": "isthmus"}, "need a session"),
+        ({"method": "isthmus"}, "need a session"),
         ({"bytes": 0}, "at least one byte"),
         ({"bytes": 128 * KIB}, "bytes"),
         ({"seconds": 0.0}, "some time"),
