@@ -16,7 +16,7 @@ ISTHMUS = (sys.executable, "-m", "isthmus")
 QUICK = ("measure", "stencil", "--device", "host", "--quick", "--time", "2s", "-o", "a.json")
 # What stays wrong for good: the way's own halos in place of the neighbours'.
 STALE = """
-from isthmus.experiment.stencil.ways import Workplace
+from isthmus.experiment.stencil.exchange import Workplace
 
 whole = Workplace.send
 

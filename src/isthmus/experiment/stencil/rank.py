@@ -1,6 +1,7 @@
-"""One rank's part of the stencil: its arrays, its ways, samples of them and checksums, step by step as rank 0 tells."""
+"""One rank's part of the stencil: arrays, methods, samples of them and checksums, step by step as rank 0 tells."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from isthmus import _native
@@ -8,21 +9,9 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.doubles import RAMP_PERIOD
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.mpi.ranks import Ranks
+from isthmus.experiment.stencil.exchange import Exchange, Stopwatch, Workplace, exchange_of
 from isthmus.experiment.stencil.points import Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
-from isthmus.experiment.stencil.ways import (
-    CpuColumns,
-    CpuRows,
-    CpuWhole,
-    GpuPack,
-    GpuPackMapped,
-    ManagedColumns,
-    ManagedPack,
-    ManagedWhole,
-    Stopwatch,
-    Way,
-    Workplace,
-)
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 
@@ -51,7 +40,7 @@ class StencilRank:
         self._stream = _native.Stream(device.native)
         self._arrays: dict[str, _Pair] = {}
         self._mirrors: dict[str, _native.Buffer] = {}
-        self._ways: dict[HaloPoint, Way] = {}
+        self._methods: dict[HaloPoint, Exchange] = {}
         self.result: _native.Buffer | None = None
 
     def room(self) -> Room:
@@ -73,7 +62,7 @@ class StencilRank:
     def release(self) -> None:
         """Give all memory back."""
         self.result = None
-        self._ways, self._mirrors, self._arrays = {}, {}, {}
+        self._methods, self._mirrors, self._arrays = {}, {}, {}
 
     def prepare(self, points: Sequence[HaloPoint]) -> dict[HaloPoint, str]:
         """Allocate what points of one cut need; gives the reasons of those that cannot be had."""
@@ -81,7 +70,9 @@ class StencilRank:
         refused = {}
         for point in points:
             try:
-                self._ways[point] = self._way(point)
+                self._pair(point)
+                at = Workplace(self._native, self._stream, self.team(point.cut.ranks), self._tile(point))
+                self._methods[point] = exchange_of(at, point, partial(self._mirror, point))
             except IsthmusError as error:
                 refused[point] = reason_of(error)
         return refused
@@ -89,22 +80,22 @@ class StencilRank:
     def drop(self, points: Sequence[HaloPoint]) -> None:
         """Forget the points that another rank could not prepare."""
         for point in points:
-            self._ways.pop(point, None)
+            self._methods.pop(point, None)
 
     def sample(self, point: HaloPoint, poisoned: bool) -> dict[Metric, float]:
         """Seconds of each phase, summed over the iterations; with `poisoned`, no old halo can pass for a new one."""
-        way, arrays, tile, team = self._ways[point], self._pair(point), self._tile(point), self.team(point.cut.ranks)
+        method, arrays, tile = self._methods[point], self._pair(point), self._tile(point)
         if poisoned:
-            way.poison()
+            method.poison()
         self._bring_back(arrays, tile)
         self._fill(arrays[0], tile)
         if tile.row_halo:
-            way.exchange(arrays[0], Stopwatch())
+            method.exchange(arrays[0], Stopwatch())
             self._bring_back(arrays, tile)
             self._stream.synchronize()
-        team.barrier()
+        self.team(point.cut.ranks).barrier()
         watch = Stopwatch()
-        self.result = iterate(self._stream, arrays, tile, watch, lambda array: way.exchange(array, watch))
+        self.result = iterate(self._stream, arrays, tile, watch, lambda array: method.exchange(array, watch))
         return watch.seconds
 
     def checksum(self, point: HaloPoint) -> Checksum:
@@ -130,22 +121,6 @@ class StencilRank:
         if point.memory not in self._mirrors:
             self._mirrors[point.memory] = self._native.allocate(point.memory, self._tile(point).bytes)
         return self._mirrors[point.memory]
-
-    def _way(self, point: HaloPoint) -> Way:
-        self._pair(point)
-        at = Workplace(self._native, self._stream, self.team(point.cut.ranks), self._tile(point))
-        made: Mapping[tuple[str, bool], Callable[[], Way]] = {
-            ("cpu_whole", False): lambda: CpuWhole(at, self._mirror(point)),
-            ("cpu_whole", True): lambda: ManagedWhole(at),
-            ("cpu_rows", False): lambda: CpuRows(at, self._mirror(point)),
-            ("cpu_columns", False): lambda: CpuColumns(at, self._mirror(point)),
-            ("cpu_columns", True): lambda: ManagedColumns(at),
-            ("gpu_pack", False): lambda: GpuPack(at, point.memory),
-            ("gpu_pack", True): lambda: ManagedPack(at),
-            ("gpu_pack_mapped", False): lambda: GpuPackMapped(at, "mapped"),
-            ("gpu_pack_mapped", True): lambda: GpuPackMapped(at, "mapped"),
-        }
-        return made[point.method, point.memory == "managed"]()
 
     def _bring_back(self, arrays: _Pair, tile: Tile) -> None:
         """Every sample of managed memory begins with all of it on the device, where it can be brought there."""

@@ -1,7 +1,7 @@
 """Rank 0 tells every rank, itself included, which step of the stencil comes next; the others follow to the end."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.mpi.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
@@ -11,7 +11,6 @@ from isthmus.experiment.stencil.sums import WORD, Checksum
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 
-T = TypeVar("T")
 Phases = dict[Metric, float]
 Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
 
@@ -42,46 +41,46 @@ class Team:
 
     def rooms(self) -> list[Room]:
         """Where each rank computes."""
-        return self._all("room", self._own.room)
+        return self._all("room")
 
     def release(self) -> None:
         """Every rank gives its memory back."""
-        self._all("release", self._own.release)
+        self._all("release")
 
     def divide(self, counts: Sequence[int]) -> None:
         """Make teams of the first so many ranks."""
-        self._all("divide", lambda: self._own.divide(counts), counts)
+        self._all("divide", counts)
 
     def reference(self, cut: Cut, most_bytes: int) -> int:
         """The sum of a field's points, computed without exchanges, in so much device memory of each rank."""
         self.release()
-        return sum(self._all("reference", lambda: self._own.reference(cut, most_bytes), cut, most_bytes)) & WORD
+        parts: list[int] = self._all("reference", cut, most_bytes)
+        return sum(parts) & WORD
 
     def prepare(self, points: Sequence[HaloPoint]) -> dict[HaloPoint, str]:
         """Allocate for points of one cut; the reasons of those that one of its ranks has no memory for."""
         count = points[0].cut.ranks
         self.release()  # On those ranks, too, that have no part in it.
-        answers = self._all("prepare", lambda: self._own.prepare(points), points, count=count)
+        answers = self._all("prepare", points, count=count)
         refused = {point: reason for answer in reversed(answers) for point, reason in answer.items()}
-        dropped = list(refused)
-        self._all("drop", lambda: self._own.drop(dropped), dropped, count=count)
+        self._all("drop", list(refused), count=count)
         return refused
 
     def sample(self, point: HaloPoint, poisoned: bool) -> list[Phases]:
         """Seconds of each phase on each rank that has a part of the field."""
-        return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned, count=point.cut.ranks)
+        return self._all("sample", point, poisoned, count=point.cut.ranks)
 
     def checksum(self, point: HaloPoint) -> Checksum:
         """Over all points of the field, and all halos, after the last sample."""
-        parts = self._all("checksum", lambda: self._own.checksum(point), point, count=point.cut.ranks)
+        parts = self._all("checksum", point, count=point.cut.ranks)
         return Checksum(sum(each.points for each in parts) & WORD, sum(each.halos for each in parts) & WORD)
 
-    def _all(self, step: Step, own: Callable[[], T], *arguments: object, count: int | None = None) -> list[T]:
-        """A step of the first `count` ranks, or of all; the others wait for the next."""
+    def _all(self, step: Step, *arguments: object, count: int | None = None) -> list[Any]:
+        """A step of the first `count` ranks, or of all, this one among them; the others wait for the next."""
         count = count or self.count
         try:
             self._ranks.tell(_Instruction(step, arguments, count))
-            answers = self._own.team(count).gather(own())
+            answers = self._own.team(count).gather(getattr(self._own, step)(*arguments))
         except IsthmusError as error:
             if self.count == 1:
                 raise

@@ -16,6 +16,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.mpi.ranks import Ranks
 from isthmus.experiment.stencil.cases import plan
+from isthmus.experiment.stencil.exchange import Stopwatch, Workplace
 from isthmus.experiment.stencil.limits import Limits, Share
 from isthmus.experiment.stencil.points import (
     ITERATIONS,
@@ -31,7 +32,6 @@ from isthmus.experiment.stencil.points import (
 )
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import Checksum, reference
-from isthmus.experiment.stencil.ways import Stopwatch, Workplace
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, MIB, Case
 

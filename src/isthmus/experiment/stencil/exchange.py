@@ -1,7 +1,8 @@
-"""Ways to exchange the halos of one rank's array: who packs them, and how they come to the host and back."""
+"""Methods to exchange the halos of one rank's array: who packs them, and how they come to the host and back."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -9,8 +10,11 @@ import numpy as np
 from isthmus import _native
 from isthmus.experiment.engine.doubles import Doubles, doubles
 from isthmus.experiment.mpi.ranks import Ranks
-from isthmus.experiment.stencil.points import DOUBLE, Section, Tile
+from isthmus.experiment.stencil.points import DOUBLE, HaloPoint, Section, Tile
 from isthmus.record import Metric
+
+# To a buffer from another of the same shape.
+_Move = Callable[[_native.Buffer, _native.Buffer], None]
 
 
 class Stopwatch:
@@ -28,8 +32,8 @@ class Stopwatch:
         self._began = now
 
 
-class Way(Protocol):
-    """One way; its buffers live as long as it does."""
+class Exchange(Protocol):
+    """One method on one rank; its buffers live as long as it does."""
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Send the edges of `array` to the neighbours, and fill its halos with theirs."""
@@ -39,7 +43,7 @@ class Way(Protocol):
 
 
 class Workplace:
-    """What all ways of a rank share: the device's stream, the shape of the array and the neighbours.
+    """What all methods of a rank share: the device's stream, the shape of the array and the neighbours.
 
     The parts that go out and come in lie one after the other in the order of the tile's borders.
     """
@@ -112,11 +116,16 @@ class Workplace:
             self.stream.copy(to, offset, from_, offset, self._pitch)
         self.stream.synchronize()
 
-    def copy_sections(self, to: _native.Buffer, from_: _native.Buffer, sections: Sequence[Section]) -> None:
+    def copy_sections(self, sections: Sequence[Section], to: _native.Buffer, from_: _native.Buffer) -> None:
         """Copy each to its own place in an array of the same shape, and wait for it."""
         for section in sections:
             offset, width = self._offset(section), section.columns * DOUBLE
             self.stream.copy_section(to, offset, self._pitch, from_, offset, self._pitch, width, section.rows)
+        self.stream.synchronize()
+
+    def prefetch(self, array: _native.Buffer, side: str) -> None:
+        """Bring all of a managed array to one side, and wait for it."""
+        self.stream.prefetch(array, 0, self.tile.bytes, side)
         self.stream.synchronize()
 
     def _offset(self, section: Section) -> int:
@@ -139,142 +148,81 @@ def _within(grid: Doubles, section: Section) -> Doubles:
     return grid[section.row : section.row + section.rows, section.column : section.column + section.columns]
 
 
-class _HostWay:
-    """Columns lie in ordinary memory while they are sent; the host's processor may pack them."""
+class HostPack:
+    """The processor packs and unpacks columns, which lie in ordinary memory while they are sent.
 
-    def __init__(self, at: Workplace) -> None:
-        self._at = at
+    It does so in the `mirror`: `fetch` brings there what is needed of the array, and `put` brings it back. Without a
+    mirror it does so in the array itself, which is managed.
+    """
+
+    def __init__(
+        self, at: Workplace, mirror: _native.Buffer | None = None, fetch: _Move | None = None, put: _Move | None = None
+    ) -> None:
+        self._at, self._mirror, self._fetch, self._put = at, mirror, fetch, put
         self._outgoing, self._incoming = at.parts(), at.parts()
 
-    def poison(self) -> None:
-        for part in self._incoming:
-            part.fill(np.nan)
-
-    def _exchange_on_host(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        array.begin_host_access()
-        self._at.pack_on_host(array, self._outgoing)
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Fetch, pack, send, unpack, put back."""
+        on_host = array if self._mirror is None else self._mirror
+        if self._fetch:
+            self._fetch(on_host, array)
+            watch.lap("copy_seconds")
+        on_host.begin_host_access()
+        self._at.pack_on_host(on_host, self._outgoing)
         watch.lap("pack_seconds")
         self._at.send(self._outgoing, self._incoming)
         watch.lap("mpi_seconds")
-        self._at.unpack_on_host(array, self._incoming)
-        array.end_host_access()
+        self._at.unpack_on_host(on_host, self._incoming)
+        on_host.end_host_access()
         watch.lap("unpack_seconds")
+        if self._put:
+            self._put(array, on_host)
+            watch.lap("copy_seconds")
+
+    def poison(self) -> None:
+        """Not a number everywhere."""
+        for part in self._incoming:
+            part.fill(np.nan)
 
 
-class _MirroredWay(_HostWay):
-    def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
-        super().__init__(at)
-        self._mirror = mirror
+class KernelPack:
+    """Kernels pack and unpack columns, which lie in memory of the driver's on the host while they are sent.
 
-
-class CpuWhole(_MirroredWay):
-    """The whole array goes to the host, is packed and unpacked there, and goes back: what the paper does by hand."""
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Copy there, pack, send, unpack, copy back."""
-        self._at.copy(self._mirror, array)
-        watch.lap("copy_seconds")
-        self._exchange_on_host(self._mirror, watch)
-        self._at.copy(array, self._mirror)
-        watch.lap("copy_seconds")
-
-
-class CpuRows(_MirroredWay):
-    """As `CpuWhole`, but each row is a copy, as of the paper's list 4: a ``double **`` leads to its rows."""
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Copy the rows there, pack, send, unpack, copy the rows back."""
-        self._at.copy_rows(self._mirror, array)
-        watch.lap("copy_seconds")
-        self._exchange_on_host(self._mirror, watch)
-        self._at.copy_rows(array, self._mirror)
-        watch.lap("copy_seconds")
-
-
-class CpuColumns(_MirroredWay):
-    """As `CpuWhole`, but the driver's 2-D copy moves alone what is needed, each to its own place."""
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Copy columns there, pack, send, unpack, copy columns back."""
-        self._at.copy_sections(self._mirror, array, self._at.edges)
-        watch.lap("copy_seconds")
-        self._exchange_on_host(self._mirror, watch)
-        self._at.copy_sections(array, self._mirror, self._at.halos)
-        watch.lap("copy_seconds")
-
-
-class ManagedWhole(_HostWay):
-    """As `CpuWhole` in managed memory: all of it is prefetched to the host and back."""
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Prefetch, pack, send, unpack, prefetch back."""
-        self._prefetch(array, "host")
-        watch.lap("copy_seconds")
-        self._exchange_on_host(array, watch)
-        self._prefetch(array, "device")
-        watch.lap("copy_seconds")
-
-    def _prefetch(self, array: _native.Buffer, side: str) -> None:
-        self._at.stream.prefetch(array, 0, self._at.tile.bytes, side)
-        self._at.stream.synchronize()
-
-
-class ManagedColumns(_HostWay):
-    """The processor touches the columns in managed memory, whose pages follow: the paper's automatic way.
-
-    What the pages cost is part of packing and unpacking, and of the computing that comes next.
+    Where they are `staged`, kernels use device memory, and copies bring that to the host and back.
     """
 
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Pack, send, unpack."""
-        self._exchange_on_host(array, watch)
-
-
-class _KernelWay:
-    """Kernels pack and unpack columns, which lie in memory of the driver's while they are sent."""
-
-    def __init__(self, at: Workplace, kind: str) -> None:
-        self._at = at
+    def __init__(self, at: Workplace, kind: str, *, staged: bool) -> None:
+        self._at, self._staged = at, staged
         self._outgoing, self._incoming = at.allocate_parts(kind), at.allocate_parts(kind)
+        self._packed = at.allocate_parts("device") if staged else self._outgoing
+        self._received = at.allocate_parts("device") if staged else self._incoming
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Pack, copy, send, copy, unpack; making memory of the driver's accessible counts as copying."""
+        at, outgoing, incoming = self._at, self._outgoing, self._incoming
+        at.pack_on_device(array, self._packed)
+        watch.lap("pack_seconds")
+        if self._staged:
+            at.copy(outgoing, self._packed)
+        outgoing.begin_host_access()
+        incoming.begin_host_access()
+        watch.lap("copy_seconds")
+        at.send(at.as_parts(outgoing), at.as_parts(incoming))
+        watch.lap("mpi_seconds")
+        outgoing.end_host_access()
+        incoming.end_host_access()
+        if self._staged:
+            at.copy(self._received, incoming)
+        watch.lap("copy_seconds")
+        at.unpack_on_device(array, self._received)
+        watch.lap("unpack_seconds")
 
     def poison(self) -> None:
         """Not a number everywhere."""
         self._incoming.set_bytes(0, self._incoming.bytes, 0xFF)
 
 
-class GpuPack(_KernelWay):
-    """A kernel packs columns into device memory, and copies bring those to the host and back."""
-
-    def __init__(self, at: Workplace, kind: str) -> None:
-        super().__init__(at, kind)
-        self._packed, self._received = at.allocate_parts("device"), at.allocate_parts("device")
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Pack, copy, send, copy, unpack."""
-        at = self._at
-        at.pack_on_device(array, self._packed)
-        watch.lap("pack_seconds")
-        at.copy(self._outgoing, self._packed)
-        _send(at, self._outgoing, self._incoming, watch)
-        at.copy(self._received, self._incoming)
-        watch.lap("copy_seconds")
-        at.unpack_on_device(array, self._received)
-        watch.lap("unpack_seconds")
-
-
-class GpuPackMapped(_KernelWay):
-    """A kernel packs columns into mapped host memory, and another takes the neighbours' from there."""
-
-    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Pack, send, unpack."""
-        self._at.pack_on_device(array, self._outgoing)
-        watch.lap("pack_seconds")
-        _send(self._at, self._outgoing, self._incoming, watch)
-        self._at.unpack_on_device(array, self._incoming)
-        watch.lap("unpack_seconds")
-
-
-class ManagedPack(_HostWay):
+class ManagedPack(HostPack):
     """As the paper: a kernel packs into managed memory, which the processor copies to ordinary memory for MPI."""
 
     def __init__(self, at: Workplace) -> None:
@@ -287,31 +235,38 @@ class ManagedPack(_HostWay):
         at.pack_on_device(array, self._packed)
         watch.lap("pack_seconds")
         self._packed.begin_host_access()
-        _copy_parts(self._outgoing, at.as_parts(self._packed))
+        for part, packed in zip(self._outgoing, at.as_parts(self._packed), strict=True):
+            part[:] = packed
         self._packed.end_host_access()
         watch.lap("copy_seconds")
         at.send(self._outgoing, self._incoming)
         watch.lap("mpi_seconds")
         self._received.begin_host_access()
-        _copy_parts(at.as_parts(self._received), self._incoming)
+        for received, part in zip(at.as_parts(self._received), self._incoming, strict=True):
+            received[:] = part
         self._received.end_host_access()
         watch.lap("copy_seconds")
         at.unpack_on_device(array, self._received)
         watch.lap("unpack_seconds")
 
 
-def _copy_parts(to: Sequence[Doubles], from_: Sequence[Doubles]) -> None:
-    for part, other in zip(to, from_, strict=True):
-        part[:] = other
-
-
-def _send(at: Workplace, outgoing: _native.Buffer, incoming: _native.Buffer, watch: Stopwatch) -> None:
-    """Exchange what lies in host memory of the driver's; making it accessible counts as copying."""
-    outgoing.begin_host_access()
-    incoming.begin_host_access()
-    watch.lap("copy_seconds")
-    at.send(at.as_parts(outgoing), at.as_parts(incoming))
-    watch.lap("mpi_seconds")
-    outgoing.end_host_access()
-    incoming.end_host_access()
-    watch.lap("copy_seconds")
+def exchange_of(at: Workplace, point: HaloPoint, mirror: Callable[[], _native.Buffer]) -> Exchange:
+    """The method of a point; `mirror` gives memory of the host's in the array's shape."""
+    managed = point.memory == "managed"
+    if point.method == "gpu_pack":
+        return ManagedPack(at) if managed else KernelPack(at, point.memory, staged=True)
+    if point.method == "gpu_pack_mapped":
+        return KernelPack(at, "mapped", staged=False)
+    moves: Mapping[tuple[str, bool], Sequence[_Move]] = {
+        # What the paper does by hand.
+        ("cpu_whole", False): (at.copy, at.copy),
+        ("cpu_whole", True): (lambda _, it: at.prefetch(it, "host"), lambda it, _: at.prefetch(it, "device")),
+        # Each row is a copy, as of the paper's list 4: a ``double **`` leads to its rows.
+        ("cpu_rows", False): (at.copy_rows, at.copy_rows),
+        # The driver's 2-D copy moves alone what is needed, each to its own place.
+        ("cpu_columns", False): (partial(at.copy_sections, at.edges), partial(at.copy_sections, at.halos)),
+        # The processor touches the columns, whose pages follow: the paper's automatic method. What the pages cost is
+        # part of packing and unpacking, and of the computing that comes next.
+        ("cpu_columns", True): (),
+    }
+    return HostPack(at, None if managed else mirror(), *moves[point.method, managed])
