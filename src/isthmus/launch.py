@@ -185,7 +185,15 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD})
     try:
         pid = _start(command, environment, mask)
-        return _ending(pid, forwarded)
+        # Wait for the program, and send it meanwhile what other processes send to us.
+        while True:
+            received = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
+            if received is not None and received.si_signo in forwarded and received.si_code != _SI_KERNEL:
+                os.kill(pid, received.si_signo)
+            # A child that is only stopped has not ended.
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGCHLD, before)
@@ -250,15 +258,3 @@ def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[sig
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ProgramNotExecutable(f"{command[0]}: cannot be run: {reason}") from error
-
-
-def _ending(pid: int, forwarded: set[signal.Signals]) -> int:
-    """Wait for the program, and send it meanwhile what other processes send to us."""
-    while True:
-        received = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
-        if received is not None and received.si_signo in forwarded and received.si_code != _SI_KERNEL:
-            os.kill(pid, received.si_signo)
-        # A child that is only stopped has not ended.
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)

@@ -123,20 +123,17 @@ def _device(device: Device) -> Iterator[Fact]:
     yield Fact(say("facts.pci_address"), device.pci_address)
     yield Fact(_named("device_node"), _number(device.numa_node))
     if device.link:
-        yield from _link(device.link)
+        link = device.link
+        yield Fact(say("facts.link_idle"), _lanes(link.generation, link.width))
+        yield Fact(say("facts.link_loaded"), _lanes(link.generation_under_load, link.width_under_load))
+        yield Fact(say("facts.link_maximum"), _lanes(link.max_generation, link.max_width))
+        rate = link.theoretical_bytes_per_second
+        yield Fact(say("facts.link_rate"), format_rate(rate) if rate else "")
 
 
 def _conditions(device: Device) -> Iterator[Fact]:
     for name, value in device.conditions.items():
         yield Fact(name.replace("_", " ").capitalize(), value, foreign=True)
-
-
-def _link(link: Link) -> Iterator[Fact]:
-    yield Fact(say("facts.link_idle"), _lanes(link.generation, link.width))
-    yield Fact(say("facts.link_loaded"), _lanes(link.generation_under_load, link.width_under_load))
-    yield Fact(say("facts.link_maximum"), _lanes(link.max_generation, link.max_width))
-    rate = link.theoretical_bytes_per_second
-    yield Fact(say("facts.link_rate"), format_rate(rate) if rate else "")
 
 
 def _lanes(generation: int | None, width: int | None) -> str:

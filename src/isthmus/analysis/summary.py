@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,12 +67,8 @@ def _fitting(entries: Iterable[Entry], left: int) -> tuple[Entry, ...]:
     """The first entry and whichever others fit the lines that are left, in their order."""
     chosen: list[Entry] = []
     for entry in entries:
-        lines = -(-_width(entry.text) // _COLUMNS)
+        lines = -(-sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in entry.text) // _COLUMNS)
         if entry.text and (lines <= left or not chosen):
             chosen.append(entry)
             left -= lines
     return tuple(chosen)
-
-
-def _width(text: Sequence[str]) -> int:
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

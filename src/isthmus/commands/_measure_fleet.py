@@ -70,16 +70,6 @@ def measure_as_rank(
     return code
 
 
-def _show_fleet(path: Path) -> None:
-    """The first screen of `isthmus fleet`."""
-    from isthmus.commands._output import write_report
-    from isthmus.fleet import survey
-    from isthmus.report.fleet.document import fleet_document
-
-    write_report(fleet_document(survey([path])), "terminal", None)
-    print()
-
-
 def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
     """What came of it, on standard output; gives the exit code."""
     for note in ended.notes:
@@ -101,7 +91,13 @@ def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
         print(read_bounded(ended.path).decode())
     else:
         if ended.measured:
-            _show_fleet(ended.path)
+            # The first screen of `isthmus fleet`.
+            from isthmus.commands._output import write_report
+            from isthmus.fleet import survey
+            from isthmus.report.fleet.document import fleet_document
+
+            write_report(fleet_document(survey([ended.path])), "terminal", None)
+            print()
         print(f"{ended.measured} of {ended.ranks} ranks measured their device")
         print(f"fleet {ended.path}; isthmus fleet {ended.path} shows it\nranks {folder}")
     sys.stdout.flush()

@@ -69,7 +69,14 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
     kept = next(_kept_runs(backend), None)
     if kept is not None and prices_by_itself(kept[1]):
         return Rates(kept[1])
-    reference = _reference_like(traced, backend)
+    references = _references()
+    if not references:
+        raise UsageError(
+            "no run of a device with memory of its own is kept here yet, and there is no reference; measure first: "
+            "isthmus measure all"
+        )
+    chosen = next((each for each in references if _is_like(each, traced)), references[0])
+    reference = _instead(chosen, backend)
     return reference if kept is None else reference._replace(unmeasured=(kept[0].spec,), is_unfit=True)
 
 
@@ -161,17 +168,6 @@ def rates_of_like(traced: Collection[str], backend: str) -> Rates | None:
         return Rates(kept)
     like = next((each for each in _references() if _is_like(each, traced)), None)
     return None if like is None else _instead(like, backend)
-
-
-def _reference_like(traced: Collection[str], backend: str) -> Rates:
-    references = _references()
-    if not references:
-        raise UsageError(
-            "no run of a device with memory of its own is kept here yet, and there is no reference; measure first: "
-            "isthmus measure all"
-        )
-    chosen = next((each for each in references if _is_like(each, traced)), references[0])
-    return _instead(chosen, backend)
 
 
 def _instead(reference: Reference, backend: str) -> Rates:

@@ -62,7 +62,14 @@ def calibrate(
     measured = None if show else _measure(opened, quick, seed)
     table = measured.table if measured else table_in_use(opened)
     if measured and path is not None:
-        _write(path, table.text())
+        # Whole or not at all, since sessions may be opened meanwhile. Raises RunFileError where it cannot be written.
+        text = table.text()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with write_whole(path) as file:
+                file.write(text.encode())
+        except OSError as error:
+            raise _unwritable(path, error) from error
     with speaking(spoken):
         write_report(calibration_document(opened.description, _data(table, path, measured)), chosen, None)
     if measured and path is None:
@@ -80,16 +87,6 @@ def _measure(device: "OpenDevice", quick: bool, seed: int) -> "Calibration":
     except KeyboardInterrupt:
         to_stderr("isthmus: interrupted; the table is as it was")
         raise
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, since sessions may be opened meanwhile. Raises RunFileError where it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with write_whole(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def _make_place(path: Path, *, of_cache: bool) -> None:

@@ -79,7 +79,22 @@ def host_block(host: Host, *, has_own_memory: bool) -> Machine:
     block.add("system", ", ".join(filter(None, system)))
     _add_cpu(block, host)
     _add_memory(block, host.memory, host.limits)
-    _add_limits(block, host.limits)
+    limits = host.limits
+    locked = limits.locked_memory_bytes
+    block.add("locked memory", "no limit for this process" if locked is None else f"at most {near_size(locked)}")
+    if locked is not None and locked < _PINNED_BY_DEFAULT:
+        elsewhere = _RAISE_ELSEWHERE.get(limits.container, _RAISE_AT_LOGIN)
+        block.remark(
+            "mlock, RDMA and drivers that keep to this limit cannot pin more; NVIDIA's driver does not keep to it. "
+            f"To raise it in this shell (if that is refused, {elsewhere}):",
+            "ulimit -l unlimited",
+        )
+    if limits.address_space_bytes is not None:
+        block.add("address space", f"at most {near_size(limits.address_space_bytes)}")
+        block.remark(
+            "CUDA reserves addresses for all host and device memory when it starts, and fails if it may not. To lift:",
+            "ulimit -v unlimited",
+        )
     _add_container(block, host)
     block.add("IOMMU", host.iommu)
     if has_own_memory and host.iommu == "on, translated":
@@ -147,24 +162,6 @@ def _add_memory(block: Machine, memory: Memory, limits: Limits) -> None:
         block.remark(
             "pageable_huge gets huge pages only while whole ones lie free. To let the kernel make some on demand:",
             f"echo madvise | sudo tee {_THP}/defrag",
-        )
-
-
-def _add_limits(block: Machine, limits: Limits) -> None:
-    locked = limits.locked_memory_bytes
-    block.add("locked memory", "no limit for this process" if locked is None else f"at most {near_size(locked)}")
-    if locked is not None and locked < _PINNED_BY_DEFAULT:
-        elsewhere = _RAISE_ELSEWHERE.get(limits.container, _RAISE_AT_LOGIN)
-        block.remark(
-            "mlock, RDMA and drivers that keep to this limit cannot pin more; NVIDIA's driver does not keep to it. "
-            f"To raise it in this shell (if that is refused, {elsewhere}):",
-            "ulimit -l unlimited",
-        )
-    if limits.address_space_bytes is not None:
-        block.add("address space", f"at most {near_size(limits.address_space_bytes)}")
-        block.remark(
-            "CUDA reserves addresses for all host and device memory when it starts, and fails if it may not. To lift:",
-            "ulimit -v unlimited",
         )
 
 

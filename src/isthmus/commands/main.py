@@ -146,7 +146,15 @@ def _run(words: list[str]) -> int:
     """Parse and run without click's own error handling, which prints boxes and turns a closed pipe into a failure."""
     command: Any = typer.main.get_command(app)
     if os.environ.get("_ISTHMUS_COMPLETE"):
-        return _complete(command)
+        # Answer a shell that completes a command line.
+        has = join_colons() if os.environ["_ISTHMUS_COMPLETE"] == "complete_bash" else ""
+        with redirect_stdout(io.StringIO()) as answer:
+            try:
+                command.main([], prog_name="isthmus")
+            except SystemExit as end:
+                code = int(end.code or 0)
+        print(*(line.removeprefix(has) for line in answer.getvalue().splitlines()), sep="\n")
+        return code
     try:
         with command.make_context("isthmus", words) as context:
             command.invoke(context)
@@ -155,18 +163,6 @@ def _run(words: list[str]) -> int:
     except typer.Abort:
         return exit_code(KeyboardInterrupt())
     return 0
-
-
-def _complete(command: Any) -> int:
-    """Answer a shell that completes a command line."""
-    has = join_colons() if os.environ["_ISTHMUS_COMPLETE"] == "complete_bash" else ""
-    with redirect_stdout(io.StringIO()) as answer:
-        try:
-            command.main([], prog_name="isthmus")
-        except SystemExit as end:
-            code = int(end.code or 0)
-    print(*(line.removeprefix(has) for line in answer.getvalue().splitlines()), sep="\n")
-    return code
 
 
 def _fail(code: int, message: str) -> int:

@@ -19,7 +19,6 @@ from isthmus.errors import RunFileError, UsageError
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
-    from isthmus.document.document import Document
     from isthmus.language import Language
     from isthmus.record import Run
 
@@ -152,16 +151,6 @@ class _Screen(io.StringIO):
         return True
 
 
-def _page_through(document: "Document") -> None:
-    from isthmus.report import write
-
-    text = _Screen()
-    write(document, "terminal", text)
-    # As git does: less ends at once where one screen holds all, and shows colours.
-    os.environ.setdefault("LESS", "FRX")
-    pydoc.pager(text.getvalue())
-
-
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
     from isthmus.report import page_path, page_title
     from isthmus.report.runs import runs_document
@@ -171,7 +160,13 @@ def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None)
     if chosen == "html" and output is None:
         output = free_path(page_path(first), page_title(document))
     if chosen == "terminal" and output is None and sys.stdin.isatty() and sys.stdout.isatty():
-        _page_through(document)
+        from isthmus.report import write
+
+        text = _Screen()
+        write(document, "terminal", text)
+        # As git does: less ends at once where one screen holds all, and shows colours.
+        os.environ.setdefault("LESS", "FRX")
+        pydoc.pager(text.getvalue())
     else:
         write_report(document, chosen, output)
 

@@ -66,7 +66,8 @@ def _filled(language: Language, key: str, values: dict[str, object]) -> str:
         return text.format(**values)
     # Each quotation has a character in its place, of no text, while the rest is spaced.
     quoted = {name: chr(0xE000 + place) for place, name in enumerate(values) if isinstance(values[name], Quoted)}
-    filled = _spaced(text.format(**{**values, **quoted}))
+    # Chinese with a space between ideographs and what is Latin, and with none between ideographs.
+    filled = _LOOSE.sub("", _TIGHT.sub(" ", text.format(**{**values, **quoted})))
     for name, mark in quoted.items():
         filled = filled.replace(mark, str(values[name]))
     return filled
@@ -79,11 +80,6 @@ class Quoted(str):
 # Where a placeholder brings an ideograph and Latin letters or figures together, or two ideographs with a space between.
 _TIGHT = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")
 _LOOSE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-
-
-def _spaced(text: str) -> str:
-    """Chinese with a space between ideographs and what is Latin, and with none between ideographs."""
-    return _LOOSE.sub("", _TIGHT.sub(" ", text))
 
 
 def can_say(key: str) -> bool:

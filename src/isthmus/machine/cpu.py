@@ -24,7 +24,14 @@ _SIZE_UNITS = {None: 1, "K": KIB, "KB": KIB, "M": MIB, "MB": MIB}
 def read_cpu(root: Path = Path("/")) -> Cpu:
     """The processors below `root`; architecture and the CPUs allowed are those of the calling thread."""
     info = read_fields(root / "proc/cpuinfo")
-    online = _online(root)
+    try:
+        cpus = parse_cpu_list(read_text(root / "sys/devices/system/cpu/online"))
+    except ValueError:
+        cpus = set()
+    if not cpus:
+        numbers = re.findall(r"^processor\s*:\s*(\d+)", read_text(root / "proc/cpuinfo"), re.MULTILINE)
+        cpus = {int(number) for number in numbers}
+    online = sorted(cpus)
     return Cpu(
         model=_model(info),
         architecture=os.uname().machine,
@@ -34,17 +41,6 @@ def read_cpu(root: Path = Path("/")) -> Cpu:
         last_level_cache_bytes=_last_level_cache(root, online, info),
         hypervisor=_hypervisor(root, info),
     )
-
-
-def _online(root: Path) -> list[int]:
-    try:
-        cpus = parse_cpu_list(read_text(root / "sys/devices/system/cpu/online"))
-    except ValueError:
-        cpus = set()
-    if not cpus:
-        numbers = re.findall(r"^processor\s*:\s*(\d+)", read_text(root / "proc/cpuinfo"), re.MULTILINE)
-        cpus = {int(number) for number in numbers}
-    return sorted(cpus)
 
 
 def _model(info: dict[str, str]) -> str:

@@ -37,7 +37,23 @@ def draw(spec: Spec | Timeline | Tiles) -> VegaLite:
     if isinstance(spec, Tiles):
         return _tiles(spec)
     if isinstance(spec, Timeline):
-        return _timeline(spec)
+        # Lanes from the first begin on, whose bars shine through where they overlap.
+        rows = [each for lane in spec.lanes for each in lane.rows]
+        low, high = spec.x.domain or (min(each["x"] for each in rows), max(each["x2"] for each in rows))
+        names = [lane.name for lane in spec.lanes]
+        axis = {"grid": False, "tickCount": _MOST_TICKS, **_labels(spec.x)}
+        chart = {
+            "data": {"name": "bars"},
+            # The edges keep bars apart that follow each other without a gap.
+            "mark": {"type": "bar", "tooltip": _TOOLTIP, "stroke": "var(--card)", "strokeWidth": 0.6, "opacity": 0.7},
+            "encoding": {
+                "x": _measure("x", spec.x.title, {"domain": [low, high], "nice": False}, axis),
+                "x2": {"field": "x2"},
+                "y": _category("kind", title=None, sort=names, axis={"ticks": False, "labelLimit": 220}),
+                "color": _look(spec.lanes, "color"),
+            },
+        }
+        return _finished(chart, _LANE_HEIGHT * len(names), {"bars": rows})
     return _curves(spec) if spec.joined else _points(spec)
 
 
@@ -65,26 +81,6 @@ def _points(spec: Spec) -> VegaLite:
         },
     }
     return _finished(chart, _HEIGHT, {"points": points})
-
-
-def _timeline(spec: Timeline) -> VegaLite:
-    """Lanes from the first begin on, whose bars shine through where they overlap."""
-    rows = [each for lane in spec.lanes for each in lane.rows]
-    low, high = spec.x.domain or (min(each["x"] for each in rows), max(each["x2"] for each in rows))
-    names = [lane.name for lane in spec.lanes]
-    axis = {"grid": False, "tickCount": _MOST_TICKS, **_labels(spec.x)}
-    chart = {
-        "data": {"name": "bars"},
-        # The edges keep bars apart that follow each other without a gap.
-        "mark": {"type": "bar", "tooltip": _TOOLTIP, "stroke": "var(--card)", "strokeWidth": 0.6, "opacity": 0.7},
-        "encoding": {
-            "x": _measure("x", spec.x.title, {"domain": [low, high], "nice": False}, axis),
-            "x2": {"field": "x2"},
-            "y": _category("kind", title=None, sort=names, axis={"ticks": False, "labelLimit": 220}),
-            "color": _look(spec.lanes, "color"),
-        },
-    }
-    return _finished(chart, _LANE_HEIGHT * len(names), {"bars": rows})
 
 
 def _tiles(spec: Tiles) -> VegaLite:

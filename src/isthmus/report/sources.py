@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from isthmus.analysis.published.source import Source, sources
+from isthmus.analysis.published.source import sources
 from isthmus.document.document import Block, Code, Document, Heading, Prose
 from isthmus.language import Quoted, say
 
@@ -15,11 +15,7 @@ def sources_document() -> Document:
 def _blocks() -> Iterator[Block]:
     yield Prose(say("published.sources_intro"))
     for source in sources():
-        yield from _section(source)
-
-
-def _section(source: Source) -> Iterator[Block]:
-    yield Heading(say(f"published.question_{source.machine}"))
-    yield Prose(Quoted(source.citation), "small")
-    yield Code(say("published.repeat"), "\n".join(source.commands), alone=True)
-    yield Prose(say(f"published.answer_{source.machine}"), "answer")
+        yield Heading(say(f"published.question_{source.machine}"))
+        yield Prose(Quoted(source.citation), "small")
+        yield Code(say("published.repeat"), "\n".join(source.commands), alone=True)
+        yield Prose(say(f"published.answer_{source.machine}"), "answer")

@@ -38,7 +38,22 @@ class _Scale(NamedTuple):
 def still(spec: Spec | Timeline | Tiles) -> str:
     """The chart of curves, or the map; empty for timelines and clouds of points, with which no page begins."""
     if isinstance(spec, Tiles):
-        return _map(spec)
+        height = draw(spec)["height"] // len(spec.down)
+        width = _WIDTH / len(spec.across)
+        parts = [f'<text x="{_WIDTH / 2}" y="{-_LINE - 10}" text-anchor="middle">{escape(spec.x_title)}</text>']
+        for place, name in enumerate(spec.across):
+            parts.append(f'<text x="{(place + 0.5) * width:.1f}" y="-8" text-anchor="middle">{escape(name)}</text>')
+        for place, name in enumerate(spec.down):
+            parts.append(f'<text x="-6" y="{(place + 0.5) * height + 4}" text-anchor="end">{escape(name)}</text>')
+        for kind in spec.kinds:
+            for row in kind.rows:
+                left, top = spec.across.index(row["x"]) * width, spec.down.index(row["y"]) * height
+                parts.append(
+                    f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{height}" stroke="var(--card)" '
+                    f'stroke-width="1.5" fill="var({kind.look.variable})"/><text x="{left + width / 2:.1f}" '
+                    f'y="{top + height / 2 + 4}" text-anchor="middle" fill="var(--card)">{escape(row["text"])}</text>'
+                )
+        return _picture(parts, spec.y_title, spec.down, top=3 * _LINE, height=height * len(spec.down), bottom=4)
     return _curves(spec) if isinstance(spec, Spec) and spec.joined else ""
 
 
@@ -86,25 +101,6 @@ def _curve(curve: Drawn, x: _Scale, y: _Scale) -> Iterator[str]:
 
 def _symbol(shape: str, across: str, down: str, look: str, size: float) -> str:
     return f'<path d="{shape}" transform="translate({across},{down}) scale({size})" {look}/>'
-
-
-def _map(spec: Tiles) -> str:
-    height = draw(spec)["height"] // len(spec.down)
-    width = _WIDTH / len(spec.across)
-    parts = [f'<text x="{_WIDTH / 2}" y="{-_LINE - 10}" text-anchor="middle">{escape(spec.x_title)}</text>']
-    for place, name in enumerate(spec.across):
-        parts.append(f'<text x="{(place + 0.5) * width:.1f}" y="-8" text-anchor="middle">{escape(name)}</text>')
-    for place, name in enumerate(spec.down):
-        parts.append(f'<text x="-6" y="{(place + 0.5) * height + 4}" text-anchor="end">{escape(name)}</text>')
-    for kind in spec.kinds:
-        for row in kind.rows:
-            left, top = spec.across.index(row["x"]) * width, spec.down.index(row["y"]) * height
-            parts.append(
-                f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{height}" stroke="var(--card)" '
-                f'stroke-width="1.5" fill="var({kind.look.variable})"/><text x="{left + width / 2:.1f}" '
-                f'y="{top + height / 2 + 4}" text-anchor="middle" fill="var(--card)">{escape(row["text"])}</text>'
-            )
-    return _picture(parts, spec.y_title, spec.down, top=3 * _LINE, height=height * len(spec.down), bottom=4)
 
 
 def _scale(encoding: dict[str, Any], begin: float, end: float) -> _Scale:

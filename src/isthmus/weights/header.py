@@ -84,19 +84,15 @@ def read_header(file: BinaryIO, name: str) -> Header:
             f"{name}: the header is said to have {length} bytes, and {size - _LENGTH_BYTES} are left of the file: it "
             "was cut off; get it again"
         )
-    text = _read(file, length)
-    if len(text) < length:
-        raise WeightsFileError(f"{name}: the file was cut off while its header was read; get it again")
-    return _checked(text, size - _LENGTH_BYTES - length, name)
-
-
-def _read(file: BinaryIO, length: int) -> bytes:
     pieces = []
     at = 0
     while at < length and (piece := os.pread(file.fileno(), length - at, _LENGTH_BYTES + at)):
         pieces.append(piece)
         at += len(piece)
-    return b"".join(pieces)
+    text = b"".join(pieces)
+    if len(text) < length:
+        raise WeightsFileError(f"{name}: the file was cut off while its header was read; get it again")
+    return _checked(text, size - _LENGTH_BYTES - length, name)
 
 
 def _checked(text: bytes, data_bytes: int, name: str) -> Header:

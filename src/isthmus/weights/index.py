@@ -24,14 +24,10 @@ def read_index(path: Path) -> dict[Path, set[str]]:
         raise WeightsFileError(f"{path}: no object weight_map, which says the file of each tensor")
     files: dict[Path, set[str]] = {}
     for tensor, name in weight_map.items():
-        if not _is_beside(name):
+        if not (isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")):
             raise WeightsFileError(
                 f"{path}: the tensor {tensor[:80]!r} is said to be in {str(name)[:200]!r}; expected the name of a file "
                 "beside the index"
             )
         files.setdefault(path.parent / name, set()).add(tensor)
     return files
-
-
-def _is_beside(name: object) -> bool:
-    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")

@@ -24,7 +24,7 @@ from isthmus.document.palette import look
 from isthmus.document.pivot import grid_of, rows_of
 from isthmus.document.section import Chart, Glance, Part, Section
 from isthmus.language import enumerated, say
-from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import Run, format_bytes, format_seconds, kind_rank
 
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
 # Rows of a first screen.
@@ -200,8 +200,9 @@ def _phase_part(measured: Sequence[Measured], phase: Phase, *, per_byte: bool) -
 def _charts(measured: Sequence[Measured], phase: Phase, per_byte: bool) -> Iterator[Chart]:
     """Host memory of each run, then managed memory and that of the device, on one scale."""
     heading = say(f"allocation_report.part_{phase}")
+    # Seconds of a call, or nanoseconds of a byte.
     times = [
-        _shown(point, per_byte)
+        (ns_per_byte(point) if per_byte else point.seconds)
         for each in measured
         for curve in each.value.curves
         if curve.phase == phase
@@ -227,11 +228,6 @@ def _charts(measured: Sequence[Measured], phase: Phase, per_byte: bool) -> Itera
 def _belongs(kind: str, on_device: bool) -> bool:
     """Which chart a kind is drawn in: malloc in both, because everything is compared with it."""
     return kind == "malloc" or (kind in _DEVICE_SIDE) == on_device
-
-
-def _shown(point: Point, per_byte: bool) -> Interval:
-    """Seconds of a call, or nanoseconds of a byte."""
-    return ns_per_byte(point) if per_byte else point.seconds
 
 
 def _drawn(curve: CostCurve, per_byte: bool) -> Drawn:

@@ -95,7 +95,7 @@ def device_groups(run: Run) -> list[Together]:
     all_together = []
     for (direction, setting), alike in grouped(_workers(chosen), _setting).items():
         by_count = grouped(alike, lambda each: each.case.devices or 0)
-        alone = _points(run, by_count.get(1, []))
+        alone = {_device(run, each): each.point for each in by_count.get(1, []) if each.point}
         for devices in sorted(count for count in by_count if count > 1):
             together = {each.case.target: each.point for each in by_count[devices] if each.case.target and each.point}
             sums = [each.point for each in by_count[devices] if not each.case.target and each.point]
@@ -127,10 +127,6 @@ def node_rates(run: Run) -> list[NodeRates]:
 def _workers(chosen: Iterable[Figure]) -> list[Figure]:
     """Transfers of one direction or both by persistent threads, whose data was right."""
     return [each for each in chosen if each.case.method == "workers" and each.case.direction and each.point]
-
-
-def _points(run: Run, alike: Sequence[Figure]) -> dict[str, Point]:
-    return {_device(run, each): each.point for each in alike if each.point}
 
 
 def _device(run: Run, figure: Figure) -> str:

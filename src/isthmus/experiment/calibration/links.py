@@ -133,7 +133,12 @@ class _Turns:
             for size in (size for size in _SIZES if size >= least):
                 copies = {name: self._made(direction, size, session) for name, session in sessions.items()}
                 for name, copy in copies.items():
-                    _verify(copy, f"{direction} by {name}", size)
+                    what = f"{direction} by {name}"
+                    copy.poison()
+                    copy.run(1, 1, 1, 0.0)
+                    for words, first in copy.verify():
+                        if words:
+                            raise CallFailed(wrong_data(what, words, first, size))
                 before = last.ways.get(spec, 0)
                 seconds[size] = self._in_turns(copies)
                 bytes_taken = (last.ways.get(spec, 0) - before) // self._rounds
@@ -153,11 +158,3 @@ class _Turns:
     def _made(self, direction: Direction, size: int, session: _native.Session) -> _native.Timed:
         lane = (direction, self._host, self._there)
         return _native.create_transfer("isthmus", [lane], 0, size, self._seed, True, session=session)
-
-
-def _verify(copy: _native.Timed, what: str, size: int) -> None:
-    copy.poison()
-    copy.run(1, 1, 1, 0.0)
-    for words, first in copy.verify():
-        if words:
-            raise CallFailed(wrong_data(what, words, first, size))

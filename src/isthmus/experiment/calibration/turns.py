@@ -175,7 +175,13 @@ class TableTurns:
         for name in names:
             self._once(name, direction, size, situation)
             if (name, size) not in self._verified:
-                self._verify(name, direction, size)
+                session, there, sent = self._sessions[name], _first(self._there[name], size), self._source[:size]
+                session.copy(there, sent)
+                arrived = self._sink[:size]
+                arrived[:] = 0
+                session.copy(arrived, there)
+                if not np.array_equal(arrived, sent):
+                    raise CallFailed(f"{format_bytes(size)} {direction} by the {name} table: wrong data arrived")
                 self._verified.add((name, size))
         samples: dict[str, list[float]] = {name: [] for name in names}
         begin = time.perf_counter()
@@ -213,15 +219,6 @@ class TableTurns:
         self._slot += repeats
         begins = [(self._slot + turn) % slots * size for turn in range(repeats)]
         return [arena[begin : begin + size] for begin in begins]
-
-    def _verify(self, name: str, direction: Direction, size: int) -> None:
-        session, there, sent = self._sessions[name], _first(self._there[name], size), self._source[:size]
-        session.copy(there, sent)
-        arrived = self._sink[:size]
-        arrived[:] = 0
-        session.copy(arrived, there)
-        if not np.array_equal(arrived, sent):
-            raise CallFailed(f"{format_bytes(size)} {direction} by the {name} table: wrong data arrived")
 
 
 def _array(session: _native.Session, size: int) -> _native.DeviceArray:

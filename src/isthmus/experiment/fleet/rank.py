@@ -163,7 +163,14 @@ class FleetRank:
                 self._reports.post(fleet_reports.BYE, 0)
                 return False
             self._obey(word)
-        self._watch()
+        process = self._process
+        for event in process.events() if process is not None else ():
+            if event.kind == "ready":
+                self._reports.post(fleet_reports.READY, 0)
+            else:
+                assert process is not None
+                self._process = None
+                self._report(process.task, event.why)
         return True
 
     def leave(self) -> None:
@@ -193,16 +200,6 @@ class FleetRank:
             self._process = MeasuringProcess(self._task_of(phase), self._limit)
         except IsthmusError as error:
             self._reports.post(Report(kind="ended", phase=phase, why=str(error)).encode(), 0)
-
-    def _watch(self) -> None:
-        process = self._process
-        for event in process.events() if process is not None else ():
-            if event.kind == "ready":
-                self._reports.post(fleet_reports.READY, 0)
-            else:
-                assert process is not None
-                self._process = None
-                self._report(process.task, event.why)
 
     def _report(self, task: Task, why: str) -> None:
         self._reports.post(fleet_reports.ended(Path(os.fsdecode(task.path)), task.launch.phase, why).encode(), 0)

@@ -125,12 +125,28 @@ class MovedArray(Timed):
         if advice:
             array.advise(advice)
         try:
-            self._move_in(array)
+            match self._case.method:
+                case "explicit_whole":
+                    self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._case.bytes)
+                case "explicit_touched":
+                    self._copy_touched(self._buffers.on_device, array)
+                case "prefetch_whole":
+                    self._buffers.stream.prefetch(array, 0, self._case.bytes, "device")
+                case "prefetch_touched":
+                    self._prefetch_touched(array, "device")
             worked_on = self._buffers.on_device if self._case.method.startswith("explicit") else array
             stream.add_doubles(worked_on, 0, self._touched, self._step, _ADDED)
             stream.synchronize()
             middle = time.perf_counter()
-            self._move_out(array)
+            match self._case.method:
+                case "explicit_whole":
+                    self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._case.bytes)
+                case "explicit_touched":
+                    self._copy_touched(array, self._buffers.on_device)
+                case "prefetch_whole":
+                    self._buffers.stream.prefetch(array, 0, self._case.bytes, "host")
+                case "prefetch_touched":
+                    self._prefetch_touched(array, "host")
             stream.synchronize()
             array.begin_host_access()
             total = float(np.sum(doubles(array)))
@@ -140,28 +156,6 @@ class MovedArray(Timed):
             if advice:
                 array.advise(advice, False)
         return middle - begin, end - middle, total
-
-    def _move_in(self, array: _native.Buffer) -> None:
-        match self._case.method:
-            case "explicit_whole":
-                self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._case.bytes)
-            case "explicit_touched":
-                self._copy_touched(self._buffers.on_device, array)
-            case "prefetch_whole":
-                self._buffers.stream.prefetch(array, 0, self._case.bytes, "device")
-            case "prefetch_touched":
-                self._prefetch_touched(array, "device")
-
-    def _move_out(self, array: _native.Buffer) -> None:
-        match self._case.method:
-            case "explicit_whole":
-                self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._case.bytes)
-            case "explicit_touched":
-                self._copy_touched(array, self._buffers.on_device)
-            case "prefetch_whole":
-                self._buffers.stream.prefetch(array, 0, self._case.bytes, "host")
-            case "prefetch_touched":
-                self._prefetch_touched(array, "host")
 
     def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
         """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""

@@ -152,7 +152,10 @@ def cached_programs(compiler: Compiler, environment: Mapping[str, str] = os.envi
     Raises CallFailed when the compiler fails, and Unsupported where the cache cannot be written or may be another's.
     """
     sources = source_folder()
-    key = _digest(sources, compiler)
+    digest = hashlib.sha256(repr((platform.machine(), compiler.path, compiler.version, dict(compiler.flags))).encode())
+    for source in sorted(sources.glob("*.[ch]pp")):
+        digest.update(source.name.encode() + b"\0" + read_bounded(source))
+    key = digest.hexdigest()[:16]
     try:
         return kept("openacc", key, lambda folder: _build(compiler, sources, folder, environment), environment)
     except OSError as error:
@@ -177,13 +180,6 @@ def build_folder(folder: Path, environment: Mapping[str, str] = os.environ) -> C
     except OSError as error:
         raise UsageError(f"--build {folder}: {error.strerror or error}") from error
     return compiler
-
-
-def _digest(sources: Path, compiler: Compiler) -> str:
-    digest = hashlib.sha256(repr((platform.machine(), compiler.path, compiler.version, dict(compiler.flags))).encode())
-    for source in sorted(sources.glob("*.[ch]pp")):
-        digest.update(source.name.encode() + b"\0" + read_bounded(source))
-    return digest.hexdigest()[:16]
 
 
 def _build(compiler: Compiler, sources: Path, folder: Path, environment: Mapping[str, str]) -> None:

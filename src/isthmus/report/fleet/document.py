@@ -79,7 +79,20 @@ def _blocks(survey: Survey) -> Iterator[Block]:
     yield Answer((verdict(survey),))
     yield from (Prose(text, "warning") for text in warnings(survey))
     yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
-    yield from _causes(survey)
+    # How many devices have each cause, why it slows them, and the hosts as a list.
+    causes: dict[str, list[Outlier]] = defaultdict(list)
+    for outlier in survey.outliers:
+        causes[outlier.cause].append(outlier)
+    ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
+    if ordered:
+        rows = [_cause_row(survey, cause, outliers) for cause, outliers in ordered]
+        yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
+        whys = {cause_name(cause): cause_why(cause) for cause, _ in ordered}
+        yield Bullets(tuple(Item(say("terminal.labelled", label=name, text=why)) for name, why in whys.items() if why))
+    if suspects := suspect_hosts(survey):
+        yield Code(say("fleet.suspects"), suspects)
+    if odd := odd_names(survey):
+        yield Prose(odd, "warning")
     if survey.unjudged < survey.count:
         yield Heading(say("fleet.map"), where="page")
         yield HeatMap(say("fleet.title", **_counts(survey)), partial(fleet_map, survey))
@@ -97,23 +110,6 @@ def _blocks(survey: Survey) -> Iterator[Block]:
 
 def _counts(survey: Survey) -> dict[str, str]:
     return {"hosts": say("fleet.hosts", count=len(survey.hosts)), "devices": devices_text(survey.count)}
-
-
-def _causes(survey: Survey) -> Iterator[Block]:
-    """How many devices have each cause, why it slows them, and the hosts as a list."""
-    causes: dict[str, list[Outlier]] = defaultdict(list)
-    for outlier in survey.outliers:
-        causes[outlier.cause].append(outlier)
-    ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
-    if ordered:
-        rows = [_cause_row(survey, cause, outliers) for cause, outliers in ordered]
-        yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
-        whys = {cause_name(cause): cause_why(cause) for cause, _ in ordered}
-        yield Bullets(tuple(Item(say("terminal.labelled", label=name, text=why)) for name, why in whys.items() if why))
-    if suspects := suspect_hosts(survey):
-        yield Code(say("fleet.suspects"), suspects)
-    if odd := odd_names(survey):
-        yield Prose(odd, "warning")
 
 
 def _cause_row(survey: Survey, cause: str, outliers: Sequence[Outlier]) -> tuple[str, tuple[str, ...]]:

@@ -36,7 +36,7 @@ def moved(trace: Trace) -> list[Moved]:
     copies, totals = trace.copies, []
     for migration in (False, True):
         for direction in (*range(len(DIRECTIONS)), UNKNOWN):
-            chosen = _chosen(copies, direction, migration=migration)
+            chosen: Integers = (copies.direction == direction) & ((copies.migration == 1) == migration)
             if chosen.any():
                 busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).length
                 total = int(copies.bytes[chosen].clip(0).sum())
@@ -62,11 +62,6 @@ def devices_of(trace: Trace) -> list[int]:
     """The devices that did anything, by number; those that are not known share UNKNOWN."""
     used = [table.device for table in (trace.copies, trace.kernels, trace.memsets)]
     return sorted({int(device) for column in used for device in np.unique(column)})
-
-
-def _chosen(copies: Copies, direction: int, *, migration: bool) -> Integers:
-    chosen: Integers = (copies.direction == direction) & ((copies.migration == 1) == migration)
-    return chosen
 
 
 def _busy_ns(device: int, *tables: Copies | Intervals) -> int:
