@@ -2,8 +2,9 @@
 
 This is plain data: measuring and meaning do not import each other, so each side loads its own modules by their names.
 Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`: `findings` and
-`section` say what the figures mean. The first screen shows rows of the section's first table, or what `glance` there
-picks. Title and question are texts of the subject ``X_report``.
+`section` say what the figures mean, as functions of one module where it is short, else in modules of these names. The
+first screen shows rows of the section's first table, or what `glance` there picks. Title and question are texts of the
+subject ``X_report``.
 """
 
 import importlib
@@ -23,6 +24,7 @@ class Experiment(NamedTuple):
     is_brief: bool = False  # measured with it for two seconds, for a sentence of the first screen
     options: tuple[str, ...] = ()  # of the command line, which no other experiment takes unless it names them, too
     glance_rows: int = 0  # how many of its first table the first screen shows; 0: those that `glance` picks
+    is_short: bool = False  # one module says what its figures mean, and no folder
 
     @property
     def cases(self) -> str:
@@ -32,12 +34,12 @@ class Experiment(NamedTuple):
     @property
     def findings(self) -> str:
         """The module that concludes."""
-        return f"isthmus.analysis.{self.name}.findings"
+        return f"isthmus.analysis.{self.name}" + ".findings" * (not self.is_short)
 
     @property
     def section(self) -> str:
         """The module that shows it in a report and, where `glance_rows` is 0, on the first screen."""
-        return f"isthmus.analysis.{self.name}.section"
+        return f"isthmus.analysis.{self.name}" + ".section" * (not self.is_short)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -66,6 +68,7 @@ EXPERIMENTS = (
         *("openacc", "OpenACC's data directives beside managed memory and native calls", 10),
         options=("--side", "--halo", "--binaries", "--build"),
         glance_rows=6,
+        is_short=True,
     ),
     Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8, options=("--threads",)),
     Experiment(
@@ -73,15 +76,18 @@ EXPERIMENTS = (
         options=("--together",),
     ),
     Experiment("paths", "copies over the links of neighbouring devices, too, and what that costs these", 14),
-    Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
-    Experiment("strided", "sections of arrays whose rows lie apart", 7),
+    Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3, is_short=True),
+    Experiment("strided", "sections of arrays whose rows lie apart", 7, is_short=True),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),
     Experiment(
-        *("interference", "what each way of copying costs kernels and threads that run beside it", 12), glance_rows=10
+        *("interference", "what each way of copying costs kernels and threads that run beside it", 12),
+        glance_rows=10,
+        is_short=True,
     ),
     Experiment(
         *("latency", "one access to other memory, a launch, an event, a wait; copies within the device", 11),
         glance_rows=8,
+        is_short=True,
     ),
 )
 MEASURED = tuple(sorted(EXPERIMENTS, key=lambda each: each.name))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from isthmus.analysis.interference.model import NEIGHBOURS, Cost, costs, largest, telling
+from isthmus.analysis.interference import NEIGHBOURS, Cost, costs, largest, telling
 from isthmus.plan.answer import Plan
 from isthmus.plan.buffers import buffer_ways, pipeline_ways
 from isthmus.plan.managed import managed_ways

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.interference.model import costs
+from isthmus.analysis.interference import costs
 from isthmus.record import MIB, Case, Metric, Run, Series
 from tests.synthetic import runs as synthetic
 

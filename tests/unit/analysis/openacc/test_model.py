@@ -3,7 +3,7 @@
 import pytest
 
 from isthmus.analysis.conclusions import findings
-from isthmus.analysis.openacc.model import openacc_works, whole_arrays
+from isthmus.analysis.openacc import openacc_works, whole_arrays
 from isthmus.document.finding import Finding
 from isthmus.record import KIB, Case, Run
 from tests.synthetic import openacc as synthetic_openacc

@@ -9,7 +9,7 @@ from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.model import Surface, piece_cells, piece_surfaces
 from isthmus.analysis.pieces.tables import count_thresholds
 from isthmus.analysis.pieces.words import section_kind, shape_words
-from isthmus.analysis.strided.section import paddings
+from isthmus.analysis.strided import paddings
 from isthmus.record import KIB, Case, Run
 from tests.synthetic import runs as synthetic
 from tests.synthetic import strided as synthetic_strided

@@ -1,4 +1,4 @@
-"""The section on sections of arrays: those that programs know first, what padding costs, then what all rows show."""
+"""Sections of arrays: what is fastest for those that programs know, what padding costs, then what all rows show."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,13 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
+from isthmus.analysis.pieces.findings import gain_finding, nothing_compared, takeaway_of, times_of
 from isthmus.analysis.pieces.map import fastest_cell
-from isthmus.analysis.pieces.model import piece_cells
+from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.analysis.pieces.tables import method_cell, method_columns, pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
 from isthmus.analysis.statistics.contrast import ratio
+from isthmus.document.finding import Finding, known
 from isthmus.document.grid import Grid, Row, brief, spread, text_grid
 from isthmus.document.pivot import columns_of, grid_of, groups_of
 from isthmus.document.section import Glance, Part, Section
@@ -22,6 +24,36 @@ from isthmus.record import Interval, Run
 # Rows of a first screen.
 _MOST = 7
 _KINDS = ("column", "halo", "box", "face")
+
+
+def findings(run: Run) -> list[Finding]:
+    """The findings about sections that programs know."""
+    cells = piece_cells(run, STRIDED)
+    return known(*(gain_finding(run, f"strided_{kind}", _typical(cells, kind)) for kind in _KINDS))
+
+
+def takeaway(run: Run) -> Finding | None:
+    """What to take away; None where no sections were measured."""
+    cells = piece_cells(run, STRIDED)
+    for kind in _KINDS:
+        # One direction and memory are enough for a verdict: those that the driver's copy is slowest at.
+        chosen = [cell for cell in _typical(cells, kind) if STRIDED.incumbent in cell.points]
+        if chosen:
+            return takeaway_of([max(chosen, key=lambda each: (each.host_memory == "pinned", times_of(each)))])
+    grids = [surface.typical for surface in piece_surfaces(run, STRIDED) if surface.typical]
+    if grids:
+        return takeaway_of(grids[:1])
+    return nothing_compared(STRIDED) if cells else None
+
+
+def _typical(cells: Iterable[Cell], kind: str) -> list[Cell]:
+    """The narrowest known sections of a kind whose rows lie apart on the device alone; on both sides where none do."""
+    of_kind = [cell for cell in cells if section_kind(cell.shape) == kind and len(cell.ranking) > 1]
+    narrowest = min((cell.shape.width_bytes for cell in of_kind), default=0)
+    of_kind = [cell for cell in of_kind if cell.shape.width_bytes == narrowest]
+    return [cell for cell in of_kind if cell.layouts == ("contiguous", "strided")] or [
+        cell for cell in of_kind if cell.layouts[0] == "strided"
+    ]
 
 
 def section(runs: Sequence[Run]) -> Section | None:

@@ -1,17 +1,18 @@
-"""The section on latency: one table of the steps that were measured."""
+"""Latency: one table of the steps that were measured, and what an access and a launch take."""
 
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
-from isthmus.analysis.phrases import link_rate, memory_label
+from isthmus.analysis.phrases import link_rate, memory_label, memory_name
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
+from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section
-from isthmus.language import say
-from isthmus.record import Case, Run, format_bytes, kind_rank, median_interval
+from isthmus.language import say, sentences
+from isthmus.record import Case, Run, format_bytes, format_seconds, kind_rank, median_interval
 
 _METHODS = ("access", "launch", "event", "query", "wait", "copy")
 _COLUMNS = ("done", "queued", "rate")
@@ -64,3 +65,41 @@ def _row(figure: Figure) -> Row:
     rate = interval_cell(figure.rate, scale=1e-9) if figure.rate and case.method == "copy" else Cell("")
     heading = say(f"latency_report.step_{case.method}", memory=where, size=format_bytes(case.bytes))
     return Row(heading, (done, queued, rate))
+
+
+def findings(run: Run) -> list[Finding]:
+    """At most one each about accesses and launches; the table has the other steps."""
+    timed = steps(run)
+    launch, fuse = _launch(timed)
+    texts = {"latency_access": (_access(timed), ""), "latency_launch": (launch, fuse)}
+    return [Finding("note", topic, text, do=(fix,)) for topic, (text, fix) in texts.items() if text]
+
+
+def takeaway(run: Run) -> Finding | None:
+    """What a launch and an access take; None where neither was measured."""
+    candidates = findings(run)
+    does = sentences(each.text for each in candidates)
+    return (
+        Finding("note", "latency", does, do=(sentences(do for each in candidates for do in each.do),))
+        if candidates
+        else None
+    )
+
+
+def _access(timed: Sequence[Figure]) -> str:
+    times = [
+        f"{ends(each.case) or memory_name(each.case.host_memory)} {format_seconds(each.seconds.median)}"
+        for each in timed
+        if each.case.method == "access" and each.seconds
+    ]
+    return say("latency.access", times=say("common.comma").join(times)) if times else ""
+
+
+def _launch(timed: Sequence[Figure]) -> tuple[str, str]:
+    """What a launch takes, and what to do about it."""
+    for each in timed:
+        calls = each.case.samples("enqueue_seconds")
+        if each.case.method == "launch" and calls and each.seconds:
+            queued, done = format_seconds(median_interval(calls).median), format_seconds(each.seconds.median)
+            return say("latency.launch", queued=queued, done=done), say("latency.fuse", done=done)
+    return "", ""

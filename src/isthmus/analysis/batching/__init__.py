@@ -1,1 +1,0 @@
-"""When many small pieces move faster together."""

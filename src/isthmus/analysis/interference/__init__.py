@@ -1,1 +1,0 @@
-"""What copies cost concurrent work: a kernel that computes, kernels that read memory, a thread of the host."""

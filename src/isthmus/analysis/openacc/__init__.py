@@ -1,1 +1,0 @@
-"""Data directives against managed memory, in programs that a compiler built."""

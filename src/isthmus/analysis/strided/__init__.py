@@ -1,1 +1,0 @@
-"""How sections of arrays, rows apart from one another, move best."""
