@@ -74,6 +74,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "document": {"language", "record"},
     "analysis": {"errors", "files", "grouping", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
+    # Outputs of other tools, as runs.
+    "outputs": {"errors", "files", "record"},
     "compare": {"errors", "files", "language", "record", "analysis", "document"},
     # What a way costs its neighbours is a question of a plan.
     "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},
@@ -90,15 +92,15 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         *_MEANING,
         *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},
         *{"registry", "launch", "ledger", "machine", "experiment", "transfer"},
-        *{"plan", "compare", "trace", "advice", "fleet", "report"},
+        *{"plan", "compare", "trace", "advice", "fleet", "outputs", "report"},
     },
     "__main__": {"commands"},
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "commands"}
+FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "outputs", "commands"}
 # What works from saved files on any machine, so never loads the native module.
-WITHOUT_NATIVE = ("analysis", "document", "report", "plan", "compare", "fleet", "advice")
+WITHOUT_NATIVE = ("analysis", "document", "report", "plan", "compare", "fleet", "advice", "outputs")
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -18,6 +18,7 @@ from tests.snapshots.documents import WIDTH, abridged, in_format, on_terminal
 from tests.snapshots.subjects import MADE
 from tests.snapshots.test_runs import RESULTS
 from tests.synthetic import fleet, runs
+from tests.unit.outputs import printed as printed_by
 
 Printed = Callable[..., str]
 H100, H200 = (f"{RESULTS / name}.json.gz" for name in ("h100", "h200-trace-run"))
@@ -42,6 +43,8 @@ COMMANDS = {
     "check-wrong": "check --run wrong.json",
     "check-no-link": f"check --run {RESULTS / 'pocl.json.gz'}",
     "check-no-reference": f"check --run {RESULTS / 'h200-opencl.json.gz'}",
+    "check-from-slow": "check --from slow.txt",
+    "check-from-links": "check --from query.txt --from topology.txt",
     "fleet-two": f"fleet {RESULTS / 'h100x2-fleet.json.gz'}",
     "fleet-slow": "fleet hosts --fail-if outliers",
     "fleet-reference": "fleet hosts --reference reference:h200-pcie5",
@@ -55,6 +58,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("made")
     for name in ("small", "wrong"):
         (made / f"{name}.json").write_bytes(msgspec.json.encode(MADE[name](), enc_hook=float))
+    rates = printed_by.both_ways([56.7, 57.1, 57.1, 14.2], [55.0] * 4, [44.0] * 3 + [7.0], [50.0] * 3 + [7.0])
+    (made / "slow.txt").write_text(printed_by.nvbandwidth("NVIDIA H100 80GB HBM3", rates))
+    (made / "query.txt").write_text(printed_by.nvidia_smi("NVIDIA L40S", (4, 4), (8, 16), busy=80, gpus=2))
+    (made / "topology.txt").write_text(printed_by.topology([0, 1]))
     narrow = msgspec.structs.replace(runs.GEN5, width_under_load=8, width=8)
     slow: dict[tuple[int, int], Member | fleet.Slower] = {
         (1, 1): fleet.by_link(1.4),

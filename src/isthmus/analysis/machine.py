@@ -66,9 +66,10 @@ def link_line(run: Run) -> str:
         most=_short_link(last.max_generation, last.max_width),
         loaded=_short_link(*loaded),
     )
-    if last.replays is None:
+    more = replays_of(run)
+    if more is None:
         return text
-    counted = say("health.replays_counted", all=last.replays, more=replays_of(run) or 0)
+    counted = say("health.replays_counted", all=last.replays, more=more)
     return say("common.comma").join([text, counted])
 
 

@@ -31,6 +31,7 @@ _DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind. By default all of t
 _REFERENCE = "Reference to judge by: a name, such as h200-pcie5, or a file; by default the one for this device."
 _FOR = "Watch each device for so long, such as 10m, for a link that flaps."
 _RUN = "Judge a kept run in place of a device of this machine."
+_FROM = "Judge what nvbandwidth, bandwidthTest, dcgmi, nvidia-smi -q, lspci -vv, ... printed; - for standard input."
 
 
 def check(
@@ -39,6 +40,7 @@ def check(
     duration: Annotated[str, option("--for", "TIME", _FOR)] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on ATTENTION, too.")] = False,
     run: Annotated[Path | None, option("--run", "FILE", _RUN, autocompletion=_completions.runs)] = None,
+    outputs: Annotated[list[Path] | None, option("--from", "FILE", _FROM)] = None,
     output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
     force: ForceOption = False,
     format_name: Annotated[str | None, format_option("check")] = None,
@@ -52,13 +54,18 @@ def check(
 
     spoken, chosen = language_of(language), format_of("check", format_name, None, as_json=as_json)
     seconds = parse_seconds(duration) if duration else 0.0
-    if run is not None and (device is not None or seconds or output is not None):
-        raise UsageError("--run judges what was measured before; leave out --device, --for and -o")
+    if (run is not None or outputs) and (device is not None or seconds or output is not None):
+        name = "--from" if outputs else "--run"
+        raise UsageError(f"{name} judges what was measured before; leave out --device, --for and -o")
+    if run is not None and outputs:
+        raise UsageError("--run judges a run, and --from outputs of other tools; leave out one of them")
     named = _reference(reference)
     if output is not None:
         check_replaceable(output, force=force)
     with speaking(spoken):
-        if run is not None:
+        if outputs:
+            levels = _shown_outputs(outputs, named, chosen)
+        elif run is not None:
             levels = _shown(iter([_judged([read_named(run)], named)]), chosen)
         else:
             specs = _specs(device)
@@ -179,6 +186,19 @@ def _judged(runs: "list[Run]", named: "Reference | None") -> "Checked":
     reference = named or reference_for(runs[0].fingerprint.device)
     worst, health = judge_all(runs, reference)
     return worst, health, reference.name if reference else ""
+
+
+def _shown_outputs(paths: list[Path], named: "Reference | None", chosen: str) -> list[str]:
+    """Judge and show what other tools printed of devices; gives their levels."""
+    from isthmus.compare import judge_together
+    from isthmus.outputs import read_outputs
+    from isthmus.report.outputs import outputs_document
+
+    runs, unread = read_outputs(paths)
+    checked = judge_together(runs, named)
+    columns = shutil.get_terminal_size((100, 24)).columns if chosen == "terminal" else 0
+    write_report(outputs_document(checked, unread, columns=columns), chosen, None)
+    return [health.level for _, health, _ in checked]
 
 
 def _shown(checked: "Iterator[Checked]", chosen: str) -> list[str]:

@@ -1,44 +1,39 @@
 """Whether a device's link is all right, from one run: what is a fault, what costs the user, and what to do about it."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.analysis.figures import figures
-from isthmus.analysis.machine import link_name, links_of, replays_of
+from isthmus.analysis.machine import links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
-from isthmus.analysis.statistics.curve import host_curves
+from isthmus.analysis.statistics.curve import Curve, bandwidth_curves, host_curves
 from isthmus.analysis.statistics.shape import compared_bytes, compared_point
-from isthmus.compare.reference import Expected, Reference
+from isthmus.compare.links import likely_links, link_findings, logged_findings, mended
+from isthmus.compare.normal import Normal, kind_of, link_for, normal_rates, usual_share
+from isthmus.compare.reference import Expected, Reference, reference_for
 from isthmus.compare.spread import GroupKey
 from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
 from isthmus.language import say
-from isthmus.record import Direction, Link, Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Direction, Run, format_bytes, format_rate, format_seconds
 
 DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 # Pinned memory, while all devices of the machine copy.
 AT_ONCE = "pinned_at_once"
-# The shares of the wire's rate that pinned copies reach at least on every healthy link (79 % of PCIe 3.0, 88 % of 5.0),
-# and that only a fault makes them miss.
-_USUAL_SHARE, _FAULTY_SHARE = 0.75, 0.5
-# The share of a reference's lower end below which a busy machine is no explanation.
+# The share of what is normal at least, below which a rate is a fault if a second class of evidence agrees.
 _FAULTY_RATIO = 0.85
 # Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
 _BUSY_WIDTH = 0.05
-# Cards that are soldered or screwed to a board and have no slot; an H200 NVL or an H100 PCIe has one.
-_MODULE = re.compile(r"SXM|HBM3$|\b[BG]B?[23]00\b|\bGH200\b|\bH200$")
 # Since the driver was loaded: a link that is well has a few in months.
 _MANY_REPLAYS = 1000
-# A rate above what a link could carry says that the link was not read rightly.
-_ABOVE = 1.02
 
 
 @dataclass(frozen=True)
 class Rate:
     """Bytes per second of copies of `bytes`, and the range of a reference at that size, where it has one.
 
-    `noise` is the relative half width of the rate's interval.
+    Of direction "both" it is the sum. `noise` is the relative half width of the rate's interval. `normals` is what says
+    how much is normal, the class that is relied on first.
     """
 
     memory: str
@@ -47,6 +42,7 @@ class Rate:
     rate: float
     noise: float
     normal: Expected | None
+    normals: tuple[Normal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,11 +64,25 @@ class Health:
         return tuple(point for point in self.points if point.level in TROUBLES)
 
 
-def judge(run: Run, reference: Reference | None = None) -> Health:
-    """Judge the device of a run by its link, its rates and, where there is one, a reference for such devices."""
-    rates = tuple(_rates(run, reference))
+def judge(run: Run, reference: Reference | None = None, alike: Sequence[Run] = ()) -> Health:
+    """Judge the device of a run by its link, its rates and what is normal for such devices.
+
+    `alike` are runs of all devices of its kind in its machine.
+    """
+    rates = tuple(_rates(run, reference, [pinned_rates(each) for each in alike]))
     points = gravest_first(_points(run, reference, rates))
     return Health(points[0].level, tuple(points), rates)
+
+
+def judge_together(runs: Sequence[Run], named: Reference | None = None) -> list[tuple[Run, Health, str]]:
+    """The verdict on each of some devices of one machine, with the name of the reference if there is one."""
+    judged = []
+    for run in runs:
+        device = run.fingerprint.device
+        reference = named or reference_for(device)
+        alike = [each for each in runs if each.fingerprint.device.name == device.name]
+        judged.append((run, judge(run, reference, alike), reference.name if reference else ""))
+    return judged
 
 
 def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[Run, Health]:
@@ -93,18 +103,53 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
     return runs[worst], health
 
 
-def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
+def pinned_rates(run: Run) -> Mapping[Direction, tuple[int, float, float, str]]:
+    """Large pinned copies by direction: bytes, bytes per second, their noise, and the method.
+
+    Both directions at once are the sum, also where each was timed by itself while the other ran.
+    """
+    curves = bandwidth_curves(run)
+    size = compared_bytes(host_curves(run)) if host_curves(run) else 0
+    rates: dict[Direction, tuple[int, float, float, str]] = {}
+    for method in ("copy", "kernel"):
+        for direction in (*DIRECTIONS, "both"):
+            if direction not in rates and (curve := _curve(curves, method, direction, "pinned")):
+                point = compared_point(curve, size)
+                rates[direction] = (point.bytes, point.rate.median, point.rate.relative_half_width, method)
+    parts = [_curve(curves, "duplex", direction, "pinned") for direction in DIRECTIONS]
+    if "both" not in rates and all(parts):
+        points = [compared_point(curve, size) for curve in parts if curve]
+        noise = max(point.rate.relative_half_width for point in points)
+        rates["both"] = (points[0].bytes, sum(point.rate.median for point in points), noise, "copy")
+    return rates
+
+
+def _curve(curves: Sequence[Curve], method: str, direction: Direction, memory: str) -> Curve | None:
+    kind = method, direction, memory
+    return next(
+        (each for each in curves if each.points and kind == (each.method, each.direction, each.host_memory)), None
+    )
+
+
+def _rates(
+    run: Run, reference: Reference | None, alike: Sequence[Mapping[Direction, tuple[int, float, float, str]]]
+) -> Iterator[Rate]:
+    for direction, (size, rate, noise, method) in pinned_rates(run).items():
+        normal = _expected(reference, method, direction, "pinned", size)
+        others = [each[direction][1] for each in alike if direction in each]
+        normals = normal_rates(run.fingerprint.device, direction, method, links_of(run), others)
+        yield Rate("pinned", direction, size, rate, noise, normal, (*_measured(reference, normal), *normals))
     curves = host_curves(run)
     size = compared_bytes(curves) if curves else 0
     # By the driver, and at last by the library, as curves name it.
-    for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):
+    for memory, method in (("pageable", "copy"), ("pageable_isthmus", "isthmus")):
         for direction in DIRECTIONS:
-            kind = method, direction, memory
-            for curve in [each for each in curves if (each.method, each.direction, each.host_memory) == kind][:1]:
+            if curve := _curve(curves, method, direction, memory):
                 point = compared_point(curve, size)
-                normal = reference.rate_at(GroupKey("bandwidth", *kind, "large"), point.bytes) if reference else None
+                normal = _expected(reference, method, direction, memory, point.bytes)
                 noise = point.rate.relative_half_width
-                yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal)
+                normals = _measured(reference, normal)
+                yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal, tuple(normals))
     for figure in figures(run, "peers"):
         case, at_once = figure.case, figure.rate
         is_own = case.target == run.fingerprint.device.spec and (case.devices or 0) > 1 and not case.neighbour
@@ -112,9 +157,24 @@ def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
             yield Rate(AT_ONCE, case.direction, case.bytes, at_once.median, at_once.relative_half_width, None)
 
 
+def _expected(
+    reference: Reference | None, method: str, direction: Direction, memory: str, size: int
+) -> Expected | None:
+    return reference.rate_at(GroupKey("bandwidth", method, direction, memory, "large"), size) if reference else None
+
+
+def _measured(reference: Reference | None, normal: Expected | None) -> list[Normal]:
+    return [Normal("measured", normal.low, normal.runs, (reference.name,))] if reference and normal else []
+
+
+def _alone(rates: Sequence[Rate]) -> list[Rate]:
+    """Those of pinned memory in one direction at a time."""
+    return [rate for rate in rates if rate.memory == "pinned" and rate.direction != "both"]
+
+
 def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Finding]:
     yield from wrong_data(run)
-    device, pinned = run.fingerprint.device, [rate for rate in rates if rate.memory == "pinned"]
+    device, pinned = run.fingerprint.device, _alone(rates)
     if not device.crosses_link:
         yield Finding("none", "no_link", say("health.no_link"))
         return
@@ -127,61 +187,24 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
     busy = _busy(pinned)
     if busy:
         yield Finding("ATTENTION", "busy", say("health.busy", percent=100 * busy), do=(say("health.busy_do"),))
-    link = list(_link_findings(run, pinned))
+    fastest = max((rate.rate for rate in pinned), default=0.0)
+    typical = max((rate.normal.typical for rate in pinned if rate.normal), default=None)
+    link = list(link_findings(run, fastest, typical))
     yield from link
+    yield from logged_findings(run)
     yield from _replays(run)
     yield from _surroundings(run)
-    if not pinned:
+    if not pinned and not any(point.topic == "link" for point in link):
         yield Finding("none", "nothing_pinned", say("health.nothing_pinned"))
-    elif not any(point.level == "FAULT" for point in link):
+    elif pinned and not any(point.level == "FAULT" for point in link):
         yield from _rate_findings(run, reference, rates, busy=bool(busy))
-
-
-def _link_findings(run: Run, pinned: list[Rate]) -> Iterator[Finding]:
-    links = links_of(run)
-    fastest = max((rate.rate for rate in pinned), default=0.0)
-    seen = {link.in_use for link in links if link.read_under_load}
-    if len(seen) > 1:
-        first, last = (link_name(*link.in_use) for link in (links[0], links[-1]))
-        yield Finding("FAULT", "link", say("health.link_changed", before=first, after=last), do=_reseat(run))
-        return
-    for link in links[-1:]:
-        if not link.read_under_load or not (link.is_slower or link.is_narrower):
-            continue
-        now, carries = link_name(*link.in_use), link.theoretical_bytes_per_second
-        best = Link(generation=link.max_generation, width=link.max_width)
-        if carries and fastest > _ABOVE * carries:
-            yield Finding(
-                "ATTENTION", "link_reading", say("health.link_unlike_rate", now=now, rate=format_rate(fastest))
-            )
-            continue
-        yield Finding("FAULT", "link", _degraded(now, best, fastest, pinned), do=_reseat(run))
-
-
-def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
-    values = {"now": now, "best": link_name(best.generation, best.width)}
-    normal = max((rate.normal.typical for rate in pinned if rate.normal), default=None)
-    possible = normal or best.theoretical_bytes_per_second
-    if not fastest or not possible:
-        return say("health.link_degraded", **values)
-    percent, full = 100 * fastest / possible, format_rate(possible)
-    return say("health.link_degraded_rate", rate=format_rate(fastest), percent=percent, full=full, **values)
 
 
 def _replays(run: Run) -> Iterator[Finding]:
     if (count := replays_of(run) or 0) > 0:
-        yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=_reseat(run))
+        yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=mended(run))
     elif (before := max((link.replays or 0 for link in links_of(run)), default=0)) >= _MANY_REPLAYS:
         yield Finding("note", "replays_before", say("health.replays_before", count=f"{before:,}"))
-
-
-def _reseat(run: Run) -> tuple[str, ...]:
-    """What mends a link, by what the card is plugged into, and what a vendor asks for where that does not."""
-    device = run.fingerprint.device
-    mend = say("health.reseat_module" if _MODULE.search(device.name) else "health.reseat")
-    if device.backend != "cuda":
-        return (mend,)
-    return mend, say("health.vendor_asks", uuid=device.uuid or "?", address=device.pci_address or "?")
 
 
 def _surroundings(run: Run) -> Iterator[Finding]:
@@ -199,54 +222,92 @@ def _surroundings(run: Run) -> Iterator[Finding]:
 
 
 def _rate_findings(run: Run, reference: Reference | None, rates: tuple[Rate, ...], *, busy: bool) -> Iterator[Finding]:
-    known = [rate for rate in rates if rate.normal]
-    carries = max((link.theoretical_bytes_per_second or 0 for link in links_of(run)), default=0)
-    slow = dict(_below_reference(run, known, busy=busy) if known else _below_theory(rates, carries, busy=busy))
+    slow = {rate: finding for rate in rates if (finding := _slow(run, rate, busy=busy))}
     yield from slow.values()
     if not any(rate.memory == "pinned" for rate in slow):
-        yield _summary(run, reference, rates, carries)
+        yield from _both(run, rates, busy=busy)
+        yield _summary(run, reference, rates)
 
 
-def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tuple[Rate, Finding]]:
-    for rate in known:
-        normal = rate.normal
-        # A busy machine, of which another finding speaks, must not hide a slow link.
-        noise = min(rate.noise, _BUSY_WIDTH) if rate.memory == "pinned" else rate.noise
-        if normal is None or rate.rate * (1 + noise) >= normal.low:
-            continue
-        faulty = rate.memory == "pinned" and not busy and rate.rate < _FAULTY_RATIO * normal.low
-        yield (
-            rate,
-            Finding("FAULT" if faulty else "ATTENTION", "rate", _beside(rate, normal), do=_causes(run, rate.memory)),
-        )
+def _slow(run: Run, rate: Rate, *, busy: bool) -> Finding | None:
+    """What is wrong with a rate in one direction: a fault only where two classes of evidence agree."""
+    if not rate.normals or rate.direction == "both":
+        return None
+    first = rate.normals[0]
+    # A busy machine, of which another finding speaks, must not hide a slow link.
+    noise = min(rate.noise, _BUSY_WIDTH) if rate.memory == "pinned" else rate.noise
+    if rate.rate * (1 + noise) >= first.low:
+        return None
+    faulty = rate.memory == "pinned" and not busy and _is_fault(rate.rate, rate.normals)
+    text = _beside(run, rate, first.low)
+    if first.basis == "theory":
+        text = _below_theory(run, rate)
+    elif first.basis == "card":
+        text = say("health.below_card", direction=rate.direction.upper(), **_rates_named(rate.rate, first.low))
+    cause = likely_links(run, rate.rate) if rate.memory == "pinned" else ""
+    return Finding("FAULT" if faulty else "ATTENTION", "rate", text, cause, _causes(run, rate.memory))
 
 
-def _beside(rate: Rate, normal: Expected) -> str:
-    """A rate with the least that is normal by the reference."""
+def _rates_named(rate: float, low: float) -> dict[str, str]:
+    return {"rate": format_rate(rate), "low": format_rate(low)}
+
+
+def _is_fault(rate: float, normals: Sequence[Normal]) -> bool:
+    return rate < _FAULTY_RATIO * normals[0].low and sum(rate < each.low for each in normals) > 1
+
+
+def _both(run: Run, rates: Sequence[Rate], *, busy: bool) -> Iterator[Finding]:
+    """Both directions at once: no link carries less of both than of one; how much more depends on the platform."""
+    pinned = {rate.direction: rate for rate in rates if rate.memory == "pinned"}
+    alone = max((pinned[each].rate for each in DIRECTIONS if each in pinned), default=0.0)
+    kind = kind_of(run.fingerprint.device.name)
+    if "both" not in pinned or not alone or (kind and kind.bus != "pcie"):
+        return
+    both = pinned["both"]
+    normals = (*both.normals, Normal("theory", alone))
+    if both.rate * (1 + min(both.noise, _BUSY_WIDTH)) >= normals[0].low:
+        return
+    values = {"alone": format_rate(alone), **_rates_named(both.rate, normals[0].low)}
+    level: Level = "FAULT" if not busy and _is_fault(both.rate, normals) else "ATTENTION"
+    yield Finding(level, "both", say("health.both_slow", **values), do=(say("health.both_slow_do"),))
+
+
+def _beside(run: Run, rate: Rate, low: float) -> str:
+    """A rate with the least that is normal."""
     return say(
         "health.slow",
         memory=memory_label(rate.memory).capitalize(),
         direction=rate.direction.upper(),
-        size=format_bytes(rate.bytes),
+        size=size_of(run, rate),
         rate=format_rate(rate.rate),
-        low=format_rate(normal.low),
+        low=format_rate(low),
     )
 
 
-def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Iterator[tuple[Rate, Finding]]:
-    for rate in rates:
-        share = rate.rate / carries if carries else 1.0
-        if rate.memory == "pinned" and share < _USUAL_SHARE:
-            faulty = share < _FAULTY_SHARE and not busy
-            text = say(
-                "health.below_theory",
-                direction=rate.direction.upper(),
-                size=format_bytes(rate.bytes),
-                rate=format_rate(rate.rate),
-                percent=100 * share,
-                usual=100 * _USUAL_SHARE,
-            )
-            yield rate, Finding("FAULT" if faulty else "ATTENTION", "rate", text, do=(say("health.slow_pinned_do"),))
+def size_of(run: Run, rate: Rate) -> str:
+    """The size of its copies, where the output of another tool stated it."""
+    is_unstated = run.settings.options.get("sizes") == "unstated"
+    return say("health.size_unstated") if is_unstated else format_bytes(rate.bytes)
+
+
+def _below_theory(run: Run, rate: Rate) -> str:
+    share, usual = _shares(run, rate)
+    return say(
+        "health.below_theory",
+        direction=rate.direction.upper(),
+        size=size_of(run, rate),
+        rate=format_rate(rate.rate),
+        percent=100 * share,
+        usual=100 * usual,
+    )
+
+
+def _shares(run: Run, rate: Rate) -> tuple[float, float]:
+    """The share of the link that a rate is, and the least that is usual; 0 where no link is known."""
+    link = link_for(run.fingerprint.device, links_of(run))
+    carries = link.theoretical_bytes_per_second if link else None
+    method = pinned_rates(run)[rate.direction][3]
+    return (rate.rate / carries, usual_share(run.fingerprint.device, link, method)) if link and carries else (0.0, 0.0)
 
 
 def _causes(run: Run, memory: str) -> tuple[str, ...]:
@@ -262,18 +323,23 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
     return (*causes, say("health.slow_pinned_do"))
 
 
-def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Finding:
+def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Finding:
     """What is right, or that nothing is known that could tell."""
-    best = max((rate for rate in rates if rate.memory == "pinned"), key=lambda rate: rate.rate)
-    values = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
-    if best.normal and reference:
-        if not carries:
-            return Finding("OK", "rate", _beside(best, best.normal))
-        low, name = format_rate(best.normal.low), reference.run.fingerprint.device.name
-        return Finding("OK", "rate", say("health.ok", device=name, low=low, **values))
-    if carries:
-        return Finding("OK", "rate", say("health.ok_theory", device=run.fingerprint.device.name, **values))
-    return Finding("none", "rate", say("health.link_unread", **values), do=(say("health.link_unread_do"),))
+    best = max(_alone(rates), key=lambda each: each.rate)
+    share, usual = _shares(run, best)
+    values = {"rate": format_rate(best.rate), "percent": 100 * share}
+    if not best.normals:
+        return Finding("none", "rate", say("health.link_unread", **values), do=(say("health.link_unread_do"),))
+    first = best.normals[0]
+    if first.basis == "card":
+        return Finding("OK", "rate", say("health.ok_card", **_rates_named(best.rate, first.low)))
+    if first.basis == "theory":
+        name = run.fingerprint.device.name
+        return Finding("OK", "rate", say("health.ok_theory", device=name, usual=100 * usual, **values))
+    if not share:
+        return Finding("OK", "rate", _beside(run, best, first.low))
+    name = reference.run.fingerprint.device.name if reference else run.fingerprint.device.name
+    return Finding("OK", "rate", say("health.ok", device=name, low=format_rate(first.low), **values))
 
 
 def _busy(rates: Sequence[Rate]) -> float:

@@ -123,8 +123,9 @@ def reference_for(device: Device) -> Reference | None:
     """The reference in the package that is of such a device at such a link; None where there is none."""
     if device.is_confidential:
         return None  # Its copies are encrypted, those of references are not.
-    wanted = _kind(device)
-    return next((each for each in _packaged() if _kind(each.run.fingerprint.device) == wanted), None)
+    # Where no link was read, the name says what it should be.
+    wanted, known = _kind(device), 4 if device.link and device.link.max_generation else 2
+    return next((each for each in _packaged() if _kind(each.run.fingerprint.device)[:known] == wanted[:known]), None)
 
 
 @cache

@@ -1,4 +1,5 @@
-"""The few copies that tell whether devices' links are all right: pinned and pageable memory, large, both ways.
+"""The few copies that tell whether devices' links are all right: pinned and pageable memory, large, in each direction,
+and pinned memory in both at once.
 
 Several devices are opened and prepared at the same time, measured one after the other, and then all at once.
 """
@@ -58,6 +59,7 @@ def measure_link(
         sizes=sizes_for(device)[:sizes],
         memory=("pinned", "pageable"),
         directions=("h2d", "d2h"),
+        both_memory=("pinned",),
         budget_seconds=seconds,
     )
     with tempfile.TemporaryDirectory() as folder:

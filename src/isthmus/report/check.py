@@ -1,15 +1,15 @@
 """What `isthmus check` says of devices: the verdict first, at most fifteen lines; a line alone under a launcher."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from isthmus.analysis.machine import host_line, link_line, links_of, machine_strip, replays_of
-from isthmus.analysis.phrases import describe_device
-from isthmus.compare import Health, Rate
+from isthmus.analysis.phrases import describe_device, direction_word
+from isthmus.compare import Health, Rate, size_of
 from isthmus.document.document import Block, Data, Document, Labelled, Prose, Table
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Grid, text_grid
@@ -17,7 +17,7 @@ from isthmus.language import clauses, say
 from isthmus.record import Direction, Run, format_bytes, three_figures
 
 _MOST_LINES = 15
-_DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
+_DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h", "both")
 # A run, the verdict on its device, and the name of the reference that it was held against.
 Checked = tuple[Run, Health, str]
 
@@ -30,7 +30,9 @@ def check_document(checked: Sequence[Checked], *, columns: int = 0) -> Document:
     from isthmus.report.renderers import terminal
 
     for brief in range(_HOST_LEFT_OUT + max((len(health.points) for _, health, _ in checked), default=1)):
-        blocks = [block for run, health, _ in checked for block in _blocks(run, health, brief)]
+        blocks = [
+            block for run, health, _ in checked for block in device_blocks(run, health, brief, _facts(run, brief))
+        ]
         title = "\n".join(dict.fromkeys(describe_device(run) for run, _, _ in checked))
         document = Document("check", title, tuple(blocks), data=Data(lambda: [check_data(*each) for each in checked]))
         out = io.StringIO()
@@ -45,7 +47,13 @@ def check_document(checked: Sequence[Checked], *, columns: int = 0) -> Document:
 _APART_LEFT_OUT, _ADVICE_LEFT_OUT, _HOST_LEFT_OUT = 1, 2, 3
 
 
-def _blocks(run: Run, health: Health, brief: int) -> Iterator[Block]:
+def _facts(run: Run, brief: int) -> dict[str, str]:
+    place = [run.fingerprint.host.name, run.created, host_line(run) if brief < _HOST_LEFT_OUT else ""]
+    return {say("health.link"): link_line(run), say("health.host"): clauses(place)}
+
+
+def device_blocks(run: Run, health: Health, brief: int, facts: Mapping[str, str]) -> Iterator[Block]:
+    """The verdict on a device with its advice and rates, then named facts, less of it the higher `brief` is."""
     mark, points = health.mark, health.troubles or health.points
     shown = points[: max(len(points) - max(brief - _HOST_LEFT_OUT, 0), 1)]
     texts = [point.text for point in shown]
@@ -60,9 +68,7 @@ def _blocks(run: Run, health: Health, brief: int) -> Iterator[Block]:
             yield from _advice(point, mark)
     apart = [Prose("", where="terminal")] if brief < _APART_LEFT_OUT else []
     if health.rates:
-        yield from (*apart, Table((_rates(health.rates),), narrow=True, under=mark))
-    place = [run.fingerprint.host.name, run.created, host_line(run) if brief < _HOST_LEFT_OUT else ""]
-    facts = {say("health.link"): link_line(run), say("health.host"): clauses(place)}
+        yield from (*apart, Table((_rates(run, health.rates),), narrow=True, under=mark))
     yield from apart if any(facts.values()) else ()
     yield from (Labelled(name, (text,), under=mark) for name, text in facts.items() if text)
 
@@ -74,14 +80,16 @@ def _advice(point: Finding, mark: str) -> Iterator[Block]:
 
 def check_line(run: Run, health: Health) -> str:
     """All of it in one line, for a device among many."""
-    rates = "/".join(three_figures(rate.rate / 1e9) for rate in health.rates if rate.memory == "pinned")
+    rates = "/".join(
+        three_figures(rate.rate / 1e9) for rate in health.rates if rate.memory == "pinned" and rate.direction != "both"
+    )
     found = [point.text for point in health.troubles[:1]]
     parts = [run.fingerprint.host.name, health.mark, machine_strip(run), f"{rates} GB/s" if rates else "", *found]
     return "  ".join(filter(None, parts))
 
 
 class CheckedDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """One device as ``--json`` has it; rates in bytes per second, H2D and D2H of large copies by the driver."""
+    """One device as ``--json`` has it; rates in bytes per second, of large copies by the driver; "both" is a sum."""
 
     format: str = "isthmus.check"
     device: str
@@ -119,23 +127,26 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
                 "bytes": rate.bytes,
                 "bytes_per_second": rate.rate,
                 "normal": [rate.normal.low, rate.normal.high] if rate.normal else None,
+                "evidence": [each._asdict() for each in rate.normals],
             }
             for rate in health.rates
         ],
     )
 
 
-def _rates(rates: Sequence[Rate]) -> Grid:
-    """``pinned  55.4  55.3  >= 54.4  >= 54.1``, without what is normal where that is not known."""
-    known = any(rate.normal for rate in rates)
-    normal = [say("health.normal", direction=each.upper()) for each in _DIRECTIONS if known]
+def _rates(run: Run, rates: Sequence[Rate]) -> Grid:
+    """``pinned  55.4  55.3  101  >= 54.4  >= 54.1  >= 93.5``, without what is normal where that is not known."""
+    directions = [each for each in _DIRECTIONS if any(rate.direction == each for rate in rates)]
+    known = [each for each in directions if any(rate.normals for rate in rates if rate.direction == each)]
     rows, size = [], rates[0].bytes
     for memory in dict.fromkeys(rate.memory for rate in rates):
         of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
-        row = [_rate(of_memory[each], size) if each in of_memory else "-" for each in _DIRECTIONS]
-        row += [_normal(of_memory.get(each)) for each in _DIRECTIONS if known]
+        row = [_rate(of_memory[each], size) if each in of_memory else "-" for each in directions]
+        row += [_normal(of_memory.get(each)) for each in known]
         rows.append((say(f"memory.label_{memory}"), row))
-    return text_grid("", _at("GB/s", size), ["H2D", "D2H", *normal], rows, words=len(normal))
+    normal = [say("health.normal", direction=direction_word(each)) for each in known]
+    corner = say("bandwidth_report.glance_at", what="GB/s", size=size_of(run, rates[0]))
+    return text_grid("", corner, [*map(direction_word, directions), *normal], rows, words=len(normal))
 
 
 def _rate(rate: Rate, size: int) -> str:
@@ -148,7 +159,7 @@ def _at(what: str, size: int) -> str:
 
 
 def _normal(rate: Rate | None) -> str:
-    return f">= {_digits(rate.normal.low)}" if rate and rate.normal else "-"
+    return f">= {_digits(rate.normals[0].low)}" if rate and rate.normals else "-"
 
 
 def _digits(rate: float) -> str:

@@ -60,5 +60,5 @@ def test_numbers_are_the_same_in_all_languages() -> None:
 def test_data_for_scripts_hold_what_the_screen_holds() -> None:
     data = check_data(healthy(), judge(healthy(), h200()), "h200-pcie5")
     assert (data.level, data.reference, data.device) == ("OK", "h200-pcie5", "cuda:0")
-    assert len(data.rates) == 4
+    assert len(data.rates) == 5
     assert all(low <= each["bytes_per_second"] <= high for each in data.rates for low, high in [each["normal"]])

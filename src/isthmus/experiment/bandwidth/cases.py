@@ -72,7 +72,11 @@ class BandwidthSweep(Sweep):
         """Every combination of the chosen kinds, directions and sizes."""
         options = self.options
         for kind in options.chosen(MEMORY_KINDS, options.memory):
-            for direction in options.chosen(DIRECTIONS, options.directions):
+            directions = {
+                *options.chosen(DIRECTIONS, options.directions),
+                *(["both"] if kind in options.both_memory else []),
+            }
+            for direction in (each for each in DIRECTIONS if each in directions):
                 for size in self.sizes(EFFORTS):
                     for memory, method in _MOVED.get(kind, [(kind, "")]):
                         if memory != "untouched" or (direction == "d2h" and size in _UNTOUCHED_BYTES):

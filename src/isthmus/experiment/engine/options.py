@@ -25,6 +25,7 @@ class Options(NamedTuple):
     sizes: Sequence[int] = ()
     memory: Sequence[str] = ()
     directions: Sequence[str] = ()
+    both_memory: Sequence[str] = ()  # kinds that are copied in both directions at once even so
     alignment_bytes: int | None = None
     threads: Sequence[int] = ()  # that copy a buffer for each direction
     percents: Sequence[int] = ()  # of an array that are touched on demand

@@ -1,0 +1,101 @@
+"""Outputs of other tools by their files: what each says is put together into a run a device."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from isthmus.errors import RunFileError
+from isthmus.files import read_bounded
+from isthmus.outputs import amd, bandwidth_test, dcgm, nvbandwidth, nvidia_smi, pci
+from isthmus.outputs.reading import Reading, merged, run_of
+from isthmus.record import Run
+
+TOOLS = (
+    "nvbandwidth (text, JSON), bandwidthTest, dcgmi diag -j, TransferBench, rocm-bandwidth-test, nvidia-smi -q, "
+    "nvidia-smi topo -m, lspci -vv, dmesg"
+)
+# Those that name a device by number and address first: others may have one of the two.
+_TEXTS = (nvidia_smi.read, nvbandwidth.read, bandwidth_test.read, amd.read, pci.read)
+_JSON = (nvbandwidth.read_json, dcgm.read_json)
+
+
+class Outputs(NamedTuple):
+    """A run a device, and what could not be judged, a sentence each."""
+
+    runs: Sequence[Run]
+    unread: Sequence[str]
+
+
+def read_outputs(paths: Sequence[Path]) -> Outputs:
+    """Read files, ``-`` for standard input, each with outputs of one or more tools.
+
+    Raises RunFileError for a file that cannot be read or has none of them, and where none names a device.
+    """
+    readings: list[Reading] = []
+    unread: list[str] = []
+    for path in paths:
+        printed = _read(_text(path))
+        if not printed:
+            raise RunFileError(
+                f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(_text(path))}"
+            )
+        readings += [each for each in printed if isinstance(each, Reading)]
+        unread += [f"{path}: {each}" for each in printed if isinstance(each, str)]
+    order = sorted(readings, key=lambda each: (each.index is None, not each.address))
+    devices = merged(order)
+    unknown = [
+        each
+        for each in devices
+        if not (each.figures or each.link or each.name or each.vendor or each.index is not None)
+    ]
+    unread += [
+        f"errors were logged for {each.address}; whether that is a GPU says lspci: give `sudo lspci -vv`, too"
+        for each in unknown
+    ]
+    known = [each for each in devices if each not in unknown]
+    name = " ".join(map(str, paths))
+    runs = [run_of(each, name) for each in known]
+    if not runs:
+        raise RunFileError("; ".join(unread))
+    return Outputs(runs, unread)
+
+
+def _read(text: str) -> list[Reading | str]:
+    document = _json(text)
+    if document is not None:
+        return [each for read in _JSON for each in read(document)]
+    return [each for read in _TEXTS for each in read(text)]
+
+
+_stdin: list[bytes] = []
+
+
+def _text(path: Path) -> str:
+    """The text, also as PowerShell and Windows write it."""
+    if str(path) == "-":
+        if not _stdin:
+            _stdin.append(sys.stdin.buffer.read())
+        data = _stdin[0]
+    else:
+        data = read_bounded(path)
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return data.decode(encoding, "replace").replace("\r\n", "\n").replace("\u00a0", " ")
+
+
+def _json(text: str) -> Any:
+    """The document in a text, which lines of a log may precede; None where there is none."""
+    begin = text.find("{")
+    if begin < 0 or text[:begin].count("\n") > 20:
+        return None
+    try:
+        return msgspec.json.decode(text[begin : text.rfind("}") + 1])
+    except msgspec.DecodeError:
+        return None
+
+
+def _begin(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "(nothing)")
+    return repr(line[:60])

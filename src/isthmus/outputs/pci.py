@@ -1,0 +1,91 @@
+"""The kernel's view: `lspci -vv`, and the lines of dmesg about links."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from isthmus.outputs.reading import Reading, address_of, generation_of
+from isthmus.record import Link
+
+_DEVICE = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\n]+): (.+)$", re.MULTILINE)
+_GPU = re.compile(r"VGA compatible|3D controller|Display controller|Processing accelerator")
+_LINK = r"Speed (?:([\d.]+)GT/s|unknown)(?: \(\w+\))?, Width x(\d+)"
+_LOGGED = re.compile(
+    r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?PCIe Bus Error: severity=([^,]+)", re.IGNORECASE
+)
+_XID = re.compile(r"Xid \(PCI:([0-9a-f:.]+)\): 79\b", re.IGNORECASE)
+
+
+def read(text: str) -> Iterator[Reading | str]:
+    """A reading a device, or a sentence on what cannot be read."""
+    parts = _DEVICE.split(text)
+    devices = [(address_of(parts[at]), parts[at + 1], parts[at + 2], parts[at + 3]) for at in range(1, len(parts), 4)]
+    ports = {
+        bus: (address, body)
+        for address, kind, _, body in devices
+        if "bridge" in kind
+        for bus in re.findall(r"secondary=([0-9a-f]{2})", body)
+    }
+    counted: Counter[str] = Counter()
+    for address, kind, name, body in devices:
+        vendor = "NVIDIA" if "NVIDIA" in name else "AMD" if re.search(r"\[AMD|Advanced Micro", name) else ""
+        if not _GPU.search(kind) or not vendor:
+            continue
+        port, of_port = ports.get(address[5:7], ("", ""))
+        if "access denied" in body:
+            yield "lspci was not run as root, so that it says nothing of links: sudo lspci -vv"
+        node = re.search(r"NUMA node: (\d+)", body)
+        yield Reading(
+            vendor="NVIDIA" if vendor == "NVIDIA" else "AMD",
+            index=counted[vendor],
+            name=_name(vendor, name),
+            address=address,
+            numa_node=int(node[1]) if node else None,
+            port=port,
+            link=_link(body, of_port),
+            conditions={"off_bus": "lspci reads (rev ff)"} if "(rev ff)" in name else {},
+        )
+        counted[vendor] += 1
+    yield from _logged(text)
+
+
+def _name(vendor: str, text: str) -> str:
+    """``NVIDIA A100 SXM4 40GB`` of ``NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)``."""
+    names = re.findall(r"\[([^\]]+)\]", text.replace("[AMD/ATI]", "").replace("[AMD]", ""))
+    return f"{vendor} {names[-1]}" if names else ""
+
+
+def _link(body: str, port: str) -> Link | None:
+    """The link of a device, whose most is that of both ends where the port above is there as well."""
+    now, most, above = (_speed_and_width(*each) for each in ((body, "LnkSta"), (body, "LnkCap"), (port, "LnkCap")))
+    if now == (None, None):
+        return None
+    ends = [tuple(filter(None, pair)) for pair in zip(most, above, strict=True)]
+    best = [min(pair, default=None) for pair in ends]
+    source = "lspci with port" if all(above) else "lspci"
+    return Link(generation=now[0], width=now[1], max_generation=best[0], max_width=best[1], source=source)
+
+
+def _speed_and_width(body: str, register: str) -> tuple[int | None, int | None]:
+    match = re.search(rf"{register}:.*?{_LINK}", body)
+    return (generation_of(match[1]) if match[1] else None, int(match[2]) or None) if match else (None, None)
+
+
+def _logged(text: str) -> Iterator[Reading | str]:
+    """Errors by device or port."""
+    counts: dict[str, Counter[str]] = {}
+    for address, severity in _LOGGED.findall(text):
+        kind = (
+            "corrected"
+            if severity.lower().startswith("correct")
+            else "nonfatal"
+            if "non" in severity.lower()
+            else "fatal"
+        )
+        counts.setdefault(address_of(address), Counter())[f"aer_{kind}"] += 1
+    gone = {address_of(each): "Xid 79" for each in _XID.findall(text)}
+    for device in dict.fromkeys((*counts, *gone)):
+        conditions = {name: str(count) for name, count in counts.get(device, Counter()).items()}
+        if device in gone:
+            conditions["off_bus"] = gone[device]
+        yield Reading(vendor="NVIDIA" if device in gone else "", address=device, conditions=conditions)

@@ -1,0 +1,185 @@
+"""What an output says of one device, how outputs of several tools come together, and the run that they make."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from isthmus.record import (
+    FORMAT,
+    GIB,
+    SCHEMA_VERSION,
+    Case,
+    Device,
+    Direction,
+    Fingerprint,
+    Link,
+    Metric,
+    Run,
+    Series,
+    Settings,
+)
+
+# For copies whose size an output does not say; rates of large ones hardly depend on it.
+UNKNOWN_BYTES = GIB
+_ADDRESS = re.compile(r"(?:([0-9a-f]+):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?")
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
+# A rate that is so much of what the link carries says that the link was read as it was while copies ran.
+_LIKE = (0.6, 1.02)
+
+
+Method = Literal["copy", "duplex", "kernel"]
+
+
+class Figure(NamedTuple):
+    """One rate in bytes per second; direction "both" is a sum, method "duplex" one direction under the other."""
+
+    direction: Direction
+    rate: float
+    method: Method = "copy"
+    memory: Literal["pinned", "pageable"] = "pinned"
+    bytes: int = UNKNOWN_BYTES
+
+
+class Reading(msgspec.Struct, kw_only=True):
+    """What one output says of one device; `index` counts those of a vendor, in the order of the tool.
+
+    `port` is the address of the port above the device, whose errors are those of the same link.
+    """
+
+    vendor: Literal["NVIDIA", "AMD", ""] = ""
+    index: int | None = None
+    name: str = ""
+    address: str = ""
+    port: str = ""
+    uuid: str = ""
+    driver: str = ""
+    numa_node: int | None = None
+    link: Link | None = None
+    is_busy: bool = False
+    conditions: dict[str, str] = {}
+    figures: list[Figure] = []
+
+    def is_same(self, other: "Reading") -> bool:
+        """Whether both are of one device: by its address where both say that, else by its number."""
+        if self.address and other.address:
+            return other.address in (self.address, self.port)
+        vendors = {self.vendor, other.vendor} - {""}
+        return len(vendors) < 2 and self.index is not None and self.index == other.index
+
+    def add(self, other: "Reading") -> None:
+        """Take over what is not known yet, and all figures."""
+        for name in ("vendor", "index", "name", "address", "port", "uuid", "driver", "numa_node"):
+            if getattr(self, name) in ("", None):
+                setattr(self, name, getattr(other, name))
+        self.figures = [*self.figures, *other.figures]
+        self.conditions = {**other.conditions, **self.conditions}
+        self.is_busy = self.is_busy or other.is_busy
+        self.link = _more(self.link, other.link)
+
+
+def _more(link: Link | None, other: Link | None) -> Link | None:
+    """The reading that knows both ends of a link, with the replays of either."""
+    if link is None or other is None:
+        return link or other
+    best, rest = (other, link) if other.source == "lspci with port" else (link, other)
+    return msgspec.structs.replace(best, replays=best.replays if best.replays is not None else rest.replays)
+
+
+def merged(readings: Iterable[Reading]) -> list[Reading]:
+    """A reading for each device, in the order of their numbers."""
+    devices: list[Reading] = []
+    for reading in readings:
+        same = next((device for device in devices if device.is_same(reading)), None)
+        if same:
+            same.add(reading)
+        else:
+            devices.append(msgspec.structs.replace(reading))
+    return sorted(devices, key=lambda device: (device.vendor, device.index if device.index is not None else 999))
+
+
+def run_of(reading: Reading, name: str) -> Run:
+    """The reading as a run: its figures are cases of one sample each, or of several where an output repeats them."""
+    seconds: dict[tuple[object, ...], list[float]] = {}
+    cases: dict[tuple[object, ...], Case] = {}
+    for figure in reading.figures:
+        key = figure._replace(rate=0.0)
+        moved = 2 * figure.bytes if figure.direction == "both" else figure.bytes
+        seconds.setdefault(key, []).append(moved / figure.rate)
+        metric: Metric = "device_seconds" if figure.method == "duplex" else "host_seconds"
+        cases[key] = Case(
+            experiment="bandwidth",
+            method=figure.method,
+            host_memory=figure.memory,
+            bytes=figure.bytes,
+            direction=figure.direction,
+            series=[Series(metric=metric, samples=seconds[key])],
+        )
+    device = Device(
+        backend={"NVIDIA": "cuda", "AMD": "rocm"}.get(reading.vendor, "gpu"),
+        index=reading.index or 0,
+        name=reading.name,
+        vendor=reading.vendor,
+        driver_version=reading.driver,
+        uuid=reading.uuid,
+        pci_address=reading.address,
+        numa_node=reading.numa_node,
+        link=_link_of(reading),
+        conditions=reading.conditions,
+    )
+    unstated = any(figure.bytes == UNKNOWN_BYTES for figure in reading.figures)
+    return Run(
+        format=FORMAT,
+        schema_version=SCHEMA_VERSION,
+        run=name,
+        created="",
+        fingerprint=Fingerprint(isthmus_version="", device=device),
+        settings=Settings(options={"sizes": "unstated"} if unstated else {}),
+        cases=list(cases.values()),
+    )
+
+
+def _link_of(reading: Reading) -> Link | None:
+    """The link, as it is under load if the device was busy, or if rates say that it was as slow while copies ran."""
+    link = reading.link
+    carries = link.theoretical_bytes_per_second if link else None
+    if link is None or carries is None:
+        return link
+    alone = [each.rate for each in reading.figures if each.memory == "pinned" and each.direction != "both"]
+    is_like = bool(alone) and _LIKE[0] * carries <= max(alone) <= _LIKE[1] * carries
+    if reading.is_busy or is_like:
+        return msgspec.structs.replace(link, generation_under_load=link.generation, width_under_load=link.width)
+    if alone and max(alone) > _LIKE[1] * carries:  # It was read at rest: what it is under load is not known.
+        return msgspec.structs.replace(link, generation=None, width=None)
+    return link
+
+
+def address_of(text: str) -> str:
+    """``0000:3b:00.0`` of what tools print, such as ``00000000:3B:00``; empty if it is no address."""
+    match = _ADDRESS.fullmatch(text.strip().lower())
+    if match is None:
+        return ""
+    domain, bus, device, function = match.groups()
+    return f"{int(domain or '0', 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}.{function or 0}"
+
+
+def generation_of(gigatransfers: str) -> int | None:
+    """What ``16`` or ``2.5`` GT/s belong to."""
+    return _GENERATIONS.get(float(gigatransfers))
+
+
+def number(text: str) -> float | None:
+    """A figure of an output, with a point or, as some locales print it, a comma; None for ``N/A``."""
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return value if 0 < value < 1e6 else None
+
+
+def numbered_rows(text: str) -> Iterator[tuple[str, list[float | None]]]:
+    """The rows of a printed matrix: what they begin with, and their figures."""
+    for line in text.splitlines():
+        if match := re.fullmatch(r"\s*(\d+)((?:\s+(?:N/A|\d+[.,]\d+|0))+)\s*", line):
+            yield match[1], [number(word) for word in match[2].split()]

@@ -1,0 +1,179 @@
+"""Outputs of other tools as runs: all layouts and ages, several together, and files that are not as they should be."""
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from isthmus.errors import RunFileError
+from isthmus.outputs import Outputs, opening
+from isthmus.record import Run
+from tests.unit.outputs import printed
+from tests.unit.outputs.test_known_endings import AD102, H100, read
+
+GB = 1e9
+BOTH = printed.both_ways([55.2, 54.0], [55.1, 53.9], [44.0, 43.0], [51.0, 50.0])
+
+
+def rates(run: Run) -> dict[tuple[str, str, str], float]:
+    """GB/s by method, direction and memory."""
+    return {
+        (case.method, case.direction or "", case.host_memory): round(
+            case.bytes_moved / case.series[0].samples[0] / GB, 2
+        )
+        for case in run.cases
+    }
+
+
+def failure(text: str, folder: Path) -> str:
+    with pytest.raises(RunFileError) as caught:
+        read([text], folder)
+    return str(caught.value)
+
+
+def test_nvbandwidth_in_text_and_json(tmp_path: Path) -> None:
+    text = read([printed.nvbandwidth(H100, BOTH)], tmp_path).runs
+    assert [run.fingerprint.device.spec for run in text] == ["cuda:0", "cuda:1"]
+    assert text[1].fingerprint.device.pci_address == "0000:11:00.0"
+    assert rates(text[1]) == {
+        ("copy", "h2d", "pinned"): 54.0,
+        ("copy", "d2h", "pinned"): 53.9,
+        ("duplex", "h2d", "pinned"): 43.0,
+        ("duplex", "d2h", "pinned"): 50.0,
+    }
+    [run] = read([printed.nvbandwidth_json(H100, {test: each[:1] for test, each in BOTH.items()})], tmp_path).runs
+    assert run.fingerprint.device.name == H100
+    assert rates(run) == rates(text[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "h2d"),
+    [
+        (printed.bandwidth_test("A", 26.1, 25.6), 26.1),
+        (printed.bandwidth_test("A", 11618.3, 12909.9, unit="MB/s"), 11.9),
+        (printed.bandwidth_test("A", 11618.3, 12909.9, unit="MB/s").replace(".3", ",3"), 11.9),
+        (printed.bandwidth_test("A", 24.3, 24.4, unit="GiB/s"), 26.09),
+        (printed.old_bandwidth_test("GeForce 8800 GTX", 3000.0, 2900.0), 3.15),
+        (
+            "bandwidthTest-H2D-Pinned, Bandwidth = 12.2 GB/s, Time = 0.003 s, Size = 32000000 bytes, NumDevsUsed = 1\n",
+            12.2,
+        ),
+    ],
+    ids=["samples", "old samples", "comma", "binary", "SDK", "CSV"],
+)
+def test_bandwidth_test_of_all_ages(text: str, h2d: float, tmp_path: Path) -> None:
+    [run] = read([text], tmp_path).runs
+    assert rates(run)["copy", "h2d", "pinned"] == h2d
+
+
+def test_dcgm_of_versions_three_and_four(tmp_path: Path) -> None:
+    for version in (3, 4):
+        runs = read([printed.dcgm([(13.08, 12.13, 22.42), (13.07, 12.12, 22.41)], version)], tmp_path).runs
+        assert len(runs) == 2
+        assert rates(runs[1])["copy", "both", "pinned"] == 22.41
+        assert rates(runs[1])["copy", "h2d", "pinned"] == 12.12
+
+
+def test_transfer_bench_tells_kernels_from_engines(tmp_path: Path) -> None:
+    gfx = read([printed.transfer_bench([42.0, 41.0], [55.2, 55.1], [96.0, 95.0])], tmp_path).runs
+    assert rates(gfx[1])["kernel", "h2d", "pinned"] == 41.0
+    assert rates(gfx[1])["kernel", "d2h", "pinned"] == 55.1
+    [dma] = read([printed.transfer_bench([54.0], [55.2], [96.0], executor="DMA")], tmp_path).runs
+    assert rates(dma)["copy", "both", "pinned"] == 96.0
+    line = " Transfer 00      |  28.350 GB/s |    2.002 ms |     67108864 bytes | C0 -> {}:004 -> G1\n"
+    for executor, method in (("GPU00", "kernel"), ("D00", "copy")):
+        [run] = read(["Test 1:\n" + line.format(executor)], tmp_path).runs
+        assert rates(run) == {(method, "h2d", "pinned"): 28.35}
+        assert run.fingerprint.device.spec == "rocm:1"
+
+
+def test_outputs_of_one_machine_come_together(tmp_path: Path) -> None:
+    """By address, by number, and with the port above a card; in several files or one after the other in one."""
+    texts = [
+        printed.nvidia_smi(H100, (5, 5), (16, 16), gpus=2, replays=7),
+        printed.topology([0, 1]),
+        printed.dcgm([(55.0, 55.2, 95.0), (54.0, 54.2, 94.0)]),
+        printed.lspci("GH100 [H100 SXM5 80GB]", "32GT/s, Width x16", "32GT/s, Width x16", port="32GT/s, Width x16"),
+    ]
+    several = read(texts, tmp_path).runs
+    assert len(several) == 2
+    device = several[0].fingerprint.device
+    assert (device.name, device.numa_node, several[1].fingerprint.device.numa_node) == (H100, 0, 1)
+    assert device.link
+    assert (device.link.source, device.link.replays, device.link.generation_under_load) == ("lspci with port", 7, 5)
+    texts[2] = printed.nvbandwidth(H100, BOTH)
+    together = read(["\n".join(texts)], tmp_path).runs
+    assert len(together) == 2
+    assert rates(together[0])["copy", "h2d", "pinned"] == 55.2
+
+
+def test_several_files_may_be_packed_or_of_other_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = printed.nvbandwidth(H100, BOTH)
+    packed, windows = tmp_path / "a.gz", tmp_path / "b.txt"
+    packed.write_bytes(gzip.compress(text.encode()))
+    windows.write_bytes(text.replace("\n", "\r\n").encode("utf-16"))
+    for path in (packed, windows):
+        assert len(opening.read_outputs([path]).runs) == 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert len(opening.read_outputs([Path("-")]).runs) == 2
+
+
+def test_what_is_cut_off_is_said(tmp_path: Path) -> None:
+    whole = printed.nvbandwidth(H100, BOTH)
+    outputs: Outputs = read([whole[: whole.index("memcpy CE")]], tmp_path)
+    assert "no rate between host and device: it ended before" in outputs.unread[0]
+    assert [run.cases for run in outputs.runs] == [[], []]
+    half = read([whole[: whole.index("SUM device_to_host_memcpy")]], tmp_path)
+    assert ("copy", "d2h", "pinned") in rates(half.runs[0])
+    assert "it ended before" in failure("nvbandwidth Version: v0.8\n", tmp_path)
+    cut = printed.dcgm([(13.0, 12.0, 22.0)])
+    assert "none of the outputs" in failure(cut[: len(cut) // 2], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it begins: '(nothing)'"),
+        ("ls: cannot access 'x'\n", "it begins: \"ls: cannot access 'x'\""),
+        ('{"format": "isthmus.run"}', "none of the outputs that are read: nvbandwidth"),
+        ("| NVIDIA-SMI 550.54    Driver Version: 550.54 |\n", "give `nvidia-smi -q`, best while copies run"),
+        (
+            "\n".join(["[CUDA Bandwidth Test]", " Host to Device Bandwidth, 8 Device(s)", " PINNED Memory Transfers"]),
+            "sums over 8",
+        ),
+        (printed.bandwidth_test("A", 1.0, 1.0, unit="Gbit/s"), "unit 'Gbit/s' is not one that it prints"),
+        ('{"DCGM Diagnostic": {"test_categories": []}}', "no PCIe test: run `dcgmi diag -r pcie -j -v`"),
+        (printed.dmesg("0000:00:1c.0", {"Corrected": 3}), "give `sudo lspci -vv`, too"),
+        ("Device Access\n          D/D       0\n", "has no list of devices"),
+        ("TransferBench v1.50\n(GPU-Executor: GFX)\n", "run `TransferBench p2p`"),
+    ],
+)
+def test_what_cannot_be_read_is_said_plainly(text: str, message: str, tmp_path: Path) -> None:
+    try:
+        said = " ".join(read([text], tmp_path).unread)
+    except RunFileError as error:
+        said = str(error)
+    assert message in said
+
+
+def test_lspci_without_root_says_so(tmp_path: Path) -> None:
+    text = printed.lspci(AD102, "16GT/s, Width x16", "8GT/s, Width x16")
+    hidden = text[: text.index("\t\tLnkCap")] + "\tCapabilities: <access denied>\n"
+    outputs = read([hidden], tmp_path)
+    assert "sudo lspci -vv" in outputs.unread[0]
+    assert outputs.runs[0].fingerprint.device.link is None
+    assert outputs.runs[0].fingerprint.device.name == "NVIDIA GeForce RTX 4090"
+
+
+def test_a_device_that_is_gone_has_no_link(tmp_path: Path) -> None:
+    gone = printed.lspci(AD102, "unknown, Width x63", "unknown, Width x63").replace("(rev a1)", "(rev ff)")
+    assert read([gone], tmp_path).runs[0].fingerprint.device.conditions["off_bus"]
+
+
+def test_errors_are_counted_by_how_grave_they_are(tmp_path: Path) -> None:
+    card = printed.lspci(AD102, "16GT/s, Width x16", "16GT/s, Width x16")
+    logged = printed.dmesg("0000:10:00.0", {"Corrected": 3, "Uncorrected (Non-Fatal)": 2, "Uncorrected (Fatal)": 1})
+    conditions = read([card, logged], tmp_path).runs[0].fingerprint.device.conditions
+    assert conditions == {"aer_corrected": "3", "aer_nonfatal": "2", "aer_fatal": "1"}
