@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.installing import install_extra
-from isthmus.machine.numa import bind_near
+from isthmus.machine.binding import bind_near
 from isthmus.machine.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 

@@ -8,8 +8,8 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed
-from isthmus.machine import numa
-from isthmus.machine.numa import bind_near, binding_to, on_node, why_not_bound
+from isthmus.machine import binding
+from isthmus.machine.binding import bind_near, binding_to, on_node, why_not_bound
 from isthmus.record import Device, NumaNode, Placement
 
 Bound = list[tuple[int, list[int]]]
@@ -33,8 +33,8 @@ def topology(monkeypatch: pytest.MonkeyPatch) -> Topology:
             bound.append((node, cpus))
 
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: allowed)
-        monkeypatch.setattr(numa, "read_numa_nodes", lambda: [NumaNode(id=node) for node in nodes])
-        monkeypatch.setattr(numa, "cpus_of_node", lambda node: nodes.get(node, set()))
+        monkeypatch.setattr(binding, "read_numa_nodes", lambda: [NumaNode(id=node) for node in nodes])
+        monkeypatch.setattr(binding, "cpus_of_node", lambda node: nodes.get(node, set()))
         monkeypatch.setattr(_native, "bind_to_node", bind)
         return bound
 

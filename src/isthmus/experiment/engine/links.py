@@ -12,8 +12,8 @@ from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep
 from isthmus.experiment.engine.transfers import Copies, Lane
+from isthmus.machine.binding import near, on_node
 from isthmus.machine.devices import OpenDevice, open_neighbour
-from isthmus.machine.numa import near, on_node
 from isthmus.machine.pci import pci_root_port
 from isthmus.record import MIB, Case, Device, Direction
 

@@ -17,8 +17,8 @@ from isthmus.experiment.engine.links import Group, LinkSweep
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.paths.copies import Copies, Machine, NeighbourWork
+from isthmus.machine.binding import near, on_node
 from isthmus.machine.devices import OpenDevice, neighbours, probe
-from isthmus.machine.numa import near, on_node
 from isthmus.record import GIB, MIB, Case, Direction
 
 NAME = "paths"

@@ -12,8 +12,8 @@ from isthmus.experiment.engine.buffers import TransferLane, first_wrong, wrong_d
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Samples, Timed, checks_of
+from isthmus.machine.binding import near, on_node
 from isthmus.machine.devices import OpenDevice, open_neighbour
-from isthmus.machine.numa import near, on_node
 from isthmus.record import MIB, Case, Device
 
 # The neighbour's work takes this long alone; at least four of our copies.

@@ -11,7 +11,7 @@ from isthmus.experiment.engine.buffers import TransferLane
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sweep import Samples
 from isthmus.experiment.engine.transfers import TimedLanes
-from isthmus.machine.numa import NodeBinding
+from isthmus.machine.binding import NodeBinding
 from isthmus.record import MIB, Case, Direction
 
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.

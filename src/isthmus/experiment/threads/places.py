@@ -10,8 +10,8 @@ from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sampling import least_seconds, reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep
 from isthmus.experiment.threads.concurrent import Concurrent, Division, ThreadLane, native_lanes
+from isthmus.machine.binding import NodeBinding, binding_to, near, on_node, why_not_bound
 from isthmus.machine.devices import OpenDevice, open_neighbour
-from isthmus.machine.numa import NodeBinding, binding_to, near, on_node, why_not_bound
 from isthmus.record import Case, Device, NumaNode
 
 # A set of threads for each device, as programs have that feed several.

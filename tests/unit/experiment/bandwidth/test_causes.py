@@ -11,9 +11,9 @@ from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.engine.transfers import transfer_case
-from isthmus.machine import numa
+from isthmus.machine import binding
+from isthmus.machine.binding import NodeBinding
 from isthmus.machine.devices import open_device
-from isthmus.machine.numa import NodeBinding
 from isthmus.record import GIB, KIB, MIB, Case, Direction, NumaNode
 
 WAYS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -28,10 +28,10 @@ def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Ca
     """All cases of a machine with these processors on its nodes; threads run on the real node all the same."""
 
     def measure(cpus: dict[int, set[int]], memory_bytes: int = GIB) -> list[Case]:
-        monkeypatch.setattr(numa, "cpus_of_node", lambda node: cpus[node])
+        monkeypatch.setattr(binding, "cpus_of_node", lambda node: cpus[node])
 
         def binding_to(node: int, allowed: Collection[int]) -> NodeBinding:
-            usable = numa.binding_to(node, allowed)
+            usable = binding.binding_to(node, allowed)
             return (0, usable[1]) if usable[1] else usable
 
         monkeypatch.setattr(cases, "binding_to", binding_to)

@@ -11,9 +11,9 @@ from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.threads import places as threads_places
 from isthmus.experiment.threads.concurrent import undivided
 from isthmus.experiment.threads.places import NodeSweep
-from isthmus.machine import numa
+from isthmus.machine import binding
+from isthmus.machine.binding import NodeBinding
 from isthmus.machine.devices import open_device
-from isthmus.machine.numa import NodeBinding
 from isthmus.record import GIB, KIB, Case, NumaNode
 
 TRANSFERS = [undivided("pinned", "h2d", 64 * KIB), undivided("pinned", "d2h", 64 * KIB)]
@@ -27,10 +27,10 @@ def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Ca
     """All cases of a machine with these processors on its nodes; threads run on the real node all the same."""
 
     def measure(cpus: dict[int, set[int]], memory_bytes: int = GIB, spec: str = "host") -> list[Case]:
-        monkeypatch.setattr(numa, "cpus_of_node", lambda node: cpus[node])
+        monkeypatch.setattr(binding, "cpus_of_node", lambda node: cpus[node])
 
         def binding_to(node: int, allowed: Collection[int]) -> NodeBinding:
-            usable = numa.binding_to(node, allowed)
+            usable = binding.binding_to(node, allowed)
             return (0, usable[1]) if usable[1] else usable
 
         monkeypatch.setattr(threads_places, "binding_to", binding_to)
