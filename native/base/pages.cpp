@@ -34,23 +34,6 @@ void populate_alone(std::byte* data, std::size_t bytes) {
     (void)madvise(data - before, in_pages(before + bytes), MADV_POPULATE_WRITE);
 }
 
-// Slices of a range for several threads that begin at huge pages, but for the first: threads that meet in a huge page
-// would each clear it.
-template <typename Work>
-void for_each_slice_of_huge_pages(std::byte* data, std::size_t bytes, const Work& work,
-                                  std::size_t most_threads = most_slices) {
-    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % huge_page;
-    const auto border = [&](std::size_t at) {
-        if (at == 0 || at == bytes) return at;
-        return std::min(bytes, (before + at + huge_page - 1) / huge_page * huge_page - before);
-    };
-    const auto slice = [&](std::size_t begin, std::size_t end) {
-        const std::size_t first = border(begin);
-        work(data + first, border(end) - first);
-    };
-    for_each_slice(bytes, slice, most_threads);
-}
-
 }  // namespace
 
 Result<PageMemory> PageMemory::allocate(std::size_t bytes, PageSize size) {

@@ -2,6 +2,7 @@
 #include "base/slices.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -56,6 +57,20 @@ void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std
         part(0);
     }
     if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void for_each_slice_of_huge_pages(std::byte* data, std::size_t bytes,
+                                  const std::function<void(std::byte*, std::size_t)>& work, std::size_t most_threads) {
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % huge_page;
+    const auto border = [&](std::size_t at) {
+        if (at == 0 || at == bytes) return at;
+        return std::min(bytes, (before + at + huge_page - 1) / huge_page * huge_page - before);
+    };
+    const auto slice = [&](std::size_t begin, std::size_t end) {
+        const std::size_t first = border(begin);
+        work(data + first, border(end) - first);
+    };
+    for_each_slice(bytes, slice, most_threads);
 }
 
 }  // namespace isthmus

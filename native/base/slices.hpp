@@ -15,6 +15,12 @@ inline constexpr std::size_t most_slices = 16;
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work,
                     std::size_t most_threads = most_slices);
 
+// The same for memory, in slices that begin at huge pages, but for the first: threads that meet in a huge page would
+// each clear it.
+void for_each_slice_of_huge_pages(std::byte* data, std::size_t bytes,
+                                  const std::function<void(std::byte* begin, std::size_t bytes)>& work,
+                                  std::size_t most_threads = most_slices);
+
 // A part of a range of bytes: [begin, end).
 struct Slice {
     std::size_t begin, end;
