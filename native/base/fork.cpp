@@ -2,8 +2,10 @@
 #include "base/fork.hpp"
 
 #include <pthread.h>
+#include <sys/utsname.h>
 
 #include <atomic>
+#include <cstdio>
 #include <vector>
 
 namespace isthmus {
@@ -32,6 +34,25 @@ unsigned fork_generation() {
     static const int registered = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
     static_cast<void>(registered);
     return forks.load(std::memory_order_relaxed);
+}
+
+const char* system_release() {
+    static const utsname names = [] {
+        utsname read{};
+        (void)uname(&read);
+        return read;
+    }();
+    return names.release;
+}
+
+bool forks_copy_locked_pages() {
+    static const bool copies = [] {
+        int major = 0;
+        int minor = 0;
+        return std::sscanf(system_release(), "%d.%d", &major, &minor) == 2 &&  // NOLINT(cert-err34-c)
+               (major > 5 || (major == 5 && minor >= 9));
+    }();
+    return copies;
 }
 
 void outlast_forks(std::mutex& mutex) {

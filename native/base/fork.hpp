@@ -13,6 +13,12 @@ namespace isthmus {
 // threads are not here, and its drivers do not work here.
 unsigned fork_generation();
 
+// The kernel's release, as uname names it.
+const char* system_release();
+// Whether a fork copies pages that a driver has locked. Before Linux 5.9 the first of both that writes gets another
+// page than the one that the device has.
+bool forks_copy_locked_pages();
+
 // Never destroys what it is given, and takes no memory for that: what its destructor would do is not for this process,
 // or would wait for what is not there.
 template <typename Thing>

@@ -3,14 +3,14 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 
-#include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "base/fork.hpp"
 #include "base/limits/memory_room.hpp"
 #include "base/pages.hpp"
 #include "transfer/pinned/on_node.hpp"
@@ -28,27 +28,6 @@ MemoryKind kind_for(const Device& device, std::size_t bytes) {
                                                         : MemoryKind::pinned_portable;
 }
 
-const utsname& system_names() {
-    static const utsname names = [] {
-        utsname read{};
-        (void)uname(&read);
-        return read;
-    }();
-    return names;
-}
-
-// Whether a fork copies pages that a driver has locked. Before Linux 5.9 the first of both that writes gets another
-// page than the one that the device has.
-bool forks_copy_locked_pages() {
-    static const bool copies = [] {
-        int major = 0;
-        int minor = 0;
-        return std::sscanf(system_names().release, "%d.%d", &major, &minor) == 2 &&  // NOLINT(cert-err34-c)
-               (major > 5 || (major == 5 && minor >= 9));
-    }();
-    return copies;
-}
-
 // What may prevent it besides memory itself.
 std::string limits() {
     std::string words;
@@ -57,7 +36,7 @@ std::string limits() {
         words = "; the memory-lock limit of this process is " + std::to_string(lock.rlim_cur) +
                 " bytes (RLIMIT_MEMLOCK): raise it with ulimit -l, docker's --ulimit memlock=-1 or LimitMEMLOCK";
     }
-    if (std::string(system_names().release).find("icrosoft") != std::string::npos) {
+    if (std::string_view(system_release()).find("icrosoft") != std::string::npos) {
         words += "; under WSL, Windows lets a part of the memory be locked, which .wslconfig (memory=) sets";
     }
     return words + "; ask for less, or give back what Session.trim() and isthmus_trim() do";
