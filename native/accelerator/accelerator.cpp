@@ -30,18 +30,6 @@ const Options& options() {
     return read;
 }
 
-// A thread that is cancelled ends where the program's own calls would, not in the library's.
-class NotCancelled {
-  public:
-    NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
-    NotCancelled(const NotCancelled&) = delete;
-    NotCancelled& operator=(const NotCancelled&) = delete;
-
-  private:
-    int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 // Null where it cannot work: in the child of a fork, after the process began to end, or without memory.
 Accelerator* current() {
     using Mine = interpose::Only<Accelerator>;
@@ -118,6 +106,27 @@ void count_left(Reason reason, std::size_t bytes) noexcept {
     interpose::guarded([&] {
         if (Accelerator* const accelerator = current()) accelerator->count_left(reason, bytes);
     });
+}
+
+void begin_host_pages(const void* site, std::size_t bytes, const void* frame) noexcept {
+    const Inside inside;
+    const NotCancelled not_cancelled;
+    interpose::guarded([&] {
+        Accelerator* const accelerator = current();
+        HostPages* const pages = accelerator != nullptr ? accelerator->host_pages() : nullptr;
+        if (pages != nullptr) pages->begin(site, bytes, frame);
+    });
+}
+
+void end_host_pages(bool succeeded) noexcept {
+    const Inside inside;
+    const NotCancelled not_cancelled;
+    interpose::guarded([&] {
+        Accelerator* const accelerator = interpose::Only<Accelerator>::get();
+        HostPages* const pages = accelerator != nullptr ? accelerator->host_pages() : nullptr;
+        if (pages != nullptr) pages->end(succeeded);
+    });
+    HostAllocation::of_thread().since = nullptr;
 }
 
 void begin() noexcept {
@@ -203,8 +212,8 @@ bool Accelerator::begin(Request& request, Progress& progress) {
     if (stopped_) return progress.leave(request.bytes());
     if (const auto reason = why_not(request)) return left(*reason, request, progress);
     if (request.is_queued()) return queue(request, progress);
-    const auto [row, turn] = learning_.next({request.site(), way_of(request), request.bytes()});
-    if (turn == Learning::Turn::driver && !options_.eager) return left(Reason::slower, request, progress);
+    const auto [row, maker] = learning_.next({request.site(), way_of(request), request.bytes()});
+    if (maker == Learning::Maker::driver && !options_.eager) return left(Reason::slower, request, progress);
     // The time of earlier work on the stream is neither the driver's nor the library's.
     if (!request.wait().ok()) return progress.leave(request.bytes());
     if (const auto reason = request.why_not_yet()) return left(*reason, request, progress);
@@ -212,7 +221,7 @@ bool Accelerator::begin(Request& request, Progress& progress) {
     progress.row = row;
     progress.to_device = request.to_device();
     progress.sampled = SampleParts(request.in_one_piece() ? sampled_bytes(request) : request.bytes());
-    const bool samples = turn == Learning::Turn::sample && (request.in_one_piece() || may_sample_whole(request));
+    const bool samples = maker == Learning::Maker::sample && (request.in_one_piece() || may_sample_whole(request));
     return samples ? sample(request, progress) : by_library(request, progress);
 }
 

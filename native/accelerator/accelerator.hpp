@@ -9,6 +9,7 @@
 
 #include "accelerator/learning.hpp"
 #include "accelerator/ledger.hpp"
+#include "accelerator/locked/host_pages.hpp"
 #include "accelerator/options.hpp"
 #include "accelerator/request.hpp"
 #include "accelerator/staging.hpp"
@@ -64,6 +65,22 @@ inline bool may_be_cancelled_anywhere() {
     return true;
 }
 
+// A thread that is cancelled ends where the program's own calls would, not in the library's.
+class NotCancelled {
+  public:
+    NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+    NotCancelled(const NotCancelled&) = delete;
+    NotCancelled& operator=(const NotCancelled&) = delete;
+
+  private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Around the driver's call for page-locked memory, whose frame this is: as HostPages.
+void begin_host_pages(const void* site, std::size_t bytes, const void* frame) noexcept;
+void end_host_pages(bool succeeded) noexcept;
+
 // Counts a copy that was left to the driver from the beginning.
 void count_left(Reason reason, std::size_t bytes) noexcept;
 
@@ -77,9 +94,15 @@ class Accelerator {
   public:
     // Takes no page-locked memory, starts no threads and calls no driver yet.
     Accelerator(const Options& options, Ledger& ledger)
-        : options_(options), ledger_(ledger), learning_(ledger, options.sample_every), staging_(learning_, options) {}
+        : options_(options),
+          ledger_(ledger),
+          learning_(ledger, options.sample_every),
+          staging_(learning_, options),
+          host_pages_(learning_, options_) {}
     bool go_on(Request& request, Progress& progress);
     StagedStep go_on(StagedCopy& copy) { return stopped_ ? StagedStep::plain : staging_.go_on(copy); }
+    // Null once all is the driver's.
+    HostPages* host_pages() { return stopped_ ? nullptr : &host_pages_; }
     void count_left(Reason reason, std::size_t bytes) { ledger_.leave(reason, bytes); }
     // The process ends, or threads may be gone: from now on all is the driver's.
     void finish() { stopped_ = true; }
@@ -108,6 +131,7 @@ class Accelerator {
     Ledger& ledger_;
     Learning learning_;
     Staging staging_;
+    HostPages host_pages_;
     std::atomic<bool> stopped_ = false;
     std::atomic<double> missed_seconds_ = 0;  // that the copies until now could have gained
 };

@@ -171,9 +171,17 @@ ReturnCode forward_alloc(Function function, const Note& note, Parameters... para
     if (!may_be_cancelled_anywhere()) begin();
     return code;
 }
-ReturnCode allocate_pinned(Function function, void** memory, std::size_t bytes, auto... flags) {
-    return forward_alloc(
+// Memory that the CPU writes past its caches is of another kind.
+bool has_host_pages(std::size_t bytes, unsigned flags) {
+    return bytes >= least_placed_bytes && (flags & cuda::host_alloc_write_combined) == 0;
+}
+ReturnCode allocate_pinned(Function function, const void* site, void** memory, std::size_t bytes, auto... flags) {
+    const bool places = has_host_pages(bytes, (0U | ... | flags)) && !Inside::here() && !may_be_cancelled_anywhere();
+    if (places) begin_host_pages(site, bytes, __builtin_frame_address(0));
+    const ReturnCode code = forward_alloc(
         function, [=](PinnedMemory& pinned) { pinned.add(address(*memory), bytes); }, memory, bytes, flags...);
+    if (places) end_host_pages(code == cuda::success);
+    return code;
 }
 ReturnCode forward_free(Function function, void* memory) {
     record_pinned([=](PinnedMemory& pinned) { pinned.remove(address(memory)); });
@@ -346,10 +354,10 @@ ISTHMUS_PAIR(cuMemcpyAtoHAsync_v2, _ptsz, (void* to, Array from, std::size_t off
              left(
                  function, per_thread, [=] { return bytes; }, to, from, offset, bytes, stream))
 ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
-    return allocate_pinned(Function::cuMemHostAlloc, memory, bytes, flags);
+    return allocate_pinned(Function::cuMemHostAlloc, ISTHMUS_SITE, memory, bytes, flags);
 }
 ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
-    return allocate_pinned(Function::cuMemAllocHost_v2, memory, bytes);
+    return allocate_pinned(Function::cuMemAllocHost_v2, ISTHMUS_SITE, memory, bytes);
 }
 ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
     const bool of_one_context = (flags & isthmus::cuda::host_register_portable) == 0;

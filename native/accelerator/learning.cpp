@@ -57,9 +57,9 @@ Learning::Choice Learning::next(const Copy& copy) {
     if (++state.copies >= state.next_sample) {
         // Should this one tell nothing, the next will.
         state.next_sample = state.copies + 1;
-        return {row, Turn::sample};
+        return {row, Maker::sample};
     }
-    return {row, state.driver_is_faster ? Turn::driver : Turn::ours};
+    return {row, state.driver_is_faster ? Maker::driver : Maker::ours};
 }
 
 double Learning::driver_seconds_per_byte(Way way) const {

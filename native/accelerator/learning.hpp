@@ -42,7 +42,7 @@ class Learning {
   public:
     Learning(Ledger& ledger, std::size_t sample_every) : ledger_(ledger), sample_every_(sample_every) {}
 
-    enum class Turn {
+    enum class Maker {
         ours,
         sample,  // both copy a part of it, to compare
         driver,  // which was faster
@@ -54,7 +54,7 @@ class Learning {
     };
     struct Choice {
         std::size_t row;
-        Turn turn;
+        Maker maker;
     };
     Choice next(const Copy& copy);
 

@@ -39,6 +39,7 @@ enum class Way : std::uint32_t {
     into_pinned,
     pinned_to_host,
     pinned_to_device,
+    locked,  // no copy: pages put in place for memory that the driver page-locks
     count
 };
 

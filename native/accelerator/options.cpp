@@ -20,6 +20,11 @@ Options Options::from_environment() {
         const bool is_number = std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
         if (name == "verify") options.verify = true;
         if (name == "eager") options.eager = true;
+        if (name == "pinned") {
+            options.host_pages = text == "off"    ? HostPageChoice::off
+                                 : text == "huge" ? HostPageChoice::huge
+                                                  : HostPageChoice::automatic;
+        }
         if (!is_number) continue;
         if (name == "min") options.least_bytes = std::max<std::size_t>(number, 1);
         if (name == "budget") options.pinned_budget_bytes = number;

@@ -113,10 +113,11 @@ std::optional<StagedStep> Staging::begin(StagedCopy& copy) {
     const bool to_pinned = pinned.holds(destination, copy.bytes);
     if (!to_pinned && !pinned.holds(source, copy.bytes)) return StagedStep::plain;
     if (!eager_ && is_crowded()) return StagedStep::plain;
-    const auto [row, turn] = learning_.next({copy.site, to_pinned ? Way::into_pinned : Way::out_of_pinned, copy.bytes});
-    if (turn == Learning::Turn::driver && !eager_) return StagedStep::plain;
+    const auto [row, maker] =
+        learning_.next({copy.site, to_pinned ? Way::into_pinned : Way::out_of_pinned, copy.bytes});
+    if (maker == Learning::Maker::driver && !eager_) return StagedStep::plain;
     copy.row = row;
-    if (turn != Learning::Turn::sample) return std::nullopt;
+    if (maker != Learning::Maker::sample) return std::nullopt;
     // What threads cannot move the program copies in one call, as it would without the library.
     if (!is_there(Access::read, source, copy.bytes) || !is_there(Access::write, destination, copy.bytes)) {
         return StagedStep::plain;

@@ -16,6 +16,7 @@
 
 #include "base/processors.hpp"
 #include "base/text_file.hpp"
+#include "base/threads.hpp"
 
 namespace isthmus {
 namespace {
@@ -34,6 +35,18 @@ std::vector<int> numbers_of(std::string_view list) {
         for (int number = first; number <= last; ++number) numbers.push_back(number);
     }
     return numbers;
+}
+
+// Nothing where the process may use none of its processors.
+std::optional<NumaNode> with_processors(int index) {
+    const ProcessorSet allowed = bound_processors();
+    NumaNode node{index, {}};
+    for (const int processor :
+         numbers_of(first_line("/sys/devices/system/node/node" + std::to_string(node.index) + "/cpulist"))) {
+        if (contains(allowed, processor)) node.processors.push_back(processor);
+    }
+    if (node.processors.empty()) return std::nullopt;
+    return node;
 }
 
 }  // namespace
@@ -61,21 +74,35 @@ Status bind_to_node(int node, const std::vector<int>& processors) {
     return {};
 }
 
+void bind_as_allowed(const NumaNode& node) noexcept {
+    (void)caught([&]() -> Status {
+        if (bind_to_node(node.index, node.processors).ok()) return {};
+        const ProcessorSet set = set_of(node.processors);
+        (void)sched_setaffinity(0, bytes_of(set), set.data());
+        return {};
+    });
+}
+
+std::optional<NumaNode> node_of_thread() {
+    static const bool has_several = numbers_of(first_line("/sys/devices/system/node/has_cpu")).size() >= 2;
+    if (!has_several) return std::nullopt;
+    int policy = MPOL_DEFAULT;
+    unsigned processor = 0, node = 0;
+    // Where a container forbids the first question, nothing in it has a policy.
+    const bool is_known = syscall(SYS_get_mempolicy, &policy, nullptr, 0, nullptr, 0) == 0;
+    if ((is_known && policy != MPOL_DEFAULT) || syscall(SYS_getcpu, &processor, &node, nullptr) != 0) {
+        return std::nullopt;
+    }
+    return with_processors(static_cast<int>(node));
+}
+
 std::optional<NumaNode> node_of_pci_device(const std::string& address) {
     if (numbers_of(first_line("/sys/devices/system/node/has_cpu")).size() < 2) return std::nullopt;
     std::string path = "/sys/bus/pci/devices/" + address + "/numa_node";
     std::transform(path.begin(), path.end(), path.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::vector<int> nodes = numbers_of(first_line(path));
-    const ProcessorSet allowed = bound_processors();
-    if (nodes.size() != 1) return std::nullopt;
-    NumaNode node{nodes.front(), {}};
-    for (const int processor :
-         numbers_of(first_line("/sys/devices/system/node/node" + std::to_string(node.index) + "/cpulist"))) {
-        if (contains(allowed, processor)) node.processors.push_back(processor);
-    }
-    if (node.processors.empty()) return std::nullopt;
-    return node;
+    return nodes.size() == 1 ? with_processors(nodes.front()) : std::nullopt;
 }
 
 }  // namespace isthmus

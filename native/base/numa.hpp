@@ -21,6 +21,12 @@ struct NumaNode {
     std::vector<int> processors;
 };
 
+// The same where a container forbids to say where memory is preferred, which is then on the node that the thread is on.
+void bind_as_allowed(const NumaNode& node) noexcept;
+
+// The node that the calling thread runs on. Nothing where there is one node alone, or where the thread has a memory
+// policy of its own, which the threads that it starts have, too.
+std::optional<NumaNode> node_of_thread();
 // The node that a device on the PCI bus ("0000:3b:00.0") is attached to. Nothing where there is one node alone, the
 // system does not tell, or the process may use none of the node's processors.
 std::optional<NumaNode> node_of_pci_device(const std::string& address);

@@ -62,6 +62,7 @@ class Acceleration(NamedTuple):
     budget_bytes: int | None = None
     threads: int | None = None
     verify: bool = False
+    pinned: str | None = None  # how pages of page-locked memory are put in place: auto, huge or off
     paths: str | None = None  # over whose links: own, all, or names of devices with commas between them
 
 
@@ -103,7 +104,12 @@ def accelerated_environment(
     What is to be preloaded already stays so. Raises Unsupported where there is no such library, or one at a path that
     cannot be preloaded.
     """
-    numbers = {"min": wanted.least_bytes, "budget": wanted.budget_bytes, "threads": wanted.threads}
+    numbers = {
+        "min": wanted.least_bytes,
+        "budget": wanted.budget_bytes,
+        "threads": wanted.threads,
+        "pinned": wanted.pinned,
+    }
     # What the environment asks for already stays so where nothing else is asked for: of two words the last counts.
     options = list(filter(None, [environment.get(_ACCELERATE_OPTIONS, "")]))
     options += [f"{name}={number}" for name, number in numbers.items() if number is not None]

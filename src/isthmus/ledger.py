@@ -31,10 +31,10 @@ Reason = Literal[
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 # Copies of the driver's, those of page-locked memory by themselves, and the program's own into such memory and out of
-# it, in the order of that file.
-Way = Literal["d2h", "h2d", "out_of_pinned", "into_pinned", "pinned_d2h", "pinned_h2d"]
+# it, in the order of that file; the last is no copy: page-locked memory that the driver made for a program.
+Way = Literal["d2h", "h2d", "out_of_pinned", "into_pinned", "pinned_d2h", "pinned_h2d", "locked"]
 _WAYS: tuple[Way, ...] = get_args(Way)
-_SHOWN: tuple[Way, ...] = ("h2d", "d2h", "pinned_h2d", "pinned_d2h", "into_pinned", "out_of_pinned")
+_SHOWN: tuple[Way, ...] = ("h2d", "d2h", "pinned_h2d", "pinned_d2h", "into_pinned", "out_of_pinned", "locked")
 
 _FORMAT = b"ISTHACC3"
 _HEAD = struct.Struct("=8s5Q")
@@ -52,7 +52,7 @@ _POWERS = 64
 
 @dataclass
 class Moved:
-    """Copies of one way and size, from ``2**power`` bytes to below twice as many.
+    """Copies of one kind and size, from ``2**power`` bytes to below twice as many.
 
     Those of the library with their seconds, and those that the driver made to compare.
     """
@@ -65,6 +65,11 @@ class Moved:
     samples: int = 0
     sampled_bytes: int = 0
     sampled_seconds: float = 0.0
+
+    @property
+    def is_copy(self) -> bool:
+        """Else pages of memory that was page-locked, a block a copy."""
+        return self.way != "locked"
 
 
 @dataclass
@@ -152,7 +157,7 @@ def _count(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _rows(data: bytes, used: int) -> list[tuple[int, int, int, int, float, int, int, float]]:
-    """Way, power, copies, bytes, seconds, samples, and the bytes and seconds of these."""
+    """Kind, power, copies, bytes, seconds, samples, and the bytes and seconds of these."""
     begin = _HEAD.size + (1 + len(REASONS)) * _COUNT.size + _FAILURE.size
     return [_ROW.unpack_from(data, begin + index * _ROW.size)[1:] for index in range(used)]
 
@@ -171,8 +176,8 @@ def _add(counts: Counts, rows: dict[tuple[Way, int], Moved], data: bytes) -> Non
     if failure := text.partition(b"\0")[0].decode(errors="replace"):
         counts.failures.append(failure)
     for kind, power, copies, size, seconds, samples, sampled, sampled_seconds in _rows(data, used):
-        way = _WAYS[kind]
-        row = rows.setdefault((way, power), Moved(way, power))
+        key = _WAYS[kind], power
+        row = rows.setdefault(key, Moved(*key))
         row.copies += copies
         row.bytes += size
         row.seconds += seconds

@@ -25,6 +25,7 @@ _MIN = "Leave smaller copies to the driver: 256KiB by default."
 _BUDGET = "Page-locked memory for each process and device: 64MiB by default."
 _THREADS = "The most threads that copy; by default as many as pay here."
 _PATHS = "Over whose links: own by default, all, or other devices such as cuda:1."
+_PINNED = "Pages of pinned memory: auto, huge (forked children get copies) or off."
 _VERIFY = "Compare each copy with what the driver copies: slow, for trust."
 _PRINT = "Print the variables to set, for containers and job scripts, and run nothing."
 
@@ -40,6 +41,7 @@ def accelerate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Make the report, or the variables, JSON.")] = False,
     paths: Annotated[str, option("--paths", "PATHS", _PATHS)] = "",
+    pinned: Annotated[str, option("--pinned", "PAGES", _PINNED)] = "",
     verify: Annotated[bool, typer.Option("--verify", help=_VERIFY)] = False,
     budget: Annotated[str, option("--budget", "SIZE", _BUDGET)] = "",
     threads: Annotated[int | None, option("--threads", "N", _THREADS, parser=whole_number(1))] = None,
@@ -62,6 +64,7 @@ def accelerate(
         budget_bytes=parse_bytes(budget) if budget else None,
         threads=threads,
         verify=verify,
+        pinned=_pages(pinned) if pinned else None,
         paths=_checked(paths) if paths else None,
     )
     if print_env:
@@ -81,6 +84,12 @@ def _checked(paths: str) -> str:
     if paths in ("own", "all") or all(re.fullmatch(r"[a-z]+:\d+", word) for word in words):
         return paths
     raise UsageError(f"--paths {paths}: expected own, all, or other devices such as cuda:1,cuda:2")
+
+
+def _pages(pinned: str) -> str:
+    if pinned in ("auto", "huge", "off"):
+        return pinned
+    raise UsageError(f"--pinned {pinned}: expected auto, huge or off")
 
 
 def _print(wanted: "Acceleration", *, as_json: bool) -> None:

@@ -12,6 +12,9 @@ from isthmus.record import decimal_bytes, format_bytes, format_seconds, three_fi
 
 # A program may leave as many files as it likes.
 _MOST_REFUSED = 5
+# So many blocks of page-locked memory are not powers of two by accident.
+_LEAST_ROUNDED = 3
+_TORCH_SETTING = "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:64"
 
 
 def acceleration_document(counts: Counts, program: str) -> Document:
@@ -25,8 +28,14 @@ def acceleration_document(counts: Counts, program: str) -> Document:
 
 
 def _blocks(counts: Counts) -> Iterator[Block]:
-    yield Answer((_verdict(counts),), failed=counts.wrong > 0)
-    if counts.queued[0] and counts.moved:
+    copies = [row for row in counts.moved if row.is_copy]
+    locked = [row for row in counts.moved if not row.is_copy]
+    yield Answer((_verdict(counts, copies, locked),), failed=counts.wrong > 0)
+    if locked and copies:
+        yield Prose(_locked(counts, locked))
+    if _are_rounded_up(locked):
+        yield Prose(say("acceleration.rounded_up", setting=_TORCH_SETTING), "small")
+    if counts.queued[0] and copies:
         yield Prose(_queued(counts))
     if counts.checked:
         key = "acceleration.wrong" if counts.wrong else "acceleration.checked"
@@ -45,18 +54,35 @@ def _blocks(counts: Counts) -> Iterator[Block]:
         yield Prose(say("acceleration.refused_more", count=len(counts.refused) - _MOST_REFUSED), "small")
 
 
-def _verdict(counts: Counts) -> str:
-    copies, size, seconds = _sum(counts.moved)
+def _verdict(counts: Counts, rows: list[Moved], locked: list[Moved]) -> str:
+    copies, size, seconds = _sum(rows)
     if not copies and counts.queued[0]:
         return _queued(counts)
+    if not copies and locked:
+        return _locked(counts, locked)
     if not copies:
         return say("acceleration.none" if counts.processes or counts.uncounted else "acceleration.not_loaded")
     moved = {"count": copies, "bytes": decimal_bytes(size), "time": format_seconds(seconds)}
-    driver = _driver(counts)
+    driver = _driver(counts, rows)
     if driver is None:
         return say("acceleration.unsampled", **moved)
     key = "acceleration.saved" if driver > seconds else "acceleration.lost"
     return say(key, **moved, driver=format_seconds(driver), gain=format_seconds(abs(driver - seconds)))
+
+
+def _locked(counts: Counts, rows: list[Moved]) -> str:
+    blocks, size, seconds = _sum(rows)
+    made = {"count": blocks, "bytes": decimal_bytes(size), "time": format_seconds(seconds)}
+    driver = _driver(counts, rows)
+    if driver is None or driver <= seconds:
+        return say("acceleration.locked", **made)
+    return say("acceleration.locked_saved", **made, gain=format_seconds(driver - seconds))
+
+
+def _are_rounded_up(rows: list[Moved]) -> bool:
+    """Whether all blocks of several MiB are powers of two, as torch rounds them."""
+    blocks, size, _ = _sum(rows)
+    return blocks >= _LEAST_ROUNDED and size == sum(row.copies << row.power for row in rows)
 
 
 def _queued(counts: Counts) -> str:
@@ -68,9 +94,9 @@ def _sum(rows: list[Moved]) -> tuple[int, int, float]:
     return sum(row.copies for row in rows), sum(row.bytes for row in rows), sum(row.seconds for row in rows)
 
 
-def _driver(counts: Counts) -> float | None:
+def _driver(counts: Counts, rows: list[Moved]) -> float | None:
     """What the driver would have taken for all of them, as long where that is not known; None where nothing is."""
-    times = [(counts.driver_seconds(row), row.seconds) for row in counts.moved]
+    times = [(counts.driver_seconds(row), row.seconds) for row in rows]
     if all(driver is None for driver, _ in times):
         return None
     return sum(seconds if driver is None else driver for driver, seconds in times)

@@ -4,15 +4,15 @@
 // takes waits; copies of pageable memory return when they have
 // ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
 // FAKE_CUDA_DEVICES their number (1), of which a program sees as many as CUDA_VISIBLE_DEVICES names, FAKE_CUDA_LOCKED
-// how many may be page-locked. FAKE_CUDA_FAIL names a function that fails, "cuMemAlloc_v2" each time or
-// "cuMemAlloc_v2@3" the third; a program with threads that changes it begins with an empty one and takes none away,
-// since a variable that comes or goes moves those that other threads read. When the process ends, the file
-// FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream
-// is the null stream, with FAKE_CUDA_SHORT copies lack their last byte, with FAKE_CUDA_CORRUPT_PEERS those between
-// devices; FAKE_CUDA_SEGMENTS, FAKE_CUDA_ADJACENT and FAKE_CUDA_CONFIDENTIAL are told of in fake_memory.hpp. What would
-// hang or harm a real one, a call in the child of a fork, or of a kernel with memory of another context, ends the
-// process. When copies return, what is refused while a graph is captured, and which calls are not valid is as a real
-// one was recorded
+// how many may be page-locked; large blocks are shared memory (fake_host_pages.hpp). FAKE_CUDA_FAIL names a function
+// that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
+// with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
+// the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
+// FAKE_CUDA_NULL_STREAMS every stream is the null stream, with FAKE_CUDA_SHORT copies lack their last byte, with
+// FAKE_CUDA_CORRUPT_PEERS those between devices; FAKE_CUDA_SEGMENTS, FAKE_CUDA_ADJACENT and FAKE_CUDA_CONFIDENTIAL are
+// told of in fake_memory.hpp. What would hang or harm a real one, a call in the child of a fork, or of a kernel with
+// memory of another context, ends the process. When copies return, what is refused while a graph is captured, and which
+// calls are not valid is as a real one was recorded
 // (../drivers/facts), which a test compares. With FAKE_CUDA_STRICT calls and copies keep each other
 // waiting (fake_strict.hpp). The tool that CUDA_INJECTION64_PATH names is loaded, and told of plain copies by the fake
 // CUPTI (fake_tools.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
@@ -148,8 +148,8 @@ int take(Address* address, std::size_t bytes, Kind kind, bool is_of_all = false)
     void* block = fake::memory.take(bytes, kind, current, is_of_all);
     return *address = reinterpret_cast<Address>(block), block != nullptr ? success : out_of_memory;
 }
-int give(void* block) {
-    return fake::memory.give(block, false) ? success : invalid_value;
+int give(void* block, bool is_locked = false) {
+    return fake::memory.is_locked(block) == is_locked && fake::memory.give(block, false) ? success : invalid_value;
 }
 
 // Of what is recorded, which no event tells.
@@ -226,6 +226,10 @@ int cuMemFreeAsync(Address address, void*) {
     ENTER_CONTEXT();
     return give(reinterpret_cast<void*>(address));
 }
+// How many bytes of the latest large block were there before the driver locked them.
+std::size_t fake_found_bytes() {
+    return fake::host_pages.found_bytes();
+}
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
     ENTER_UNCAPTURED();
     return take(reinterpret_cast<Address*>(host), bytes, Kind::pinned);
@@ -233,7 +237,7 @@ int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
 int cuMemFreeHost(void* host) {
     const fake::Alone alone(__func__);
     ENTER_UNCAPTURED();
-    return give(host);
+    return give(host, true);
 }
 int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
     ENTER_UNCAPTURED();

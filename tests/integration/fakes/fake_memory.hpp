@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fake_contexts.hpp"
+#include "fake_host_pages.hpp"
 
 namespace fake {
 
@@ -64,6 +65,9 @@ class Memory {
         if (!count(block)) return nullptr;
         constexpr std::size_t page = 4096;
         void* memory = kind == Kind::device ? next_to_others(bytes) : nullptr;
+        if (kind == Kind::pinned && bytes >= least_mapped_bytes && (memory = host_pages.take(bytes)) == nullptr) {
+            return locked_ -= bytes, nullptr;
+        }
         if (memory == nullptr) memory = std::aligned_alloc(page, (bytes / page + 1) * page);
         note(memory, block);
         return memory;
@@ -81,7 +85,7 @@ class Memory {
         (found->second.is_locked() ? locked_ : used_) -= found->second.bytes;
         blocks_.erase(found);
         ledger.remove();
-        if (!is_registered && !is_next_to_others(memory)) std::free(memory);
+        if (!is_registered && !is_next_to_others(memory) && !host_pages.give(memory)) std::free(memory);
         return true;
     }
     // The block that an address lies in, with where it begins; null where nothing is known.
@@ -90,6 +94,10 @@ class Memory {
         if (after == blocks_.begin()) return nullptr;
         const auto& found = *std::prev(after);
         return address - found.first < found.second.bytes ? &found : nullptr;
+    }
+    bool is_locked(const void* address) const {
+        const auto* found = find(reinterpret_cast<Address>(address));
+        return found != nullptr && found->second.is_locked();
     }
     bool is_pageable(const void* address) const { return find(reinterpret_cast<Address>(address)) == nullptr; }
     // In another context than the one that registered it without saying that it is for all.

@@ -25,13 +25,13 @@ struct Program {
     void copy(std::size_t count, double our_seconds, double driver_seconds, const void* site = nullptr,
               std::size_t bytes = 1 << 20) {
         for (std::size_t i = 0; i < count; ++i) {
-            const auto [row, turn] = learning.next({site, Way::to_device, bytes});
+            const auto [row, maker] = learning.next({site, Way::to_device, bytes});
             const auto part = [](std::size_t size, double seconds) {
                 return Learning::Part{size, static_cast<double>(size) * seconds};
             };
-            if (turn == Learning::Turn::driver) {
+            if (maker == Learning::Maker::driver) {
                 ++driver;
-            } else if (turn == Learning::Turn::ours) {
+            } else if (maker == Learning::Maker::ours) {
                 ++ours;
                 learning.record(row, part(bytes, our_seconds), {});
             } else {
@@ -53,9 +53,9 @@ Sampled sampled(std::size_t copies, std::size_t bytes, double driver_rate) {
     Learning learning(*ledger, 32);
     Sampled all;
     for (std::size_t i = 0; i < copies; ++i) {
-        const auto [row, turn] = learning.next({nullptr, Way::to_device, bytes});
+        const auto [row, maker] = learning.next({nullptr, Way::to_device, bytes});
         SampleParts parts(std::min(bytes / 2, most_sampled_bytes));
-        while (turn == Learning::Turn::sample) {
+        while (maker == Learning::Maker::sample) {
             const std::size_t part = parts.next();
             if (part == 0) break;
             parts.add(part, call_seconds + static_cast<double>(part) / driver_rate);

@@ -1,0 +1,63 @@
+// Pages of fresh memory that are put in place: all of them, by any number of threads, and memory stays zeros.
+#include "base/memory/fresh_pages.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using namespace isthmus;
+
+void expect(bool condition, const char* what, std::size_t bytes) {
+    if (condition) return;
+    std::printf("not so: %s, of %zu bytes\n", what, bytes);
+    std::exit(1);
+}
+
+void check(std::size_t bytes, std::size_t first, int kind, const FreshPages& pages) {
+    const std::size_t all = in_pages(bytes) + first + 2 * huge_page;
+    void* const mapping = mmap(nullptr, all, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    expect(mapping != MAP_FAILED, "there is memory", bytes);
+    auto* const data = static_cast<std::byte*>(mapping) + first;
+    place_fresh_pages(data, bytes, pages);
+    std::vector<unsigned char> is_there(in_pages(bytes) / least_page);
+    expect(mincore(data, bytes, is_there.data()) == 0, "the kernel says what is there", bytes);
+    for (const unsigned char each : is_there) expect((each & 1) != 0, "every page is there", bytes);
+    for (std::size_t i = 0; i < all; i += 512) {
+        expect(static_cast<std::byte*>(mapping)[i] == std::byte{0}, "memory is all zeros", bytes);
+    }
+    munmap(mapping, all);
+}
+
+void check_all() {
+    for (const std::size_t bytes : {least_page, huge_page, 5 * huge_page + 1}) {
+        for (const std::size_t first : {std::size_t{0}, least_page, huge_page - least_page}) {
+            for (const int kind : {MAP_SHARED, MAP_PRIVATE}) {
+                for (const PageSize size : {PageSize::ordinary, PageSize::huge}) {
+                    // Without a limit, with one that nothing keeps, and with one that all keep.
+                    for (const double alone : {0.0, 1e-15, 1.0}) {
+                        for (const std::size_t threads : {std::size_t{1}, most_slices}) {
+                            check(bytes, first, kind, {size, alone, node_of_thread(), threads});
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+int main() {
+    check_all();
+    expect(seconds_per_byte_alone() > 0, "it takes time", tried_alone_bytes);
+    // Without huge pages for the process.
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    check_all();
+    std::puts("as described");
+}
