@@ -30,8 +30,9 @@ enum class Kind : std::uint32_t {
     allocation = 10,
     device = 11,
     note = 12,
+    window = 13,
 };
-inline constexpr std::size_t kinds = 13;
+inline constexpr std::size_t kinds = 14;
 
 // What every block begins with. `used_bytes` grows as records are written behind it, so that what a killed program
 // leaves can be read.
@@ -64,7 +65,7 @@ struct ProcessRecord {
 inline constexpr std::uint32_t recorded_call_sites = 1;
 inline constexpr std::uint32_t recorded_contents = 2;
 inline constexpr std::uint32_t recorded_managed = 4;
-inline constexpr std::uint32_t without_kernels = 8;
+inline constexpr std::uint32_t without_kernels = 8;  // or with those of windows alone
 
 // Followed by `bytes` bytes of UTF-8, padded to a multiple of 8.
 struct TextHeader {
@@ -94,6 +95,7 @@ enum class Timing : std::uint32_t {
     timed = 1,   // one copy
     maybe = 2,   // one copy, and time stamps were turned on or off meanwhile
     none = 3,    // one copy, and a record of it is another copy's
+    graph = 4,   // one copy of several that a graph makes, if there is no record of any
 };
 
 // What a call was asked to copy.
@@ -148,6 +150,13 @@ struct DeviceRecord {
 struct NoteRecord {
     static constexpr Kind kind = Kind::note;
     std::uint32_t text, padding;
+};
+
+// In which all kernels that were launched are recorded; where a process has none, all are.
+struct WindowRecord {
+    static constexpr Kind kind = Kind::window;
+    std::uint64_t start_ns, end_ns;
+    std::uint64_t launched_ns;  // there were no launches between that and its start
 };
 
 static_assert(sizeof(ProcessRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(CallRecord) == 32);

@@ -4,10 +4,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "interpose/environment.hpp"
 #include "interpose/undisturbed.hpp"
 
 namespace isthmus::tracer {
+namespace {
+
+constexpr std::string_view kernels_word = "kernels=";
+
+}  // namespace
 
 std::optional<Options> Options::from_environment() {
     if (interpose::is_switched_off("ISTHMUS_TRACE")) return std::nullopt;
@@ -19,6 +27,9 @@ std::optional<Options> Options::from_environment() {
         if (word == "all-times") options.all_times = true;
         if (word == "no-python") options.python_lines = false;
         if (word == "no-kernels") options.kernels = false;
+        if (word.starts_with(kernels_word)) {
+            options.kernels_share = std::strtod(word.c_str() + kernels_word.size(), nullptr) / 100;
+        }
     }
     return options;
 }

@@ -2,7 +2,7 @@
 //
 // ISTHMUS_TRACE         off: nothing is traced
 // ISTHMUS_TRACE_FOLDER  where each process puts its part of the trace, and a message if it cannot
-// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, all-times, separated by commas
+// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, kernels=5 (per cent), all-times, separated by commas
 #pragma once
 
 #include <optional>
@@ -16,6 +16,8 @@ struct Options {
     bool contents = false;
     bool python_lines = true;
     bool kernels = true;
+    // What recording them may cost of the program's time; 1: all are recorded, whatever that costs.
+    double kernels_share = 0.05;
     bool all_times = false;
 
     // Nothing where the process is not to be traced.

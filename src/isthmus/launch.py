@@ -20,9 +20,6 @@ from isthmus.errors import IsthmusError, ProgramAbsent, ProgramNotExecutable, Un
 from isthmus.files import read_begin, read_bounded
 from isthmus.installing import OURS
 
-# What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
-RecordingOption = Literal["stacks", "contents", "no-python", "no-kernels", "all-times"]
-
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"
 _PRELOADED = "LD_PRELOAD"
@@ -74,12 +71,13 @@ class Left(NamedTuple):
 
 
 def traced_environment(
-    environment: Mapping[str, str], folder: Path, options: Sequence[RecordingOption], *, force: bool = False
+    environment: Mapping[str, str], folder: Path, options: Sequence[str], *, force: bool = False
 ) -> dict[str, str]:
     """The environment in which the driver loads the recorder, and the linker that of OpenCL, with parts in `folder`.
 
-    What is to be preloaded already stays so. Raises UsageError where another tool is to be loaded by the driver, unless
-    forced; Unsupported where there is no recorder, or one of OpenCL at a path that cannot be preloaded.
+    `options` are words of native/tracer/options.hpp. What is to be preloaded already stays so. Raises UsageError where
+    another tool is to be loaded by the driver, unless forced; Unsupported where there is no recorder, or one of OpenCL
+    at a path that cannot be preloaded.
     """
     other = environment.get(_INJECTION, "")
     if other and not force:

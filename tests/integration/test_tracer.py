@@ -12,7 +12,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.trace import UNKNOWN, Trace, direction_index, memory_index, open_trace
-from isthmus.trace.isthmus.blocks import join_parts
+from isthmus.trace.isthmus.blocks import blocks, join_parts
 from tests.compiling import compile_program
 
 HERE = Path(__file__).resolve().parent
@@ -233,3 +233,41 @@ def test_the_library_stands_alone(tmp_path: Path) -> None:
         ["nm", "--dynamic", "--defined-only", TRACER], capture_output=True, text=True, check=True
     ).stdout
     assert [line.split()[-1] for line in symbols.splitlines()] == ["InitializeInjection"]
+
+
+def test_many_kernels_are_recorded_in_windows_and_whole_within(traced: Traced, tmp_path: Path) -> None:
+    """The program launches as fast as it can, one kernel after the other, and copies between."""
+    assert traced("windows", 0).returncode == 4
+    trace = trace_in(tmp_path)
+    assert "kernels" in trace.knows
+    # In the last one the program ends.
+    begins, ends = trace.windows.start_ns[:6], trace.windows.end_ns[:6]
+    assert begins.size == 6
+    assert (begins[1:] > ends[:-1]).all()
+    # Each call has the number after that of the one before it: copies and kernels of a window are all there.
+    called = _numbers(tmp_path, "call")
+    launched = _numbers(tmp_path, "kernel")
+    assert _within(launched, begins[0], ends[0]).size > 0
+    for begin, end in zip(begins, ends, strict=True):
+        # None where another program had the processor all the while.
+        numbers = np.sort(np.concatenate([_within(each, begin, end) for each in (called, launched)]))
+        assert (np.diff(numbers) == 1).all()
+    # Copies are always all recorded.
+    assert len(trace.copies) == called.size
+
+
+def _numbers(folder: Path, kind: str) -> np.ndarray:
+    return np.concatenate([block.records for block in blocks(folder / "joined", []) if block.kind == kind])
+
+
+def _within(records: np.ndarray, begin: int, end: int) -> np.ndarray:
+    inside = (records["start_ns"] >= begin) & (records["start_ns"] < end)
+    return records["correlation"][inside].astype(np.int64)
+
+
+@pytest.mark.parametrize("share", [100, 5])
+def test_few_kernels_are_recorded_whole(traced: Traced, tmp_path: Path, share: int) -> None:
+    launches = 1000 if share < 100 else 50_000
+    assert traced("exit", 0, launches, ISTHMUS_TRACE_OPTIONS=f"kernels={share}").returncode == 4
+    trace = trace_in(tmp_path)
+    assert (len(trace.kernels), len(trace.windows)) == (launches, 0)

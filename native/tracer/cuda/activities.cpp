@@ -39,6 +39,7 @@ trace::CopyRecord copy_record(const Activity& copy, std::uint32_t device, std::u
 void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
     ThreadState& thread = ThreadState::of_this_thread(file_);
     cupti::Activity* activity = nullptr;
+    std::uint64_t kernels = 0;
     while (api_.cuptiActivityGetNextRecord(buffer, bytes, &activity) == cupti::success) {
         const auto as = [&]<typename Record>(const Record* /*kind*/) {
             add(*reinterpret_cast<const Record*>(activity), *thread.writer);
@@ -47,13 +48,17 @@ void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
             case cupti::activity_kind_memcpy: as(static_cast<const cupti::CopyActivity*>(nullptr)); break;
             case cupti::activity_kind_memcpy2: as(static_cast<const cupti::PeerCopyActivity*>(nullptr)); break;
             case cupti::activity_kind_memset: as(static_cast<const cupti::MemsetActivity*>(nullptr)); break;
-            case cupti::activity_kind_concurrent_kernel: as(static_cast<const cupti::KernelActivity*>(nullptr)); break;
+            case cupti::activity_kind_concurrent_kernel:
+                as(static_cast<const cupti::KernelActivity*>(nullptr));
+                ++kernels;
+                break;
             case cupti::activity_kind_unified_memory_counter:
                 as(static_cast<const cupti::UnifiedMemoryCounter*>(nullptr));
                 break;
             default: break;
         }
     }
+    windows_.recorded(kernels);
     buffers_done_.fetch_add(1, std::memory_order_relaxed);
     std::size_t dropped = 0;
     if (api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == cupti::success && dropped > 0) {

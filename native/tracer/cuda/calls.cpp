@@ -24,6 +24,7 @@ struct CallInProgress {
     unsigned long accelerate_mark = 0;
     std::optional<CopyOperands> operands;
     CopyTiming::Period period = 0;
+    KernelWindows::Changes changes = 0;
     // Calls within it of which only the device can tell what they copy.
     unsigned timed = 0;
     std::optional<Memory> memory;
@@ -38,6 +39,26 @@ thread_local CallInProgress left_call;
 bool is_nested(int domain, const void* frame) {
     return call.depth == 1 && call.domain == cupti::domain_runtime_api && domain == cupti::domain_driver_api &&
            frame <= call.frame;
+}
+
+trace::OperandsRecord operands_record(const CopyOperands& copied, std::uint32_t correlation, const CopyPlace& place,
+                                      trace::Timing timing) {
+    return {.source = copied.source,
+            .destination = copied.destination,
+            .bytes = copied.bytes,
+            .content = 0,
+            .correlation = correlation,
+            .rows = copied.rows,
+            .device = place.device,
+            .stream = place.stream,
+            .copy_kind = copied.copy_kind,
+            .waited = 0,
+            .timing = timing};
+}
+
+// Whether a call that has returned did what it was asked for.
+bool succeeded(const cupti::CallbackData& data) {
+    return data.returned == nullptr || *static_cast<const int*>(data.returned) == 0;
 }
 
 // Whether the call tells everything of its one copy but when the device made it.
@@ -64,16 +85,23 @@ const Function* Recorder::function(int domain, std::uint32_t number, const char*
 }
 
 void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackData& data) {
-    const Function* found = function(domain, number, data.function);
-    if (found == nullptr || found->role == Role::ignored) return;
-    if (found->role == Role::graph) return expect_graph();
-    if (found->role == Role::launch) return expect_kernels();
+    const Function* called = function(domain, number, data.function);
+    if (called == nullptr || called->role == Role::ignored) return;
+    if (called->role == Role::launch || called->role == Role::graph_launch) {
+        if (data.site == cupti::api_enter) begin_launch(called->role, data);
+        return;
+    }
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
     // Also where memory runs out within.
     const std::unique_ptr<ThreadState, void (*)(ThreadState*)> done(&thread,
                                                                     [](ThreadState* state) { state->busy = false; });
+    if (called->role == Role::graph) {
+        expect_graph();
+        if (data.site != cupti::api_enter && succeeded(data)) graphs_.instantiated(data.function, data.parameters);
+        return;
+    }
     if (data.site == cupti::api_enter) {
         if (call.depth > 0 && !is_nested(domain, __builtin_frame_address(0))) {
             for (; call.timed > 0; --call.timed) timing_.end_timed();
@@ -82,9 +110,9 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
         if (call.depth++ == 0) {
             call.domain = domain;
             call.frame = __builtin_frame_address(0);
-            begin_outermost_call(*found, data);
+            begin_outermost_call(*called, data);
         }
-        begin_call(*found, data);
+        begin_call(*called, data);
         return;
     }
     if (call.depth == 0 && left_call.depth > 0 && left_call.domain == domain &&
@@ -92,7 +120,7 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
         call = std::exchange(left_call, {});
         call.depth = 1;
     }
-    if (call.depth > 0) end_call(thread, *found, data);
+    if (call.depth > 0) end_call(thread, *called, data);
 }
 
 void Recorder::expect_kernels() {
@@ -105,10 +133,36 @@ void Recorder::expect_graph() {
     expect_kernels();
 }
 
+void Recorder::begin_launch(Role role, const cupti::CallbackData& data) {
+    expect_kernels();
+    if (role == Role::launch) return windows_.launched(1);
+    const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
+    if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
+    if (graph && !graph->copies.empty()) write_copies(*graph, data);
+}
+
+void Recorder::write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data) {
+    ThreadState& thread = ThreadState::of_this_thread(file_);
+    if (thread.busy) return;
+    const std::uint64_t now = trace_clock();
+    thread.writer->write(trace::CallRecord{.start_ns = now,
+                                           .end_ns = now,
+                                           .correlation = data.correlation,
+                                           .thread = thread.thread,
+                                           .name = file_.text(data.function),
+                                           .site = sites_.known() ? sites_.here() : 0});
+    for (CopyOperands copied : graph.copies) {
+        copied.stream = Graphs::stream_of(data.parameters);
+        const CopyPlace place = place_of(api_, copied, data.context);
+        thread.writer->write(operands_record(copied, data.correlation, place, trace::Timing::graph));
+    }
+}
+
 void Recorder::begin_outermost_call(const Function& function, const cupti::CallbackData& data) {
     calls_under_way_.fetch_add(1, std::memory_order_relaxed);
     call.role = function.role;
     call.correlation = data.correlation;
+    call.changes = windows_.changes();
     call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
     call.operands.reset();
     call.memory.reset();
@@ -135,8 +189,7 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
 }
 
 void Recorder::end_call(ThreadState& thread, const Function& function, const cupti::CallbackData& data) {
-    const bool succeeded = data.returned == nullptr || *static_cast<const int*>(data.returned) == 0;
-    if (call.role == Role::allocate && !call.memory && succeeded) {
+    if (call.role == Role::allocate && !call.memory && succeeded(data)) {
         call.memory = memory_of(data.function, data.parameters);
     }
     if (--call.depth > 0) return;
@@ -151,20 +204,14 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
                                            .thread = thread.thread,
                                            .name = by_accelerator ? function.accelerated_name : function.name,
                                            .site = call.site});
-    if (call.operands && succeeded) {
+    if (call.operands && succeeded(data)) {
         const CopyOperands& copied = *call.operands;
-        trace::OperandsRecord record{.source = copied.source,
-                                     .destination = copied.destination,
-                                     .bytes = copied.bytes,
-                                     .content = 0,
-                                     .correlation = call.correlation,
-                                     .rows = copied.rows,
-                                     .device = 0,
-                                     .stream = 0,
-                                     .copy_kind = copied.copy_kind,
-                                     .waited = 0,
-                                     .timing = trace::Timing::always};
+        trace::OperandsRecord record =
+            operands_record(copied, call.correlation, {.device = 0, .stream = 0}, trace::Timing::always);
         if (is_plain(copied)) record.timing = timing_.since(call.period);
+        // Where launches are not listened to, its record may be taken for another copy's.
+        const bool unheard = call.changes % 2 != 0 || call.changes != windows_.changes();
+        if (unheard && record.timing == trace::Timing::timed) record.timing = trace::Timing::maybe;
         // Devices tell of the parts that it was made in, by other calls than the program's.
         if (by_accelerator && is_plain(copied)) record.timing = trace::Timing::none;
         if (record.timing == trace::Timing::maybe || record.timing == trace::Timing::none) {
@@ -184,7 +231,7 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
         }
         thread.writer->write(record);
     }
-    if (call.memory && succeeded) {
+    if (call.memory && succeeded(data)) {
         thread.writer->write(
             trace::AllocationRecord{.start_ns = call.start_ns,
                                     .end_ns = end_ns,

@@ -39,7 +39,10 @@ CopyPlace place_of(const cupti::Api& api, const CopyOperands& copied, void* cont
     return last.place;
 }
 
-bool is_ordinary_memory(std::uint64_t address) {
+namespace {
+
+// As the driver numbers types of memory; 0 of what it knows nothing of, -1 where it cannot be asked.
+int memory_type(std::uint64_t address) {
     using Ask = int (*)(unsigned, int*, void**, std::uint64_t);
     // The driver that the program has loaded. It is not called here for the first time: the call that this is asked
     // for was its own.
@@ -47,11 +50,22 @@ bool is_ordinary_memory(std::uint64_t address) {
         void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
         return driver != nullptr ? reinterpret_cast<Ask>(dlsym(driver, "cuPointerGetAttributes")) : nullptr;
     }();
-    if (ask == nullptr) return false;
+    if (ask == nullptr) return -1;
     int attribute = cuda::pointer_attribute_memory_type;
-    std::uint32_t type = 0;
+    int type = 0;
     void* value = &type;
-    return ask(1, &attribute, &value, address) == cuda::success && type == 0;
+    return ask(1, &attribute, &value, address) == cuda::success ? type : -1;
+}
+
+}  // namespace
+
+bool is_ordinary_memory(std::uint64_t address) {
+    return memory_type(address) == 0;
+}
+
+bool is_host_memory(std::uint64_t address) {
+    const int type = memory_type(address);
+    return type == 0 || type == cuda::memory_type_host;
 }
 
 }  // namespace isthmus::tracer

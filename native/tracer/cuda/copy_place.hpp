@@ -15,5 +15,7 @@ CopyPlace place_of(const cupti::Api& api, const CopyOperands& copied, void* cont
 
 // Whether the driver knows nothing of the memory at an address of the host; not where it cannot be asked.
 bool is_ordinary_memory(std::uint64_t address);
+// Whether memory is the host's, page-locked or ordinary.
+bool is_host_memory(std::uint64_t address);
 
 }  // namespace isthmus::tracer

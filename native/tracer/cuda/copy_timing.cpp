@@ -7,36 +7,29 @@ namespace {
 // What the time stamps of a copy cost at most (H200: 1.3 us asynchronous, 2.2 us synchronous), and to turn them on or
 // off: the call takes 2.5 to 10 us, but loops of copies took 200 to 600 us longer for each time on and off.
 constexpr std::uint64_t copy_ns = 2'000, turn_ns = 150'000;
-// What may be spent: one part in so many of the time that passes, and so much at once, as on the first copies.
-constexpr std::uint64_t parts = 100, most_ns = 1'000'000;
+// What may be spent: a share of the time that passes, and so much at once, as on the first copies.
+constexpr double share = 0.01;
+constexpr std::uint64_t most_ns = 1'000'000;
 // As many copies one after the other, so that those of one loop are seen as they follow each other.
 constexpr std::uint64_t together = 128;
 constexpr int most_turns_for_one = 32;
 
 }  // namespace
 
-bool CopyTiming::afford(std::uint64_t now_ns, std::uint64_t cost_ns) {
-    const std::uint64_t earned = most_ns + (now_ns - began_ns_) / parts;
-    std::uint64_t spent = spent_ns_.load(std::memory_order_relaxed);
-    // What a program without copies earned it cannot save for a loop of them.
-    if (spent + most_ns < earned) {
-        spent_ns_.compare_exchange_strong(spent, earned - most_ns, std::memory_order_relaxed);
-        return true;
-    }
-    return spent + cost_ns <= earned;
-}
+CopyTiming::CopyTiming(const cupti::Api& api, bool all, std::uint64_t now_ns)
+    : api_(api), all_(all), budget_(share, most_ns, now_ns) {}
 
 CopyTiming::Period CopyTiming::begin(std::uint64_t now_ns) {
     Period period = period_.load(std::memory_order_acquire);
     if (all_.load(std::memory_order_relaxed)) return period;
     const bool on = period % 2 == 0;
     // Turning them off is paid for, too.
-    if (on != afford(now_ns, on ? copy_ns + turn_ns : together * copy_ns + 2 * turn_ns)) {
+    if (on != budget_.affords(now_ns, on ? copy_ns + turn_ns : together * copy_ns + 2 * turn_ns)) {
         // Where another thread is at it, this copy need not wait for it.
         const std::unique_lock lock(turning_, std::try_to_lock);
         if (lock.owns_lock()) period = turn(!on);
     }
-    if (period % 2 == 0) spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
+    if (period % 2 == 0) budget_.spend(copy_ns);
     return period;
 }
 
@@ -48,7 +41,7 @@ void CopyTiming::begin_timed() {
         const std::lock_guard lock(turning_);
         turn(true);
     }
-    spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
+    budget_.spend(copy_ns);
 }
 
 void CopyTiming::time_all() {
@@ -60,7 +53,7 @@ void CopyTiming::time_all() {
 CopyTiming::Period CopyTiming::turn(bool on) {
     const Period period = period_.load(std::memory_order_relaxed);
     if (on == (period % 2 == 0) || (!on && all_)) return period;
-    spent_ns_.fetch_add(turn_ns, std::memory_order_relaxed);
+    budget_.spend(turn_ns);
     // The number tells of no time stamps before there are none, and of them when they are there.
     if (on) {
         if (api_.cuptiActivityEnable(cupti::activity_kind_memcpy) != cupti::success) return period;

@@ -8,6 +8,7 @@
 
 #include "driver/cupti_api.hpp"
 #include "trace/format.hpp"
+#include "tracer/cuda/budget.hpp"
 
 namespace isthmus::tracer {
 
@@ -17,7 +18,7 @@ class CopyTiming {
     using Period = std::uint32_t;
 
     // `all`: every copy, whatever that costs.
-    CopyTiming(const cupti::Api& api, bool all, std::uint64_t now_ns) : api_(api), all_(all), began_ns_(now_ns) {}
+    CopyTiming(const cupti::Api& api, bool all, std::uint64_t now_ns);
 
     // Before a copy whose call tells all but its times.
     Period begin(std::uint64_t now_ns);
@@ -34,14 +35,12 @@ class CopyTiming {
     }
 
   private:
-    bool afford(std::uint64_t now_ns, std::uint64_t cost_ns);
     // With `turning_` held.
     Period turn(bool on);
 
     const cupti::Api& api_;
     std::atomic<bool> all_;
-    std::uint64_t began_ns_;
-    std::atomic<std::uint64_t> spent_ns_ = 0;
+    Budget budget_;
     std::atomic<Period> period_ = 0;
     std::atomic<int> needed_ = 0, turned_on_for_one_ = 0;
     std::mutex turning_;

@@ -7,7 +7,7 @@
 
 namespace isthmus::tracer {
 
-enum class Role : std::uint8_t { ignored, copy, fill, wait, allocate, release, launch, graph, other };
+enum class Role : std::uint8_t { ignored, copy, fill, wait, allocate, release, launch, graph_launch, graph, other };
 
 // The role of a function of the driver or the runtime, whatever version of it.
 Role role_of(std::string_view function);

@@ -88,6 +88,7 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       file_(part_.file()),
       sites_(part_.sites()),
       timing_(api_, options_.all_times, monotonic_ns()),
+      windows_(api_, file_, options_.kernels_share, monotonic_ns()),
       accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
@@ -133,7 +134,14 @@ Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
         if (role == Role::ignored) continue;
         // Devices tell of kernels. Yet CUPTI mistakes which calls copies are of where nobody listens to the driver's
         // launches between them (13.0): half of a JAX program's copies were lost.
-        if (role == Role::launch && (!options_.kernels || domain == cupti::domain_runtime_api)) continue;
+        if (role == Role::launch || role == Role::graph_launch) {
+            if (domain == cupti::domain_runtime_api) continue;
+            if (role == Role::launch && !options_.kernels) continue;
+        }
+        if (role == Role::launch) {
+            ISTHMUS_TRY(windows_.listen(subscriber, domain, number));
+            continue;
+        }
         ISTHMUS_TRY(api_.call(api_.cuptiEnableCallback, 1U, subscriber, domain, number));
     }
     return {};
@@ -173,6 +181,7 @@ bool Recorder::flush_in_time() const {
 }
 
 void Recorder::finish() {
+    interpose::guarded([this] { windows_.finish(); });
     interpose::guarded([this] { file_.finish(flush_in_time() ? trace_clock() : 0); });
 }
 

@@ -9,6 +9,8 @@
 #include "driver/cupti_records.hpp"
 #include "tracer/cuda/copy_timing.hpp"
 #include "tracer/cuda/functions.hpp"
+#include "tracer/cuda/graphs.hpp"
+#include "tracer/cuda/kernel_windows.hpp"
 #include "tracer/options.hpp"
 #include "tracer/part.hpp"
 
@@ -40,6 +42,9 @@ class Recorder {
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
     void expect_kernels();
+    void begin_launch(Role role, const cupti::CallbackData& data);
+    // Copies that devices report, too, if they time those of graphs.
+    void write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data);
     void begin_outermost_call(const Function& function, const cupti::CallbackData& data);
     void begin_call(const Function& function, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);
@@ -70,6 +75,8 @@ class Recorder {
     cupti::Subscriber subscriber_ = nullptr;
     CallSites& sites_;
     CopyTiming timing_;
+    KernelWindows windows_;
+    Graphs graphs_;
     // Null of functions that have not been called yet.
     std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};
     std::array<std::atomic<bool>, 3> expected_{};

@@ -7,6 +7,7 @@ import numpy as np
 
 from isthmus.advice.combining import gain_of, gain_together
 from isthmus.advice.competing import Drafted, settled
+from isthmus.advice.extrapolated import draft_of
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
 from isthmus.advice.hip import words_in_hip
 from isthmus.advice.links import generation_of, most_to_gain
@@ -50,7 +51,7 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
                 abstentions[rule.name, why] = Abstention(rule.name, why)
         try:
             for scene in every:
-                if _can_judge(rule, scene.trace) and (draft := rule.find(scene, rates)) is not None:
+                if _can_judge(rule, scene) and (draft := draft_of(rule, scene, rates)) is not None:
                     drafts.append((scene, draft))
         except Unpriced as unpriced:
             abstentions[rule.name, str(unpriced)] = Abstention(rule.name, str(unpriced))
@@ -109,8 +110,9 @@ def _leading(every: Sequence[Scene], gaining: Sequence[Drafted]) -> Scene:
     return max(every, key=lambda scene: (gains[id(scene)] or (0.0,))[0])
 
 
-def _can_judge(rule: Rule, trace: Trace) -> bool:
-    return not any(trace.knows.isdisjoint(each) for each in rule.needs)
+def _can_judge(rule: Rule, scene: Scene) -> bool:
+    knows = scene.trace.knows if scene.in_windows is None else scene.in_windows.trace.knows
+    return not any(knows.isdisjoint(each) for each in rule.needs)
 
 
 def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, also: frozenset[str]) -> Finding:
@@ -128,7 +130,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
         title=words.title,
         cause=sentences([words.cause, *_beside(len(drafts), also)]),
         change=words.change,
-        pricing=words.pricing,
+        pricing=sentences([words.pricing, *_from_windows(draft)]),
         snippets=words.snippets,
         lines=words.lines,
         evidence=gathered([evidence for each in records for evidence in each.evidence]),
@@ -146,6 +148,11 @@ def _beside(processes: int, also: frozenset[str]) -> Iterator[str]:
         yield say("advice.of_leading_process", count=processes)
     if also:
         yield say("advice.also", rules=enumerated(sorted(also)))
+
+
+def _from_windows(draft: Draft) -> Iterator[str]:
+    if draft.windows:
+        yield say("advice.windows_pricing", count=draft.windows)
 
 
 class _Records(NamedTuple):

@@ -5,7 +5,7 @@ import numpy as np
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import NEW_PAGES_TIMES, SLOW_PAGEABLE_TIMES, TRACED_BYTES
+from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, NEW_PAGES_TIMES, SLOW_PAGEABLE_TIMES, TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.trace import Integers, direction_index, memory_index
 
@@ -26,6 +26,14 @@ def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
 
 
 def most_in_a_row(scene: Scene, rows: Integers) -> int:
-    """How many of these copies came after one another with no kernel between: so many buffers the program fills."""
-    _, counts = np.unique(np.searchsorted(scene.kernels[0], scene.device_begin(rows)), return_counts=True)
+    """How many of these copies came after one another: so many buffers the program fills.
+
+    With no kernel between; where kernels are not known, with no pause.
+    """
+    begin = np.sort(scene.device_begin(rows))
+    between = scene.kernels[0]
+    if "kernels" not in scene.trace.knows:
+        ended = np.maximum.accumulate(np.sort(scene.device_end(rows)))
+        between = begin[1:][begin[1:] - ended[:-1] > LONGEST_BURST_GAP_SECONDS]
+    _, counts = np.unique(np.searchsorted(between, begin, "right"), return_counts=True)
     return int(counts.max(initial=0))

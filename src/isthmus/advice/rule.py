@@ -32,6 +32,8 @@ class Draft:
     took: Seconds | None = None
     # Where that does not follow from the gain.
     level: Level | None = None
+    # How many windows hold what this was extrapolated from; 0 where it was found in the whole time.
+    windows: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class Rule:
     by_trace: bool = False
     # Whether gains are within the time of kernels, which wait for pages.
     in_kernels: bool = False
+    # Where kernels were recorded in windows alone: whether it is found in the whole time without them, is extrapolated
+    # from what the windows hold, or is not known.
+    windows: Literal["whole", "each", "never"] = "whole"
+    # Facts of a draft that grow with the time that it is found in.
+    totals: frozenset[str] = frozenset()
 
 
 def removed(scene: Scene, rates: Rates, rows: Integers, facts: Mapping[str, Any]) -> Draft | None:

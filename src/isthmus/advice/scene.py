@@ -9,6 +9,7 @@ from isthmus.advice.machines import other_devices
 from isthmus.advice.rates import Range, Rates, Seconds
 from isthmus.advice.records import ONE_WAY, Mask, Records
 from isthmus.advice.thresholds import LONGEST_START_SECONDS, SHORTEST_LAUNCH_SECONDS, TRACED_BYTES
+from isthmus.advice.windows import Sample, sample_of
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
 from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, grouped, memory_index, union, vendors
@@ -20,10 +21,15 @@ _ALWAYS = Union(np.array([-1e6]), np.array([1e6]))
 class Scene(Records):
     """What the records of one process mean: which calls waited, and when nothing but some copies went on."""
 
-    def __init__(self, trace: Trace, process: int, other: Rates | None = None) -> None:
-        """`other` are rates of another machine than the traced one: both sides of a price are then that machine's."""
+    def __init__(self, trace: Trace, process: int, other: Rates | None = None, sample: Sample | None = None) -> None:
+        """`other` are rates of another machine than the traced one: both sides of a price are then that machine's.
+
+        With a `sample` the kernels of its windows alone are known, and the trace is the whole without any.
+        """
         super().__init__(trace, process)
         self.other = other
+        self.sample = sample
+        self.in_windows = None if sample is None else Scene(sample.trace, process, other)
         # Rules ask several times in a row about the same copies.
         self._last: tuple[Integers, Union] | None = None
 
@@ -110,6 +116,9 @@ class Scene(Records):
 
     def busiest(self, begin: Seconds | None = None, end: Seconds | None = None) -> float:
         """Seconds in which the stream with the most to compute did so: of all, or within these intervals."""
+        if self.sample is not None and self.in_windows is not None:
+            whole = self.span_seconds if begin is None or end is None else float((end - begin).sum())
+            return whole * min(self.in_windows.busiest() / max(self.sample.seconds, 1e-9), 1.0)
         longest = 0.0
         for of_stream in self._streams:
             longest = max(
@@ -117,6 +126,14 @@ class Scene(Records):
                 float(of_stream.length if begin is None or end is None else of_stream.covered(begin, end).sum()),
             )
         return longest
+
+    @cached_property
+    def work_begins(self) -> Seconds:
+        """When kernels began, in order; where not all were recorded, when the process called."""
+        if self.sample is None:
+            return self.kernels[0]
+        calls = self.trace.calls
+        return np.sort(self.moments(calls.start_ns[calls.process == self.process]))
 
     @cached_property
     def _streams(self) -> list[Union]:
@@ -346,5 +363,7 @@ def scenes(traces: Sequence[Trace], rates: Rates) -> list[Scene]:
         tables = (trace.copies, trace.calls, trace.kernels, trace.allocations)
         processes = np.unique(np.concatenate([table.process for table in tables]))
         other = rates if other_devices([trace], rates.run) else None
-        all_scenes += [Scene(trace, int(process), other) for process in processes]
+        for process in processes.tolist():
+            sample = sample_of(trace, process)
+            all_scenes.append(Scene(sample.whole if sample else trace, process, other, sample))
     return all_scenes

@@ -91,7 +91,7 @@ def _is_even(scene: Scene, begins: Seconds) -> bool:
     distances = np.diff(begins)
     usual = float(np.median(distances))
     even = np.abs(distances - usual) <= STEP_SPREAD * usual
-    begun = scene.kernels[0]
+    begun = scene.work_begins
     launched = np.diff(np.searchsorted(begun, begins))
     # The last step has no distance.
     is_most = 2 * launched[even].sum() + np.median(launched) > begun.size and np.median(launched) > 0

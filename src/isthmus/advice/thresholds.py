@@ -57,6 +57,8 @@ LEAST_WAITS = 3
 LEAST_LATE_SECONDS = 20e-6
 LATE_SHARE = 0.1
 WAIT_SURE_SHARE = 0.75
+# Where kernels were recorded in windows alone, so many of them hold what is taken for the time between them, too.
+LEAST_WINDOWS = 20
 # A phase repeats where something comes so often or more, at distances of which such a share is within such a spread of
 # the median, with more than half of all kernels between them; and steps take such a share of the time from the first
 # on. What takes so many times the median is no step.

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
     from isthmus.advice import Advice
     from isthmus.commands._trace_files import Outputs
-    from isthmus.launch import Left, RecordingOption
+    from isthmus.launch import Left
     from isthmus.trace import Trace
+
+
+# What recording kernels may cost, as native/tracer/options.hpp has it.
+_KERNELS = "5%"
 
 
 def trace(
@@ -51,9 +55,15 @@ def trace(
     no_python_lines: Annotated[
         bool, typer.Option("--no-python-lines", help="Do not record files and lines of Python.")
     ] = False,
-    no_kernels: Annotated[
-        bool, typer.Option("--no-kernels", help="Do not record kernels; what waits for them cannot be judged then.")
-    ] = False,
+    kernels: Annotated[
+        str,
+        option(
+            "--kernels",
+            "SHARE",
+            f"What recording kernels may cost of the program's time [default: {_KERNELS}]: where all of them cost "
+            "more, those of windows are recorded. Also all or none.",
+        ),
+    ] = _KERNELS,
     all_times: Annotated[
         bool,
         typer.Option(
@@ -88,16 +98,16 @@ def trace(
         raise UsageError(
             "--format and --json go with --open; of a program that runs name files with -o, such as -o trace.json"
         )
-    options: dict[RecordingOption, bool] = {
+    options: dict[str, bool] = {
         "stacks": stacks,
         "contents": contents,
         "no-python": no_python_lines,
-        "no-kernels": no_kernels,
+        _kernels_word(kernels): kernels != _KERNELS,
         "all-times": all_times,
     }
     if saved is not None and any(options.values()):
         raise UsageError(
-            "--stacks, --contents, --no-python-lines, --no-kernels and --all-times are for recording; "
+            "--stacks, --contents, --no-python-lines, --kernels and --all-times are for recording; "
             "a saved trace has what it has"
         )
     with speaking(spoken):
@@ -106,6 +116,18 @@ def trace(
         else:
             chosen = [name for name, wanted in options.items() if wanted]
             _record(command or [], output or [], chosen, force=force, quiet=quiet)
+
+
+def _kernels_word(given: str) -> str:
+    """What the recorder is to do about kernels, as it reads it (native/tracer/options.hpp)."""
+    from isthmus.record import parse_share
+
+    if given in ("all", "none"):
+        return "kernels=100" if given == "all" else "no-kernels"
+    share = parse_share(given, 0.01)
+    if not 0 < share < 1:
+        raise UsageError(f"not a share: {given!r}; expected one such as {_KERNELS}, or all or none, for --kernels")
+    return f"kernels={100 * share:g}"
 
 
 def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force: bool) -> None:
@@ -132,9 +154,7 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force:
         print(path)
 
 
-def _record(
-    command: list[str], files: Iterable[Path], options: "list[RecordingOption]", *, force: bool, quiet: bool
-) -> None:
+def _record(command: list[str], files: Iterable[Path], options: list[str], *, force: bool, quiet: bool) -> None:
     """Run the program, then join, show and export what was recorded; end as the program did."""
     from isthmus.commands._trace_files import end_as, outputs_of, parts_folder, reserved
     from isthmus.experiment.mpi.launcher import launched

@@ -1,6 +1,6 @@
 """Records of one kind as columns of NumPy, one entry a record, so that millions take tens of bytes each."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +51,10 @@ class _Table:
     def taken(self: _AnyTable, rows: Integers) -> _AnyTable:
         """The records at these places, or where a mask says so, in their order."""
         return type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def moved(self: _AnyTable, offset_ns: Integers) -> _AnyTable:
+        """The same records, each later by so much."""
+        return replace(self, start_ns=self.start_ns + offset_ns, end_ns=self.end_ns + offset_ns)
 
     @property
     def lasted_ns(self) -> Integers:
@@ -110,6 +114,15 @@ class Ranges(_Table):
     thread: Integers
     # Index into `Trace.range_names`.
     name: Integers
+
+
+@dataclass(frozen=True)
+class Windows(_Table):
+    """When all kernels that a process launched were recorded, where only some were."""
+
+    process: Integers
+    # From when on it launched none until the window began.
+    launched_ns: Integers
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from isthmus.errors import as_text
-from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals, Ranges
+from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals, Ranges, Windows
 
 Maker = Literal["isthmus", "nsys", "kineto", "xla", "rocprof"]
 # What a trace may hold beyond the copies themselves.
@@ -60,6 +60,8 @@ class Trace:
     sites: tuple[Site, ...] = ()
     ranges: Ranges = field(default_factory=Ranges.empty)
     range_names: tuple[str, ...] = ()
+    # When kernels of a process were recorded, where that was a part of the time; a process without has all.
+    windows: Windows = field(default_factory=Windows.empty)
     # What was left out or looked wrong, each a sentence: records with an end before their beginning, cut-off files.
     notes: tuple[str, ...] = ()
     # Those of the notes by which records are missing or wrong: over them nothing can be reported to be all right.

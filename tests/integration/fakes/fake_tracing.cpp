@@ -1,11 +1,12 @@
-// A CUPTI that tells of copies which a program pretends to make: for the tracer, under whose feet it stands.
+// A CUPTI that tells of copies and kernels which a program pretends to make: for the tracer, under whose feet it
+// stands.
 //
 // fake_copy is such a copy: a call of the runtime within which the driver is called; fake_fetch is one to the host that
 // is not waited for. What devices did is delivered by fake_deliver and by every flush. FAKE_SUBSCRIBE is what
-// cuptiSubscribe returns. fake_launch launches a kernel of which nothing is told but the call, and fake_launches_told
-// says of how many calls it was. Within the copy of fake_copy_that a function of the program runs, which may leave it.
-// As the real one, a flush waits for calls that have not ended, which is for good where the program has left one; with
-// FAKE_FLUSH_HANGS it never returns.
+// cuptiSubscribe returns. fake_launch launches a kernel, which the device tells of while that is enabled;
+// fake_launches_told says of how many calls was told, and fake_windows how often kernels were enabled. Within the copy
+// of fake_copy_that a function of the program runs, which may leave it. As the real one, a flush waits for calls that
+// have not ended, which is for good where the program has left one; with FAKE_FLUSH_HANGS it never returns.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -40,19 +41,35 @@ constexpr std::array driver_copies{"cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemc
 
 std::atomic<int> under_way{0};
 std::mutex mutex;
-std::vector<cupti::CopyActivity> done;
+// Records one behind the other.
+std::vector<std::uint8_t> done;
+std::atomic<bool> kernels_told{false};
+std::atomic<std::uint32_t> windows{0};
 
-void deliver_all() {
-    const std::lock_guard lock(mutex);
+void deliver_locked() {
     if (done.empty()) return;
     std::uint8_t* buffer = nullptr;
     std::size_t bytes = 0, most = 0;
     requested(&buffer, &bytes, &most);
     // Without memory for them they are lost, as CUPTI has it.
     if (buffer == nullptr) return done.clear();
-    std::memcpy(buffer, done.data(), done.size() * sizeof done[0]);
-    completed(nullptr, 0, buffer, bytes, done.size() * sizeof done[0]);
+    std::memcpy(buffer, done.data(), done.size());
+    completed(nullptr, 0, buffer, bytes, done.size());
     done.clear();
+}
+
+void deliver_all() {
+    const std::lock_guard lock(mutex);
+    deliver_locked();
+}
+
+template <typename Record>
+void add(const Record& record) {
+    const std::lock_guard lock(mutex);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(&record);
+    done.insert(done.end(), begin, begin + sizeof record);
+    // A buffer that is full is handed over by the thread that filled it.
+    if (done.size() > std::size_t{1} << 20) deliver_locked();
 }
 
 struct Parameters {
@@ -106,19 +123,18 @@ void make_copy(const Functions& functions, std::uint64_t source, std::uint64_t d
             if (within != nullptr) within();
             if (!timing) return;
             const std::uint64_t start = timestamp();
-            const std::lock_guard lock(mutex);
-            done.push_back({.kind = cupti::activity_kind_memcpy,
-                            .copy_kind = functions.kind_of_activity,
-                            .source_kind = functions.source,
-                            .destination_kind = functions.destination,
-                            .flags = 0,
-                            .bytes = bytes,
-                            .start = start,
-                            .end = start + 1000,
-                            .device = 0,
-                            .context = 1,
-                            .stream = 7,
-                            .correlation = correlation});
+            add(cupti::CopyActivity{.kind = cupti::activity_kind_memcpy,
+                                    .copy_kind = functions.kind_of_activity,
+                                    .source_kind = functions.source,
+                                    .destination_kind = functions.destination,
+                                    .flags = 0,
+                                    .bytes = bytes,
+                                    .start = start,
+                                    .end = start + 1000,
+                                    .device = 0,
+                                    .context = 1,
+                                    .stream = 7,
+                                    .correlation = correlation});
         });
     });
 }
@@ -145,8 +161,23 @@ void fake_fetch(std::uint64_t source, std::uint64_t destination, std::uint64_t b
 }
 void fake_launch() {
     const std::uint32_t correlation = ++correlations;
-    call(cupti::domain_runtime_api, runtime_launch, "cudaLaunchKernel_v7000", nullptr, correlation,
-         [&] { call(cupti::domain_driver_api, driver_launch, "cuLaunchKernel", nullptr, correlation, [] {}); });
+    call(cupti::domain_runtime_api, runtime_launch, "cudaLaunchKernel_v7000", nullptr, correlation, [&] {
+        call(cupti::domain_driver_api, driver_launch, "cuLaunchKernel", nullptr, correlation, [&] {
+            if (!kernels_told) return;
+            const std::uint64_t start = timestamp();
+            cupti::KernelActivity kernel{};
+            kernel.kind = cupti::activity_kind_concurrent_kernel;
+            kernel.start = start;
+            kernel.end = start + 500;
+            kernel.stream = 7;
+            kernel.correlation = correlation;
+            kernel.name = "_Z4workv";
+            add(kernel);
+        });
+    });
+}
+std::uint32_t fake_windows() {
+    return windows;
 }
 std::uint32_t fake_launches_told() {
     return launches_told;
@@ -172,7 +203,7 @@ int cuptiGetResultString(int, const char** text) {
 int cuptiSubscribe(void**, cupti::Callback given, void*) {
     if (const char* code = std::getenv("FAKE_SUBSCRIBE")) return std::atoi(code);
     // Programs that run out of memory are to fail by themselves.
-    done.reserve(1024);
+    done.reserve(sizeof(cupti::CopyActivity) * 1024);
     return callback = given, 0;
 }
 int cuptiEnableDomain(std::uint32_t, void*, int) {
@@ -193,10 +224,12 @@ int cuptiActivityConfigureUnifiedMemoryCounter(cupti::UnifiedMemoryCounterConfig
 }
 int cuptiActivityEnable(int kind) {
     if (kind == cupti::activity_kind_memcpy) timing = true;
+    if (kind == cupti::activity_kind_concurrent_kernel) kernels_told = true, ++windows;
     return 0;
 }
 int cuptiActivityDisable(int kind) {
     if (kind == cupti::activity_kind_memcpy) timing = false;
+    if (kind == cupti::activity_kind_concurrent_kernel) kernels_told = false;
     return 0;
 }
 int cuptiGetCallbackName(int domain, std::uint32_t number, const char** name) {
@@ -225,7 +258,9 @@ int cuptiActivityFlushAll(std::uint32_t) {
     return deliver_all(), 0;
 }
 int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, cupti::Activity** record) {
-    auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + sizeof(cupti::CopyActivity);
+    const bool kernel = *record != nullptr && (*record)->kind == cupti::activity_kind_concurrent_kernel;
+    const std::size_t size = kernel ? sizeof(cupti::KernelActivity) : sizeof(cupti::CopyActivity);
+    auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + size;
     if (next >= buffer + bytes) return 12;
     return *record = reinterpret_cast<cupti::Activity*>(next), 0;
 }

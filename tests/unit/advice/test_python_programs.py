@@ -9,18 +9,28 @@ import pytest
 
 from isthmus.advice import Advice, advise
 from isthmus.record import KIB, MIB, Run
+from isthmus.trace import Trace
 from tests.synthetic import batching
 from tests.synthetic.traces import EVERYTHING, Program
+from tests.synthetic.windowed import in_windows
 
 HOST, STAGED, DEVICE = (0x1000_0000_0000 * place for place in range(1, 4))
 # Of a call from Python, and of what an interpreter does between two.
 LAUNCH, BETWEEN = 2e-6, 4e-6
 Seconds = Callable[[str, str, int], float]
+Recorded = Callable[[Trace], Trace]
 
 
-def check(broken: Program, fixed: Program, run: Run, rule: str, knows: Any = None) -> Advice:
+def check(
+    broken: Program,
+    fixed: Program,
+    run: Run,
+    rule: str,
+    knows: Any = EVERYTHING,
+    recorded: Recorded = lambda trace: trace,
+) -> Advice:
     """The first finding is of the rule, and gains what the fixed program gains; nothing is wrong with that one."""
-    advice = advise([broken.trace(*([knows] if knows else []))], run)
+    advice = advise([recorded(broken.trace(knows))], run)
     top = advice.findings[0]
     assert (top.rule, top.level) == (rule, "ATTENTION"), [(each.rule, each.gain_seconds) for each in advice.findings]
     assert top.gain_seconds
@@ -155,13 +165,20 @@ def trips(seconds: Seconds, *, fixed: bool) -> Program:
         (partial(batches, late=4e-4), "waits"),
     ],
 )
-@pytest.mark.parametrize("profiled", [False, True])
+@pytest.mark.parametrize(
+    ("knows", "recorded"),
+    [
+        (EVERYTHING, lambda trace: trace),
+        (EVERYTHING - {"addresses", "allocations", "contents"}, lambda trace: trace),
+        (EVERYTHING, in_windows),
+    ],
+    ids=["whole", "profiled", "windows"],
+)
 def test_the_planted_problem_comes_first(
-    run: Run, seconds: Seconds, made: Callable[..., Any], rule: str, profiled: bool
+    run: Run, seconds: Seconds, made: Callable[..., Any], rule: str, knows: Any, recorded: Recorded
 ) -> None:
     broken, fixed = (made(seconds, fixed=each) for each in (False, True))
-    profiler = EVERYTHING - {"addresses", "allocations", "contents"}
-    check(broken, fixed, run, rule, profiler if profiled else None)
+    check(broken, fixed, run, rule, knows, recorded)
 
 
 @pytest.mark.parametrize("new", [True, False])
@@ -221,7 +238,8 @@ def test_the_rank_that_gains_most_counts_and_what_its_library_exchanges_is_let_a
     assert top.gain_seconds.median == pytest.approx(broken[0].span_seconds - fixed[0].span_seconds, rel=0.25)
 
 
-def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, seconds: Seconds) -> None:
+@pytest.mark.parametrize("recorded", [lambda trace: trace, in_windows], ids=["whole", "windows"])
+def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, seconds: Seconds, recorded: Recorded) -> None:
     program = Program()
     for step in range(60):
         program.copy(
@@ -238,4 +256,4 @@ def test_nothing_is_wrong_with_batches_sent_ahead(run: Run, seconds: Seconds) ->
             begin = program.now
             program.call("cudaEventSynchronize", max((step - 2) * 4 * 1.4e-3 - begin, 1e-6))
     program.synchronize()
-    assert not [each for each in advise([program.trace()], run).findings if each.level == "ATTENTION"]
+    assert not [each for each in advise([recorded(program.trace())], run).findings if each.level == "ATTENTION"]

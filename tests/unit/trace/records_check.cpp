@@ -19,6 +19,7 @@ int main(int count, char** words) {
     writer->write(AllocationRecord{1, 2, 3, 4, 5, 6, 7});
     writer->write(DeviceRecord{1, 2});
     writer->write(NoteRecord{1, 2});
+    writer->write(WindowRecord{1, 2, 3});
     made.value()->finish(1);
     return 0;
 }

@@ -25,7 +25,7 @@ static void roles() {
     EXPECT(role_of("cuStreamSynchronize_ptsz") == Role::wait);
     EXPECT(role_of("cudaLaunchKernelExC") == Role::launch);
     EXPECT(role_of("cudaMemPrefetchAsync_v8000") == Role::other);
-    EXPECT(role_of("cudaGraphLaunch_v10000") == Role::launch);
+    EXPECT(role_of("cudaGraphLaunch_v10000") == Role::graph_launch);
     for (const char* each : {"cudaStreamBeginCapture_v10000", "cuGraphInstantiate", "cudaGraphCreate_v10000"}) {
         EXPECT(role_of(each) == Role::graph);
     }

@@ -163,4 +163,4 @@ def _words_unused(summary: Summary) -> Words:
     )
 
 
-UNUSED = Rule("unused", (("addresses",), ("kernels",)), _find_unused, _words_unused)
+UNUSED = Rule("unused", (("addresses",), ("kernels",)), _find_unused, _words_unused, windows="never")

@@ -153,4 +153,13 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}), by_trace=True)
+RULE = Rule(
+    "no-overlap",
+    (("kernels",),),
+    _find,
+    _words,
+    beyond=frozenset({"pageable"}),
+    by_trace=True,
+    windows="each",
+    totals=frozenset({"iterations", "work", "both", "copied"}),
+)

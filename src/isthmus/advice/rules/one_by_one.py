@@ -153,4 +153,4 @@ def _words_small_copies(summary: Summary) -> Words:
     )
 
 
-SMALL_COPIES = Rule("small-copies", (), _find_small_copies, _words_small_copies)
+SMALL_COPIES = Rule("small-copies", (), _find_small_copies, _words_small_copies, windows="each")

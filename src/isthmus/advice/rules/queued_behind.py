@@ -169,4 +169,12 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("queued-behind", (("calls",), ("kernels",)), _find, _words, by_trace=True)
+RULE = Rule(
+    "queued-behind",
+    (("calls",), ("kernels",)),
+    _find,
+    _words,
+    by_trace=True,
+    windows="each",
+    totals=frozenset({"count"}),
+)

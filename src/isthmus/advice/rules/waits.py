@@ -28,6 +28,10 @@ from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, direction_index, unio
 _KINDS = ("copies", "sent", "frees", "allocations", "calls", "other")
 
 
+# Facts that grow with the time.
+_TOTALS = frozenset({"waited", "idle", "copied", "others", "others_idle"})
+
+
 class Waits(NamedTuple):
     """Calls in which a thread that launches work waited for some of it, or after which, by when the waits ended."""
 
@@ -236,4 +240,4 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("waits", (("calls",), ("kernels",)), _find, _words, by_trace=True)
+RULE = Rule("waits", (("calls",), ("kernels",)), _find, _words, by_trace=True, windows="each", totals=_TOTALS)

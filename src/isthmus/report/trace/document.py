@@ -14,7 +14,7 @@ from isthmus.report.trace.lanes import timeline
 from isthmus.report.trace.names import direction_name
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records
 from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
-from isthmus.report.trace.totals import moved, shares
+from isthmus.report.trace.totals import kernels_recorded, moved, shares
 from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Maker, Trace, direction_index
 
 # Kernels and calls that take longest are named; the rest is one line.
@@ -68,6 +68,8 @@ def _blocks(trace: Trace) -> Iterator[Block]:
                 )
     lacking = [name for name in get_args(Knowledge) if name not in trace.knows]
     remarks = [say("trace_report.lacking", names=enumerated([_known(name) for name in lacking]))] if lacking else []
+    if recorded := kernels_recorded(trace):
+        remarks.insert(0, say("trace_report.windows", count=len(trace.windows), share=_percent(recorded.share)))
     if remarks or trace.notes:
         yield Heading(say("trace_report.remarks"))
         yield Bullets(tuple(map(Item, (*trace.notes, *remarks))))
@@ -191,6 +193,7 @@ def _data(trace: Trace) -> Mapping[str, Any]:
             for each in moved(trace)
         ],
         "shares": [asdict(share) for share in shares(trace)],
+        **({"kernels_recorded": asdict(recorded)} if (recorded := kernels_recorded(trace)) else {}),
     } | {
         name: [{key: value for key, value in asdict(row).items() if value is not None} for row in table]
         for name, table in rows.items()

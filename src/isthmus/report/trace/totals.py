@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Integers, Intervals, Trace, union
+from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Integers, Intervals, Trace, Union, union
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,24 @@ class DeviceShare:
     idle_ns: int
 
 
+@dataclass(frozen=True)
+class KernelsRecorded:
+    """In how many windows kernels were recorded where not all were, and how much of the time that is."""
+
+    windows: int
+    recorded_ns: int
+    share: float
+
+
+def kernels_recorded(trace: Trace) -> KernelsRecorded | None:
+    """None where all kernels were recorded, or none."""
+    if not len(trace.windows):
+        return None
+    recorded = union(trace.windows.start_ns, trace.windows.end_ns).length
+    begin, end = trace.span_ns
+    return KernelsRecorded(len(trace.windows), recorded, recorded / max(end - begin, recorded))
+
+
 def moved(trace: Trace) -> list[Moved]:
     """In the order of the directions, copies before migrations; those that do not occur are left out."""
     copies, totals = trace.copies, []
@@ -46,15 +64,27 @@ def moved(trace: Trace) -> list[Moved]:
 
 
 def shares(trace: Trace) -> list[DeviceShare]:
-    """One for every device that did anything, within the span of the trace."""
+    """One for every device that did anything, within the span of the trace.
+
+    Where kernels were recorded in windows alone, what those took is taken for as much of the whole time.
+    """
     begin, end = trace.span_ns
+    known = union(trace.windows.start_ns, trace.windows.end_ns) if len(trace.windows) else None
+    whole = Union(np.array([begin]), np.array([end]))
+    scale = (end - begin) / known.length if known and known.length else 1.0
     all_shares = []
     for device in devices_of(trace):
-        copying = _busy_ns(device, trace.copies)
-        computing = _busy_ns(device, trace.kernels, trace.memsets)
-        busy = _busy_ns(device, trace.copies, trace.kernels, trace.memsets)
-        both = copying + computing - busy
-        all_shares.append(DeviceShare(device, copying, computing, both, max(end - begin - busy, 0)))
+        copying = _busy_ns(device, whole, trace.copies)
+        copied, computing, busy = (
+            round(scale * _busy_ns(device, known or whole, *tables))
+            for tables in (
+                (trace.copies,),
+                (trace.kernels, trace.memsets),
+                (trace.copies, trace.kernels, trace.memsets),
+            )
+        )
+        idle = max(end - begin - busy - max(copying - copied, 0), 0)
+        all_shares.append(DeviceShare(device, copying, computing, copied + computing - busy, idle))
     return all_shares
 
 
@@ -64,8 +94,8 @@ def devices_of(trace: Trace) -> list[int]:
     return sorted({int(device) for column in used for device in np.unique(column)})
 
 
-def _busy_ns(device: int, *tables: Copies | Intervals) -> int:
+def _busy_ns(device: int, within: Union, *tables: Copies | Intervals) -> int:
     """Time in which at least one record of these tables was in progress on the device."""
     chosen = [table.taken(table.device == device) for table in tables]
     starts, ends = (np.concatenate([getattr(table, name) for table in chosen]) for name in ("start_ns", "end_ns"))
-    return int(union(starts, ends).length)
+    return int(union(starts, ends).covered(within.begin, within.end).sum())

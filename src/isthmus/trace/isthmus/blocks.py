@@ -54,6 +54,7 @@ _LAYOUTS: tuple[tuple[Kind, str], ...] = (
     ("allocation", f"{_TIMES} address:u8 bytes:u8 correlation:u4 memory:u2 release:u2"),
     ("device", "index:u4 name:u4"),
     ("note", "text:u4 padding:u4"),
+    ("window", f"{_TIMES} launched_ns:u8"),
 )
 # Every kind of record by its number, from 1 on.
 RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
+from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals, Windows
 from isthmus.trace.isthmus.blocks import RECORDS, Block, Kind, blocks, texts
 from isthmus.trace.isthmus.records import (
     MEMORY,
@@ -93,6 +93,7 @@ def read_isthmus(path: Path) -> Trace:
     called_for = called(copies)
     del copies["correlation"]
     faults = sound(file.records("fault"), notes, "faults")
+    windows = sound(file.records("window"), notes, "windows")
     sites = Indices(file.text)
     call_sites = sites.of(call_process, calls["site"])
     return Trace(
@@ -134,6 +135,7 @@ def read_isthmus(path: Path) -> Trace:
             count=faults["count"],
         ),
         sites=tuple(_frames(site) for site in sites.all),
+        windows=Windows(**windows),
         notes=(*notes, *estimates, *file.noticed(), *file.lacks()),
         lost=(*notes, *file.lacks()),
     )
@@ -224,7 +226,9 @@ class _File:
         for flag, words in _FLAGS.items():
             if self.shown and all(int(process["flags"]) & flag for process in self.processes[: self.shown]):
                 known.update(words)
-        if any(int(process["flags"]) & _WITHOUT_KERNELS for process in self.processes[: self.shown]):
+        in_windows = set(self.records("window")["process"].tolist())
+        lacking = (int(process["flags"]) & _WITHOUT_KERNELS for process in self.processes[: self.shown])
+        if any(lacks and place not in in_windows for place, lacks in enumerate(lacking)):
             known.discard("kernels")
         return frozenset(known)
 

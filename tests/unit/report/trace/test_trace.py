@@ -14,8 +14,8 @@ from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
-from isthmus.trace import Copies, Intervals, Process, Trace, kernel_name
-from tests.made_traces import KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
+from isthmus.trace import Copies, Intervals, Process, Trace, Windows, kernel_name
+from tests.made_traces import FIRST_NS, KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
 TRACE_FORMATS = [each.name for each in formats_for("trace")]
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m"
@@ -170,3 +170,17 @@ def test_reports_speak_every_language(language: Language) -> None:
         texts = [written(made_trace(), name, advice=made_advice()) for name in ("terminal", "markdown", "html")]
     assert {"en": "Transfers of", "ja": "の転送", "zh": "的传输"}[language] in "".join(texts)
     assert all("pageable memory" in text for text in texts)  # the advice's own words
+
+
+def test_kernels_of_windows_are_said_to_be_so_and_counted_for_the_whole_time() -> None:
+    """The first half of the time was recorded, in which a kernel runs from 44 ms on."""
+    trace = made_trace()
+    begin, end = np.array([FIRST_NS]), np.array([FIRST_NS + 50 * MS])
+    windowed = replace(trace, windows=Windows(begin, end, process=np.array([0]), launched_ns=begin))
+    assert "Kernels were recorded in 1 windows, 50.0 % of the time" in written(windowed, "terminal").replace("\n", " ")
+    recorded = json.loads(written(windowed, "json"))["kernels_recorded"]
+    assert recorded == {"windows": 1, "recorded_ns": 50 * MS, "share": 0.5}
+    assert "kernels_recorded" not in json.loads(written(trace, "json"))
+    share = next(each for each in shares(windowed) if each.device == 0)
+    # From 44 to 50 ms, and twice as much of the whole; copies are all known.
+    assert (share.computing_ns, share.copying_ns, share.both_ns, share.idle_ns) == (12 * MS, 26 * MS, 2 * MS, 40 * MS)

@@ -177,3 +177,32 @@ def test_damage_costs_records_and_never_the_reader(tmp_path: Path, data: st.Data
     assert (trace.calls.name < len(trace.names)).all()
     assert (trace.calls.site < len(trace.sites)).all()
     assert (trace.copies.process < len(trace.processes)).all()
+
+
+@pytest.mark.parametrize("flags", [8, 15])
+def test_kernels_of_windows_are_known_and_those_left_out_are_not(tmp_path: Path, flags: int) -> None:
+    """Readers before windows see the flag alone, and take kernels for not recorded."""
+    window = {"start_ns": 150, "end_ns": 400, "launched_ns": 140}
+    process = [{**PROCESS, "flags": flags}]
+    windowed = open_trace(write(tmp_path, whole(process=process, window=[window])))
+    assert "kernels" in windowed.knows
+    assert len(windowed.kernels) == 1
+    columns = (windowed.windows.start_ns, windowed.windows.end_ns, windowed.windows.launched_ns)
+    assert [column.tolist() for column in columns] == [[150], [400], [140]]
+    assert "kernels" not in open_trace(write(tmp_path, whole(process=process))).knows
+    # Of a process that has none, none are.
+    other = block("process", [{**PROCESS, "flags": 8}], process=8, pid=78) + block("call", [CALL], process=8)
+    both = write(tmp_path, whole(process=process, window=[window]) + other)
+    assert "kernels" not in open_trace(both).knows
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_copies_of_a_graph_are_those_of_its_nodes_where_no_device_reported_any(tmp_path: Path, timed: bool) -> None:
+    """Two launches of a graph with two copies, one of which has the size of the other."""
+    nodes = [{**OPERANDS, "timing": 4, "correlation": launch, "device": 1} for launch in (5, 6) for _ in range(2)]
+    launches = [{**CALL, "correlation": launch} for launch in (5, 6)]
+    copies = [{**COPY, "correlation": launch} for launch in (5, 6) for _ in range(2)] if timed else []
+    trace = open_trace(write(tmp_path, whole(operands=nodes, call=launches, copy=copies, migration=[])))
+    assert trace.copies.bytes.tolist() == [4096] * 4
+    assert trace.copies.estimated.tolist() == [0 if timed else 1] * 4
+    assert set(trace.copies.call.tolist()) == {0, 1}

@@ -1,0 +1,167 @@
+// Which kernels are recorded.
+#include "tracer/cuda/kernel_windows.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/threads.hpp"
+#include "tracer/cuda/recorder.hpp"
+
+namespace isthmus::tracer {
+namespace {
+
+// The rest of what may be spent is for copies, and for what is not foreseen.
+constexpr double goal = 0.6;
+// What the first kernels may cost.
+constexpr std::uint64_t most_ns = 2'000'000;
+// The clock is read once in so many launches while all kernels are recorded.
+constexpr std::uint64_t together = 64;
+// At the end of the program it is not waited for.
+constexpr std::uint64_t look_ns = 20'000'000;
+
+}  // namespace
+
+KernelWindows::KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share, std::uint64_t now_ns)
+    : api_(api),
+      file_(file),
+      budget_(goal * share, most_ns, now_ns),
+      plan_(goal * share),
+      ended_(share >= 1.0),
+      opened_ns_(now_ns),
+      launched_ns_(now_ns) {}
+
+Status KernelWindows::listen(cupti::Subscriber subscriber, int domain, std::uint32_t number) {
+    subscriber_ = subscriber;
+    launches_.push_back({domain, number});
+    return api_.call(api_.cuptiEnableCallback, 1U, subscriber, domain, number);
+}
+
+void KernelWindows::launched(std::uint64_t kernels) {
+    const std::uint64_t count = counted_.fetch_add(1, std::memory_order_relaxed);
+    kernels_.fetch_add(kernels, std::memory_order_relaxed);
+    if (!whole_.load(std::memory_order_relaxed)) {
+        last_ns_.store(trace_clock(), std::memory_order_relaxed);
+        return;
+    }
+    announced_.fetch_add(kernels, std::memory_order_relaxed);
+    budget_.spend(kernels * kernel_ns);
+    if (count % together == together - 1 || kernels >= together) look();
+}
+
+void KernelWindows::recorded(std::uint64_t kernels) {
+    const std::uint64_t all = recorded_.fetch_add(kernels, std::memory_order_relaxed) + kernels;
+    const std::uint64_t announced = announced_.load(std::memory_order_relaxed);
+    if (!whole_.load(std::memory_order_relaxed) || all <= announced) return;
+    announced_.fetch_add(all - announced, std::memory_order_relaxed);
+    budget_.spend((all - announced) * kernel_ns);
+    look();
+}
+
+void KernelWindows::look() {
+    if (ended_.load(std::memory_order_relaxed) || budget_.affords(trace_clock(), 0)) return;
+    if (whole_.exchange(false)) start();
+}
+
+void KernelWindows::start() {
+    auto thread = start_thread("isthmus-windows", [this] { run(); });
+    if (thread) return thread->detach();
+    file_.note("All kernels are recorded, which slows the program: there was no room for a thread that counts them.");
+    ended_ = true;
+}
+
+void KernelWindows::run() {
+    close();
+    std::uint64_t pause = plan_.next_window_ns();
+    while (rest(pause)) {
+        const std::uint64_t lasts = plan_.next_window_ns();
+        if (!listen_to_all(true) || !rest(lasts)) return;
+        const Stretch counted = stretch();
+        const bool goes_on = plan_.is_cheap(counted, trace_clock());
+        if (!open() || !rest(lasts)) return;
+        Stretch opened = stretch();
+        // For as long as little is launched, and no longer: what that leaves is not saved for later.
+        while (goes_on && plan_.is_cheap(opened, trace_clock())) {
+            begin_stretch(trace_clock());
+            if (!rest(lasts)) return;
+            opened = stretch();
+        }
+        close();
+        pause = plan_.pause_ns(counted, opened, trace_clock());
+    }
+}
+
+bool KernelWindows::rest(std::uint64_t nanoseconds) {
+    while (!ended_.load() && nanoseconds > 0) {
+        const std::uint64_t part = std::min(nanoseconds, look_ns);
+        std::this_thread::sleep_for(std::chrono::nanoseconds(part));
+        nanoseconds -= part;
+    }
+    return !ended_.load();
+}
+
+bool KernelWindows::listen_to_all(bool on) {
+    const std::lock_guard lock(switching_);
+    if (ended_) return false;
+    // What begins meanwhile is taken for unheard.
+    if (!on) changes_.fetch_add(1);
+    for (const Launch& launch : launches_) {
+        (void)api_.cuptiEnableCallback(on ? 1U : 0U, subscriber_, launch.domain, launch.number);
+    }
+    if (on) changes_.fetch_add(1);
+    begin_stretch(trace_clock());
+    return true;
+}
+
+bool KernelWindows::open() {
+    const std::lock_guard lock(switching_);
+    if (ended_) return false;
+    const std::uint64_t before_ns = last_ns_;
+    // The time that it takes is the window's, which it costs.
+    begin_stretch(trace_clock());
+    if (api_.cuptiActivityEnable(cupti::activity_kind_concurrent_kernel) != cupti::success) return false;
+    changes_.fetch_add(2);
+    // What is launched while it opens may be missing.
+    launched_ns_ = counted_ > 0 ? last_ns_.load() : before_ns;
+    opened_ns_ = trace_clock();
+    return true;
+}
+
+void KernelWindows::close() {
+    {
+        const std::lock_guard lock(switching_);
+        if (ended_) return;
+        write(trace_clock());
+        changes_.fetch_add(2);
+        (void)api_.cuptiActivityDisable(cupti::activity_kind_concurrent_kernel);
+    }
+    listen_to_all(false);
+}
+
+void KernelWindows::finish() {
+    const std::lock_guard lock(switching_);
+    // Without windows all kernels were recorded.
+    if (!ended_.exchange(true) && !whole_) write(trace_clock());
+}
+
+void KernelWindows::write(std::uint64_t end_ns) {
+    if (opened_ns_ == 0) return;
+    file_.add_flags(trace::without_kernels);
+    trace::Writer* writer = file_.writer();
+    writer->write(trace::WindowRecord{.start_ns = opened_ns_, .end_ns = end_ns, .launched_ns = launched_ns_});
+    file_.recycle(writer);
+    opened_ns_ = 0;
+}
+
+void KernelWindows::begin_stretch(std::uint64_t now_ns) {
+    begin_ns_ = now_ns;
+    last_ns_ = now_ns;
+    counted_ = 0;
+    kernels_ = 0;
+}
+
+Stretch KernelWindows::stretch() const {
+    return {.begin_ns = begin_ns_, .last_ns = last_ns_, .launches = counted_, .kernels = kernels_};
+}
+
+}  // namespace isthmus::tracer
