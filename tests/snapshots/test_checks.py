@@ -37,6 +37,7 @@ def changed(
     *,
     slower: float = 1.0,
     memory: str = "",
+    direction: str = "",
     name: str = "",
     conditions: Any = None,
     **link: Any,
@@ -45,7 +46,7 @@ def changed(
     run = run or healthy()
     cases = [
         replace(case, series=[replace(each, samples=[slower * x for x in each.samples]) for each in case.series])
-        if case.host_memory.startswith(memory)
+        if case.host_memory.startswith(memory) and (case.direction or "").startswith(direction)
         else case
         for case in run.cases
     ]
@@ -111,6 +112,9 @@ CHECKS: Mapping[str, Callable[[], Judged]] = {
     "contradiction": lambda: by_reference(changed(**X8)),
     "slow": lambda: by_reference(changed(slower=1.5, memory="pinned")),
     "a-little-slow": lambda: by_reference(changed(slower=1.05, memory="pinned")),
+    "both-slow": lambda: by_reference(changed(slower=14, memory="pinned", direction="both")),
+    "both-a-little-slow": lambda: by_reference(changed(slower=1.4, memory="pinned", direction="both")),
+    "both-without-reference": lambda: alone(changed(slower=14, memory="pinned", direction="both")),
     "slow-pageable": lambda: by_reference(changed(slower=3, memory="pageable")),
     "changes": lambda: by_reference(ended(healthy(), generation_under_load=1)),
     "replays": lambda: by_reference(ended(changed(replays=7), replays=24)),

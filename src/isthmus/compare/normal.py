@@ -79,14 +79,10 @@ class Normal(NamedTuple):
 
 @cache
 def kinds() -> tuple[Kind, ...]:
-    """The table. Kinds with the longest names first, so that a laptop's card is not taken for the desktop's."""
+    """The table, by its files' names."""
     folder = files(__package__) / "kinds"
-    read = [
-        msgspec.json.decode(path.read_bytes(), type=Kind)
-        for path in folder.iterdir()
-        if path.name.endswith(".json") and path.name != "theory.json"
-    ]
-    return tuple(sorted(read, key=lambda kind: -max(map(len, kind.match))))
+    paths = sorted((path for path in folder.iterdir() if path.name != "theory.json"), key=lambda path: path.name)
+    return tuple(msgspec.json.decode(path.read_bytes(), type=Kind) for path in paths)
 
 
 @cache
@@ -95,8 +91,9 @@ def _shares() -> Shares:
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of a device by its name, in any case; None for a kind that the table does not have."""
-    return next((kind for kind in kinds() if any(_has(name, part) for part in kind.match)), None)
+    """The kind of a device by the longest part of its name, in any case; None where the table has none."""
+    parts = [(len(part), kind) for kind in kinds() for part in kind.match if _has(name, part)]
+    return max(parts, key=lambda each: each[0])[1] if parts else None
 
 
 def _has(name: str, part: str) -> bool:

@@ -1,33 +1,48 @@
-"""DCGM: the PCIe test in the JSON of `dcgmi diag`, versions 2 to 4."""
+"""DCGM: the PCIe test of `dcgmi diag`, versions 2 to 4, in JSON and in the table that wraps words anywhere."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from isthmus.outputs.reading import Figure, Reading, number
 from isthmus.record import Direction
 
-_RATE = re.compile(r"(?:GPU (\d+) )?(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*([\d.,]+) ?(GB/s)?")
+_RATE = re.compile(r"(?:GPU ?(\d+) ?)?(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*(\d+(?:[.,]\d+)?)")
+_CELL = re.compile(r"^\|[^|\n]*\| ?([^|\n]*?) *\|[ \t]*$", re.MULTILINE)
 _DIRECTIONS: dict[str, Direction] = {"GPU to Host": "d2h", "Host to GPU": "h2d", "bidirectional": "both"}
+
+
+def read(text: str) -> Iterator[Reading | str]:
+    """The same of the table that `dcgmi diag` prints."""
+    if "DCGM" in text and (cells := "".join(_CELL.findall(text))):
+        yield from _readings({"0": cells})
+
+
+def _readings(texts: Mapping[str, str]) -> Iterator[Reading]:
+    """A reading a device; the texts are by the device that they are of, unless they say it themselves."""
+    figures: dict[int, list[Figure]] = {}
+    for own, text in texts.items():
+        for index, direction, value in _RATE.findall(text):
+            rate = number(value)
+            if rate and (index or own).isdigit():
+                figures.setdefault(int(index or own), []).append(Figure(_DIRECTIONS[direction], rate * 1e9))
+    yield from (Reading(vendor="NVIDIA", index=index, figures=each) for index, each in sorted(figures.items()))
 
 
 def read_json(document: Any) -> Iterator[Reading | str]:
     """A reading a device, or a sentence on what cannot be read."""
     tests = [test for test in _tests(document) if str(test.get("name", "")).lower() == "pcie"]
-    figures: dict[int, list[Figure]] = {}
+    texts: dict[str, str] = {}
     for result in (result for test in tests for result in test.get("results", []) if isinstance(result, dict)):
         info = result.get("info", "")
-        text = ", ".join(map(str, info)) if isinstance(info, list) else str(info)
         own = str(result.get("entity_id", result.get("gpu_id", result.get("gpu_ids", ""))))
-        for index, direction, value, _ in _RATE.findall(text):
-            rate = number(value)
-            if rate and (index or own).isdigit():
-                figures.setdefault(int(index or own), []).append(Figure(_DIRECTIONS[direction], rate * 1e9))
-    if tests and not figures:
+        texts[own] = texts.get(own, "") + ", ".join(map(str, info) if isinstance(info, list) else [str(info)])
+    readings = list(_readings(texts))
+    if tests and not readings:
         yield "DCGM's PCIe test has no bandwidths in `info`: run `dcgmi diag -r pcie -j -v`"
     elif not tests and "dcgm" in str(document)[:2000].lower():
         yield "DCGM's diagnosis has no PCIe test: run `dcgmi diag -r pcie -j -v`"
-    yield from (Reading(vendor="NVIDIA", index=index, figures=each) for index, each in sorted(figures.items()))
+    yield from readings
 
 
 def _tests(node: Any) -> Iterator[dict[str, Any]]:

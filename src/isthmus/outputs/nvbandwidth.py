@@ -15,14 +15,15 @@ _TESTS: Mapping[str, tuple[Direction, Method]] = {
     "device_to_host_bidirectional_memcpy": ("d2h", "duplex"),
 }
 _SECTION = re.compile(
-    r"^[ \t]*Running (\w+?)\.?[ \t]*\n(.*?)(?=^[ \t]*(?:Running |Waived|SUM )|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t>]*Running (?:benchmark )?(\w+?)\.?[ \t]*\n(.*?)(?=^[ \t>]*(?:Running |Waived|SUM )|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _DEVICE = re.compile(r"^[ \t]*Device (\d+): (.+?)(?: \(([0-9A-Fa-f:.]+)\))?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Iterator[Reading | str]:
     """A reading a device, or a sentence on what cannot be read."""
-    if "nvbandwidth" not in text and "memcpy CE CPU" not in text:
+    if not re.search(r"nvbandwidth Version|memcpy (?:CE|SM) [CG]PU", text):
         return
     driver = match[1] if (match := re.search(r"^[ \t]*Driver Version: (\S+)", text, re.MULTILINE)) else ""
     names = {int(index): (name, address) for index, name, address in _DEVICE.findall(text)}
@@ -38,7 +39,7 @@ def read_json(document: Any) -> Iterator[Reading | str]:
     devices = [str(each) for each in body.get("GPU Device list", body.get("device list", [])) or []]
     names = {}
     for at, text in enumerate(devices):
-        match = re.fullmatch(r"(?:(\d+): )?(.+?)(?: ?\(([0-9A-Fa-f:.]+)\))?(?:: \(?[\w:.]+\)?)?", text)
+        match = re.fullmatch(r"(?:(\d+): )?(.+?)(?: ?\((?:PCI:)?([0-9A-Fa-f:.]+)\))?(?:: \(?[\w:.-]+\)?)?", text)
         if match:
             names[int(match[1] or at)] = (match[2], match[3] or "")
     rates = []

@@ -14,11 +14,13 @@ from isthmus.outputs.reading import Reading, merged, run_of
 from isthmus.record import Run
 
 TOOLS = (
-    "nvbandwidth (text, JSON), bandwidthTest, dcgmi diag -j, TransferBench, rocm-bandwidth-test, nvidia-smi -q, "
+    "nvbandwidth (text, JSON), bandwidthTest, dcgmi diag (-j), TransferBench, rocm-bandwidth-test, nvidia-smi -q, "
     "nvidia-smi topo -m, lspci -vv, dmesg"
 )
+# Repeats of one copy on a quiet machine differ by a few per cent.
+_SAME = 1.5
 # Those that name a device by number and address first: others may have one of the two.
-_TEXTS = (nvidia_smi.read, nvbandwidth.read, bandwidth_test.read, amd.read, pci.read)
+_TEXTS = (nvidia_smi.read, nvbandwidth.read, bandwidth_test.read, dcgm.read, amd.read, pci.read)
 _JSON = (nvbandwidth.read_json, dcgm.read_json)
 
 
@@ -36,15 +38,15 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     """
     readings: list[Reading] = []
     unread: list[str] = []
-    for path in paths:
-        printed = _read(_text(path))
+    for path in dict.fromkeys(paths):
+        text = _text(path)
+        printed = _read(text)
         if not printed:
-            raise RunFileError(
-                f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(_text(path))}"
-            )
+            raise RunFileError(f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(text)}")
         readings += [each for each in printed if isinstance(each, Reading)]
         unread += [f"{path}: {each}" for each in printed if isinstance(each, str)]
-    order = sorted(readings, key=lambda each: (each.index is None, not each.address))
+    # Names by drivers come before those of lspci, and what has both number and address before the rest.
+    order = sorted(readings, key=lambda each: (each.index is None, _is_lspci(each), not each.address))
     devices = merged(order)
     unknown = [
         each
@@ -54,6 +56,11 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     unread += [
         f"errors were logged for {each.address}; whether that is a GPU says lspci: give `sudo lspci -vv`, too"
         for each in unknown
+    ]
+    unread += [
+        f"figures of the same copy of {each.name or 'one device'} differ by {ratio:.2g} times: are they of one machine?"
+        for each in devices
+        if (ratio := each.largest_difference) > _SAME
     ]
     known = [each for each in devices if each not in unknown]
     name = " ".join(map(str, paths))
@@ -70,17 +77,13 @@ def _read(text: str) -> list[Reading | str]:
     return [each for read in _TEXTS for each in read(text)]
 
 
-_stdin: list[bytes] = []
+def _is_lspci(reading: Reading) -> bool:
+    return reading.link is not None and reading.link.source.startswith("lspci")
 
 
 def _text(path: Path) -> str:
     """The text, also as PowerShell and Windows write it."""
-    if str(path) == "-":
-        if not _stdin:
-            _stdin.append(sys.stdin.buffer.read())
-        data = _stdin[0]
-    else:
-        data = read_bounded(path)
+    data = sys.stdin.buffer.read() if str(path) == "-" else read_bounded(path)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     return data.decode(encoding, "replace").replace("\r\n", "\n").replace("\u00a0", " ")
 

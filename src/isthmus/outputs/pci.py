@@ -9,7 +9,7 @@ from isthmus.record import Link
 
 _DEVICE = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\n]+): (.+)$", re.MULTILINE)
 _GPU = re.compile(r"VGA compatible|3D controller|Display controller|Processing accelerator")
-_LINK = r"Speed (?:([\d.]+)GT/s|unknown)(?: \(\w+\))?, Width x(\d+)"
+_LINK = r"Speed (?:([\d.]+)GT/s|unknown)(?: \([^)]*\))?, Width x(\d+)"
 _LOGGED = re.compile(
     r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?PCIe Bus Error: severity=([^,]+)", re.IGNORECASE
 )
@@ -46,13 +46,17 @@ def read(text: str) -> Iterator[Reading | str]:
             conditions={"off_bus": "lspci reads (rev ff)"} if "(rev ff)" in name else {},
         )
         counted[vendor] += 1
+    if not devices and (link := _link(text, "")):
+        yield Reading(index=0, link=link)  # Lines of one device that were searched for.
     yield from _logged(text)
 
 
 def _name(vendor: str, text: str) -> str:
     """``NVIDIA A100 SXM4 40GB`` of ``NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)``."""
-    names = re.findall(r"\[([^\]]+)\]", text.replace("[AMD/ATI]", "").replace("[AMD]", ""))
-    return f"{vendor} {names[-1]}" if names else ""
+    text = re.sub(r"\[AMD(?:/ATI)?\]|\(rev .*", "", text)
+    # Older lists of devices than the card have its number alone.
+    names = re.findall(r"\[([^\]]+)\]", text) or re.findall(r"Device [0-9a-f]{4}", text)
+    return f"{vendor} {names[0]}" if names else ""
 
 
 def _link(body: str, port: str) -> Link | None:

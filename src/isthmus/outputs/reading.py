@@ -78,6 +78,14 @@ class Reading(msgspec.Struct, kw_only=True):
         self.is_busy = self.is_busy or other.is_busy
         self.link = _more(self.link, other.link)
 
+    @property
+    def largest_difference(self) -> float:
+        """The largest ratio between figures of the same copy; 1 without repeats."""
+        rates: dict[Figure, list[float]] = {}
+        for figure in self.figures:
+            rates.setdefault(figure._replace(rate=0.0), []).append(figure.rate)
+        return max((max(each) / min(each) for each in rates.values()), default=1.0)
+
 
 def _more(link: Link | None, other: Link | None) -> Link | None:
     """The reading that knows both ends of a link, with the replays of either."""

@@ -39,7 +39,7 @@ def _blocks(ordered: Sequence[Checked], unread: Sequence[str], brief: int) -> It
     run, health, _ = ordered[0]
     facts = {
         say("outputs.normal"): _normal(health, brief),
-        say("health.link"): link_line(run) if brief < 2 else "",
+        say("health.link"): link_line(run) if brief < 2 and any(all(link.in_use) for link in links_of(run)) else "",
         say("outputs.next"): _next(run, health),
     }
     yield from device_blocks(run, health, brief, facts)

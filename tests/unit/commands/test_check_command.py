@@ -1,11 +1,16 @@
-"""`isthmus check` of several devices."""
+"""`isthmus check` of several devices, and of what other tools printed."""
 
+import io
+import json
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
-from isthmus.commands import check
+from isthmus.commands import check, main
 from isthmus.errors import CallFailed
+from tests.unit.outputs import printed
 
 
 def test_what_binds_to_one_device_does_not_bind_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,3 +34,33 @@ def test_what_binds_to_one_device_does_not_bind_to_the_next(monkeypatch: pytest.
     assert list(check._checks(["cuda:0", "cuda:1"], 5.0, None, None, failed)) == []  # type: ignore[arg-type]
     assert [*map(str, failed)] == ["cuda:0", "cuda:1"]
     assert seen == [{0, 1, 2, 3}, {0, 1, 2, 3}]
+
+
+SLOW = printed.nvbandwidth("NVIDIA H200", printed.both_ways([14.2], [14.0]))
+FINE = printed.nvbandwidth("NVIDIA H200", printed.both_ways([55.2], [55.0]))
+
+
+@pytest.mark.parametrize(("text", "code"), [(SLOW, 1), (FINE, 0), ("nothing of the kind\n", 2)])
+def test_outputs_of_standard_input_are_judged(
+    text: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["check", "--from", "-", "--json"]) == code
+    if code < 2:
+        document = json.loads(capsys.readouterr().out)
+        assert [each["level"] for each in document["devices"]] == ["FAULT" if code else "OK"]
+
+
+def test_several_outputs_are_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link read at rest is none that copies were slow for."""
+    rates, query = tmp_path / "rates.txt", tmp_path / "query.txt"
+    rates.write_text(SLOW)
+    query.write_text(printed.nvidia_smi("NVIDIA H200", (5, 5), (4, 16)))
+    assert main(["check", "--from", str(rates), "--from", str(query)]) == 1
+    assert "The link runs at PCIe 5.0 x4 under load" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("more", [["--device", "host"], ["--for", "1m"], ["-o", "x.json"], ["--run", "x.json"]])
+def test_outputs_are_judged_alone(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--from", "x.txt", *more]) == 2
+    assert "--from" in capsys.readouterr().err

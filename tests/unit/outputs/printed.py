@@ -71,6 +71,22 @@ def dcgm(rates: Sequence[tuple[float, float, float]], version: int = 4) -> str:
     return json.dumps({"DCGM Diagnostic": {"test_categories": [category]}}, indent=4)
 
 
+def dcgm_table(rates: Sequence[tuple[float, float, float]]) -> str:
+    """`dcgmi diag` without -j: a cell of 46 characters, in which words are cut anywhere."""
+    words = (
+        "GPU to Host bandwidth:  {:.2f} GB/s",
+        "Host to GPU bandwidth:  {:.2f} GB/s",
+        "bidirectional bandwidth: {:.2f} GB/s",
+    )
+    text = ", ".join(
+        f"GPU {at} {word.format(rate)}" for at, each in enumerate(rates) for word, rate in zip(words, each, strict=True)
+    )
+    lines = ["| DCGM Version              | 3.3.1                                          |"]
+    for at in range(0, len(text), 46):
+        lines += [f"| {'' if at else 'Info':<25} | {text[at : at + 46]:<46} |"]
+    return "\n".join([*lines, ""])
+
+
 def rocm(
     gpus: Sequence[str], uni: Sequence[Sequence[float | None]], both: Sequence[Sequence[float | None]], cpus: int = 1
 ) -> str:
@@ -157,7 +173,7 @@ def lspci(name: str, card: str, now: str, port: str = "") -> str:
 """
     return (
         (above if port else "")
-        + f"""10:00.0 VGA compatible controller: NVIDIA Corporation {name} (rev a1)
+        + f"""10:00.0 VGA compatible controller: NVIDIA Corporation {name} (rev a1) (prog-if 00 [VGA controller])
 \tNUMA node: 0
 \t\tLnkCap:\tPort #0, Speed {card}, ASPM L1, Exit Latency L1 <16us
 \t\tLnkSta:\tSpeed {now}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.compare.normal import kind_of
 from isthmus.errors import RunFileError
 from isthmus.outputs import Outputs, opening
 from isthmus.record import Run
@@ -74,6 +75,21 @@ def test_dcgm_of_versions_three_and_four(tmp_path: Path) -> None:
         assert len(runs) == 2
         assert rates(runs[1])["copy", "both", "pinned"] == 22.41
         assert rates(runs[1])["copy", "h2d", "pinned"] == 12.12
+    table = read([printed.dcgm_table([(13.08, 12.13, 22.42), (13.07, 12.12, 22.41)])], tmp_path).runs
+    assert [rates(run) for run in table] == [
+        rates(run) for run in read([printed.dcgm([(13.08, 12.13, 22.42), (13.07, 12.12, 22.41)])], tmp_path).runs
+    ]
+
+
+def test_figures_of_two_machines_are_told_apart(tmp_path: Path) -> None:
+    outputs = read([printed.bandwidth_test("A", 12.4, 13.1), printed.bandwidth_test("A", 25.8, 25.7)], tmp_path)
+    assert "figures of the same copy of A differ by 2.1 times" in outputs.unread[0]
+
+
+def test_a_quoted_output_of_the_first_version(tmp_path: Path) -> None:
+    lines = ["> Running benchmark host_to_device_memcpy_ce.", "memcpy CE GPU(columns) <- CPU(rows) bandwidth (GB/s)"]
+    text = "\n".join([*lines, "          0         1", "0     12.33      0.34", ""])
+    assert [rates(run)["copy", "h2d", "pinned"] for run in read([text], tmp_path).runs] == [12.33, 0.34]
 
 
 def test_transfer_bench_tells_kernels_from_engines(tmp_path: Path) -> None:
@@ -107,6 +123,21 @@ def test_outputs_of_one_machine_come_together(tmp_path: Path) -> None:
     together = read(["\n".join(texts)], tmp_path).runs
     assert len(together) == 2
     assert rates(together[0])["copy", "h2d", "pinned"] == 55.2
+    assert [run.fingerprint.device.name for run in together] == [H100] * 2
+
+
+def test_lines_that_were_searched_for_are_a_link(tmp_path: Path) -> None:
+    lines = "LnkCap: Port #0, Speed 16GT/s, Width x16\nLnkSta: Speed 8GT/s (downgraded), Width x16 (ok)\n"
+    link = read([lines], tmp_path).runs[0].fingerprint.device.link
+    assert link
+    assert (link.generation, link.max_generation, link.source) == (3, 4, "lspci")
+
+
+def test_a_number_in_place_of_a_name_is_known(tmp_path: Path) -> None:
+    """Lists of devices that are older than the card name its number."""
+    run = read([printed.lspci("Device 2330", "32GT/s, Width x16", "32GT/s, Width x16")], tmp_path).runs[0]
+    assert (kind := kind_of(run.fingerprint.device.name))
+    assert kind.name == H100
 
 
 def test_several_files_may_be_packed_or_of_other_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
