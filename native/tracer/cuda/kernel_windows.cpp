@@ -19,6 +19,7 @@ constexpr std::uint64_t most_ns = 2'000'000;
 constexpr std::uint64_t together = 64;
 // At the end of the program it is not waited for.
 constexpr std::uint64_t look_ns = 20'000'000;
+constexpr auto switching_limit = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -86,8 +87,9 @@ void KernelWindows::run() {
             if (!rest(lasts)) return;
             opened = stretch();
         }
+        const std::uint64_t closing_ns = trace_clock();
         close();
-        pause = plan_.pause_ns(counted, opened, trace_clock());
+        pause = plan_.pause_ns(counted, opened, closing_ns, trace_clock());
     }
 }
 
@@ -139,9 +141,11 @@ void KernelWindows::close() {
 }
 
 void KernelWindows::finish() {
-    const std::lock_guard lock(switching_);
     // Without windows all kernels were recorded.
-    if (!ended_.exchange(true) && !whole_) write(trace_clock());
+    if (ended_.exchange(true) || whole_) return;
+    // CUPTI may wait for a call that the program has left by a jump.
+    const std::unique_lock lock(switching_, switching_limit);
+    if (lock.owns_lock()) write(trace_clock());
 }
 
 void KernelWindows::write(std::uint64_t end_ns) {

@@ -34,19 +34,21 @@ bool WindowPlan::is_cheap(const Stretch& stretch, std::uint64_t now_ns) const {
     return static_cast<double>(stretch.kernels * kernel_ns) <= share_ * passed;
 }
 
-std::uint64_t WindowPlan::pause_ns(const Stretch& counted, const Stretch& open, std::uint64_t now_ns) {
+std::uint64_t WindowPlan::pause_ns(const Stretch& counted, const Stretch& open, std::uint64_t end_ns,
+                                   std::uint64_t closed_ns) {
     if (counted.launches >= least_launches) {
         const auto lasted = static_cast<double>(counted.last_ns - counted.begin_ns);
         const double without = lasted / static_cast<double>(counted.launches) * static_cast<double>(open.launches);
-        const std::uint64_t end_ns = open.launches >= least_launches ? open.last_ns : now_ns;
-        const double within = std::max(static_cast<double>(end_ns - open.begin_ns), 1.0);
+        const std::uint64_t until_ns = open.launches >= least_launches ? open.last_ns : end_ns;
+        const double within = std::max(static_cast<double>(until_ns - open.begin_ns), 1.0);
         lost_.push_back(1 - without / within);
         if (lost_.size() > compared) lost_.erase(lost_.begin());
     }
-    const double lost_ns = median(lost_) * static_cast<double>(now_ns - open.begin_ns);
+    const double lost_ns = median(lost_) * static_cast<double>(end_ns - open.begin_ns);
     const auto foreseen = static_cast<double>(open.kernels * kernel_ns + counted.launches * count_ns);
-    const double cost = std::max(foreseen, lost_ns) + static_cast<double>(window_cost_ns);
-    const double period = cost / share_ - static_cast<double>(now_ns - counted.begin_ns);
+    // What it takes to close may hold up the program, too.
+    const double cost = std::max(foreseen, lost_ns) + static_cast<double>(window_cost_ns + closed_ns - end_ns);
+    const double period = cost / share_ - static_cast<double>(closed_ns - counted.begin_ns);
     return static_cast<std::uint64_t>(
         std::clamp(period, static_cast<double>(least_pause_ns), static_cast<double>(most_pause_ns)));
 }

@@ -26,7 +26,8 @@ class WindowPlan {
     // Whether so few kernels were launched in this stretch that recording all of them costs less than the share.
     bool is_cheap(const Stretch& stretch, std::uint64_t now_ns) const;
     // How long the program runs unrecorded after a window, before which launches were counted for as long.
-    std::uint64_t pause_ns(const Stretch& counted, const Stretch& open, std::uint64_t now_ns);
+    // The window has ended and was closed at these times.
+    std::uint64_t pause_ns(const Stretch& counted, const Stretch& open, std::uint64_t end_ns, std::uint64_t closed_ns);
 
   private:
     double share_;

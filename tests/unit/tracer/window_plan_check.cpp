@@ -52,7 +52,7 @@ Traced traced(const Program& program, double share, std::uint64_t lasts) {
             goes_on = goes_on && plan.is_cheap(recorded, now);
         } while (goes_on && now < second + lasts);
         ++done.windows;
-        pause = plan.pause_ns(counted, recorded, now);
+        pause = plan.pause_ns(counted, recorded, now, now);
     }
     done.slower = lost / (static_cast<double>(now - second) - lost);
     done.recorded = open / static_cast<double>(now - second);
