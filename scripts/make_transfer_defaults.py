@@ -1,4 +1,4 @@
-"""Makes the transfer library's built-in tables from kept runs: native/transfer/table/transfer_table_defaults.cpp."""
+"""Makes the transfer library's built-in tables from kept runs: those of backends in native/transfer/table/built_in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isthmus.record import Case, Run, read_run
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _RESULTS = _REPOSITORY / "results"
-_OUTPUT = _REPOSITORY / "native" / "transfer" / "table" / "transfer_table_defaults.cpp"
+_OUTPUT = _REPOSITORY / "native" / "transfer" / "table" / "built_in"
 # Of the library's ways as they are now: an H200, and PoCL on one CPU.
 _CUDA = ("h200-batching-5", "h200-strided-2")
 _OTHERS = ("pocl-pieces",)
@@ -104,7 +104,7 @@ class _Way(NamedTuple):
 
 
 def main() -> int:
-    """Write the file and say what it holds."""
+    """Write the files and say what they hold."""
     cuda = _runs(_CUDA)
     others = _runs(_OTHERS)
     device = cuda[0].fingerprint.device
@@ -116,8 +116,8 @@ def main() -> int:
         ),
         "others": _table("built in: PoCL on two processors", _PLAIN_BUFFERS, list(_pieces(others, _COARSE, {}))),
     }
-    _OUTPUT.write_text(_source(texts), encoding="utf-8")
     for name, text in texts.items():
+        (_OUTPUT / f"{name}.table").write_text(text, encoding="utf-8")
         print(f"{name}: {len(text.splitlines())} lines")
     return 0
 
@@ -200,41 +200,6 @@ def _best(places: list[dict[_Way, float]]) -> tuple[_Way, float]:
         key=lambda way: _METHODS.index(way.method),
     )
     return simplest, statistics.median(place[simplest] for place in places if simplest in place)
-
-
-def _source(texts: dict[str, str]) -> str:
-    literals = "\n".join(f'constexpr std::string_view {name}_text = R"({text})";\n' for name, text in texts.items())
-    return f"""// What is known of machines before calibration; made by scripts/make_transfer_defaults.py from results/.
-#include <string_view>
-#include <utility>
-
-#include "transfer/table/device_tables.hpp"
-#include "transfer/table/transfer_table.hpp"
-
-// clang-format off
-namespace isthmus {{
-namespace {{
-
-{literals}
-TransferTable parsed(std::string_view text) {{
-    auto result = TransferTable::parse(text);
-    TransferTable table = result.ok() ? std::move(result.value()) : TransferTable{{}};
-    table.built_in = true;
-    return table;
-}}
-
-}}  // namespace
-
-TransferTable TransferTable::defaults(std::string_view backend, std::string_view device) {{
-    static const TransferTable of_cuda = parsed(cuda_text);
-    static const TransferTable of_others = parsed(others_text);
-    if (backend != "cuda") return of_others;
-    const DeviceTable* const own = device_table(device_tables(), device);
-    return own == nullptr ? of_cuda : parsed(own->text);
-}}
-
-}}  // namespace isthmus
-"""
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "backend/device.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/module.hpp"
-#include "experiment/buffer.hpp"
+#include "experiment/transfer.hpp"
 #include "transfer/pieces/ring_plan.hpp"
 #include "transfer/table/table_file.hpp"
 #include "transfer/table/transfer_table.hpp"
@@ -22,9 +23,7 @@ namespace isthmus::bindings {
 namespace {
 
 bool is_to_device(const std::string& direction) {
-    if (direction == "h2d") return true;
-    if (direction == "d2h") return false;
-    raise({Code::invalid_argument, "no direction '" + direction + "'; there are h2d and d2h"});
+    return named<experiment::Direction>(direction, "direction") == experiment::Direction::h2d;
 }
 
 const char* direction_of(bool to_device) {
@@ -36,10 +35,10 @@ nb::dict dict_of(const BufferRule& rule) {
     nb::dict dict;
     dict["direction"] = direction_of(rule.to_device);
     dict["from_bytes"] = rule.from_bytes;
-    dict["method"] = staged ? "staged" : "driver";
+    dict["method"] = name_of(rule.method);
     dict["threads"] = rule.threads;
     dict["chunk_bytes"] = rule.chunk_bytes;
-    dict["stores"] = std::string(staged ? name_of(rule.stores) : "");
+    dict["stores"] = staged ? name_of(rule.stores) : "";
     dict["seconds"] = rule.seconds;
     return dict;
 }
@@ -60,7 +59,6 @@ nb::dict dict_of(const KernelRule& rule) {
 }
 
 nb::dict dict_of(const PieceRule& rule) {
-    const std::string_view method = name_of(rule.method);
     nb::dict dict;
     dict["direction"] = direction_of(rule.to_device);
     dict["pageable"] = rule.pageable;
@@ -69,7 +67,7 @@ nb::dict dict_of(const PieceRule& rule) {
     dict["scattered"] = rule.scattered;
     dict["width_bytes"] = rule.width_bytes;
     dict["pieces"] = rule.pieces;
-    dict["method"] = nb::str(method.data(), method.size());
+    dict["method"] = name_of(rule.method);
     dict["threads"] = rule.threads;
     dict["seconds"] = rule.seconds;
     return dict;

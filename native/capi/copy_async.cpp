@@ -25,8 +25,7 @@ Status begin(isthmus_session* session, isthmus_transfer** transfer, const Begin&
     *transfer = nullptr;
     if (session == nullptr) return null_argument("session");
     auto handle = std::make_unique<isthmus_transfer>();
-    ISTHMUS_TRY_ASSIGN(begun, copy());
-    handle->copy = std::move(begun);
+    ISTHMUS_TRY(assign(handle->copy, copy()));
     *transfer = handle.release();
     return {};
 }

@@ -89,9 +89,7 @@ isthmus_code isthmus_allocate(isthmus_session* session, isthmus_side side, size_
         if (memory == nullptr) return null_argument("memory");
         *memory = nullptr;
         if (session == nullptr) return null_argument("session");
-        ISTHMUS_TRY_ASSIGN(given, allocate(*session, side, bytes));
-        *memory = given;
-        return {};
+        return assign(*memory, allocate(*session, side, bytes));
     });
 }
 
@@ -109,9 +107,7 @@ isthmus_code isthmus_pinned_alloc(isthmus_session* session, size_t bytes, void**
         if (memory == nullptr) return null_argument("memory");
         *memory = nullptr;
         if (session == nullptr) return null_argument("session");
-        ISTHMUS_TRY_ASSIGN(given, allocate_pinned(*session, bytes));
-        *memory = given;
-        return {};
+        return assign(*memory, allocate_pinned(*session, bytes));
     });
 }
 

@@ -93,8 +93,7 @@ Result<SessionOptions> options_of(const isthmus_options* options) {
     chosen.kernel_blocks = static_cast<std::uint32_t>(known.kernel_blocks);
     if (known.paths != nullptr) chosen.paths = known.paths;
     if (known.table != nullptr) {
-        ISTHMUS_TRY_ASSIGN(table, read_table(known.table));
-        chosen.table = std::move(table);
+        ISTHMUS_TRY(assign(chosen.table, read_table(known.table)));
     }
     return chosen;
 }

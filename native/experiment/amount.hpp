@@ -18,12 +18,10 @@ Result<std::uint64_t> amount_for(double wanted_seconds, Work&& work) {
     std::uint64_t amount = 1;
     double took = 0;
     for (int i = 0; i < most_doublings; ++i, amount *= 2) {
-        ISTHMUS_TRY_ASSIGN(seconds, work(amount));
-        took = seconds;
+        ISTHMUS_TRY(assign(took, work(amount)));
         // What was enqueued first may have waited for the driver to get ready.
         if (took >= telling) {
-            ISTHMUS_TRY_ASSIGN(again, work(amount));
-            took = again;
+            ISTHMUS_TRY(assign(took, work(amount)));
             if (took >= telling) break;
         }
     }

@@ -39,8 +39,7 @@ Result<OpenDevice::Track*> OpenDevice::track(std::size_t index) {
 Result<std::shared_ptr<Session>> OpenDevice::copies() {
     const std::lock_guard lock(idle_mutex_);
     if (copies_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(opened, Session::open(device_));
-        copies_ = std::move(opened);
+        ISTHMUS_TRY(assign(copies_, Session::open(device_)));
     }
     return copies_;
 }

@@ -211,8 +211,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
     std::vector<std::array<double, 4>> times(marks.size());
     for (std::size_t chunk = 0; chunk < marks.size(); ++chunk) {
         for (std::size_t i = 0; i < 4; ++i) {
-            ISTHMUS_TRY_ASSIGN(seconds, device.seconds_between(*marks[0][0], *marks[chunk][i]));
-            times[chunk][i] = seconds;
+            ISTHMUS_TRY(assign(times[chunk][i], device.seconds_between(*marks[0][0], *marks[chunk][i])));
         }
     }
     std::vector<StageSpan> spans;

@@ -193,8 +193,7 @@ Status TimedTransfer::sample_tracks(Samples& samples, bool host, bool device_tim
         std::vector<Stream*> streams;
         streams.reserve(tracks_.size());
         for (const Track& track : tracks_) streams.push_back(track.stream);
-        ISTHMUS_TRY_ASSIGN(closed, device().close_gate(streams));
-        gate = std::move(closed);
+        ISTHMUS_TRY(assign(gate, device().close_gate(streams)));
     }
     if (device_time) {
         for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.start, *track.stream));

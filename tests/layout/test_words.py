@@ -13,9 +13,9 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
-    "found": ("the thing that it is: `curve`, `runs`, `reply`", 353),
+    "found": ("the thing that it is: `curve`, `runs`, `reply`", 351),
     "way": ("method, direction, link or memory kind", 241),
-    "ways": ("methods, directions, links or memory kinds", 79),
+    "ways": ("methods, directions, links or memory kinds", 78),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),
     "saw": ("`record_...`, measured", 0),
@@ -24,7 +24,7 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "gave": ("`released`, returned", 14),
     "turn": ("iteration, interleaved", 43),
     "turns": ("iterations, interleaved", 29),
-    "beside": ("with, next to, concurrent with", 92),
+    "beside": ("with, next to, concurrent with", 91),
     "nobody": ("no caller; or turn the sentence round", 22),
     "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),
     "whoever": ("any caller; or turn the sentence round", 7),

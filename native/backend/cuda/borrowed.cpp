@@ -142,8 +142,7 @@ Result<std::unique_ptr<Allocation>> borrow(const std::shared_ptr<PrimaryContext>
     ISTHMUS_TRY(check_borrowed(kind, address));
     DevicePointer on_device = kernel_address;
     if (kind != MemoryKind::pinned || on_device == 0) {
-        ISTHMUS_TRY_ASSIGN(found, device_address(*context, kind, address));
-        on_device = found;
+        ISTHMUS_TRY(assign(on_device, device_address(*context, kind, address)));
     }
     return std::unique_ptr<Allocation>(std::make_unique<BorrowedMemory>(context, kind, address, on_device, bytes));
 }

@@ -168,8 +168,7 @@ Result<PrimaryContext::Pool> PrimaryContext::pool(bool keeps) {
     const std::lock_guard lock(mutex_);
     Pool& pool = pools_[keeps ? 1 : 0];
     if (pool.stream == nullptr) {
-        ISTHMUS_TRY_ASSIGN(made, create_pool(keeps));
-        pool = made;
+        ISTHMUS_TRY(assign(pool, create_pool(keeps)));
     }
     return pool;
 }

@@ -320,8 +320,7 @@ class CudaDevice final : public isthmus::Device {
     Result<std::shared_ptr<GateWords>> gate_words() {
         const std::lock_guard lock(mutex_);
         if (gate_words_ == nullptr) {
-            ISTHMUS_TRY_ASSIGN(made, GateWords::create(context_));
-            gate_words_ = std::move(made);
+            ISTHMUS_TRY(assign(gate_words_, GateWords::create(context_)));
         }
         return gate_words_;
     }
@@ -330,8 +329,7 @@ class CudaDevice final : public isthmus::Device {
     Result<std::shared_ptr<RendezvousWords>> rendezvous_words() {
         const std::lock_guard lock(mutex_);
         if (rendezvous_words_ == nullptr) {
-            ISTHMUS_TRY_ASSIGN(made, RendezvousWords::create(context_));
-            rendezvous_words_ = std::move(made);
+            ISTHMUS_TRY(assign(rendezvous_words_, RendezvousWords::create(context_)));
         }
         return rendezvous_words_;
     }

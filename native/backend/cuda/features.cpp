@@ -5,8 +5,7 @@ namespace isthmus::cuda {
 
 Result<Features> read_features(const PrimaryContext& context) {
     Features features;
-    ISTHMUS_TRY_ASSIGN(multiprocessors, context.attribute(attribute_multiprocessor_count));
-    features.multiprocessors = multiprocessors;
+    ISTHMUS_TRY(assign(features.multiprocessors, context.attribute(attribute_multiprocessor_count)));
     // An attribute that an old driver does not know means that the feature is not there.
     const auto has = [&context](int attribute) {
         auto value = context.attribute(attribute);

@@ -30,10 +30,8 @@ Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry)
     ISTHMUS_TRY(entry.api.complete());
     std::shared_ptr<SharedContext> shared(new SharedContext(entry, Owner::this_object));
     const Api& cl = shared->api();
-    ISTHMUS_TRY_ASSIGN(context, cl.make(cl.clCreateContext, nullptr, 1U, &entry.device, nullptr, nullptr));
-    shared->context_ = context;
-    ISTHMUS_TRY_ASSIGN(queue, shared->create_queue());
-    shared->service_queue_ = queue;
+    ISTHMUS_TRY(assign(shared->context_, cl.make(cl.clCreateContext, nullptr, 1U, &entry.device, nullptr, nullptr)));
+    ISTHMUS_TRY(assign(shared->service_queue_, shared->create_queue()));
     ISTHMUS_TRY(shared->build());
     return shared;
 }
@@ -44,8 +42,7 @@ Result<std::shared_ptr<SharedContext>> SharedContext::in(const Entry& entry, Con
     ISTHMUS_TRY(entry.api.complete());
     std::shared_ptr<SharedContext> shared(new SharedContext(entry, Owner::caller));
     shared->context_ = context;
-    ISTHMUS_TRY_ASSIGN(queue, shared->create_queue());
-    shared->service_queue_ = queue;
+    ISTHMUS_TRY(assign(shared->service_queue_, shared->create_queue()));
     return shared;
 }
 
@@ -59,8 +56,7 @@ SharedContext::~SharedContext() {
 Status SharedContext::build() {
     const Api& cl = api();
     const char* source = kernels_opencl;
-    ISTHMUS_TRY_ASSIGN(program, cl.make(cl.clCreateProgramWithSource, context_, 1U, &source, nullptr));
-    program_ = program;
+    ISTHMUS_TRY(assign(program_, cl.make(cl.clCreateProgramWithSource, context_, 1U, &source, nullptr)));
     Status status = cl.call(cl.clBuildProgram, program_, 1U, &entry_.device,
                             entry_.is_cpu ? "-cl-std=CL1.2 -DISTHMUS_SLICED" : "-cl-std=CL1.2", ProgramNotify{nullptr},
                             static_cast<void*>(nullptr));

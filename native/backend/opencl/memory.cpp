@@ -66,8 +66,7 @@ class BufferMemory final : public ClAllocation {
         return is_on_device(kind()) ? mem_read_write : mem_read_write | mem_alloc_host_ptr;
     }
     Status create() {
-        ISTHMUS_TRY_ASSIGN(buffer, cl().make(cl().clCreateBuffer, context_->get(), flags(), bytes(), pages_.data()));
-        buffer_ = buffer;
+        ISTHMUS_TRY(assign(buffer_, cl().make(cl().clCreateBuffer, context_->get(), flags(), bytes(), pages_.data())));
         return is_on_device(kind()) || kind() == MemoryKind::mapped ? Status() : map();
     }
     Status map() {

@@ -264,16 +264,14 @@ Result<ArrayPieces> ArrayPieces::of(const ArrayView& destination, const ArrayVie
     if (repeated) {
         pieces.source.steps = std::move(from);
     } else if (!fit(pieces.source, from, extent)) {
-        ISTHMUS_TRY_ASSIGN(offsets, offsets_of(from, count));
-        pieces.source.offsets = std::move(offsets);
+        ISTHMUS_TRY(assign(pieces.source.offsets, offsets_of(from, count)));
     }
     return pieces;
 }
 
 Status ArrayPieces::write_offsets() {
     if (source.steps.empty()) return {};
-    ISTHMUS_TRY_ASSIGN(offsets, offsets_of(source.steps, extent.pieces()));
-    source.offsets = std::move(offsets);
+    ISTHMUS_TRY(assign(source.offsets, offsets_of(source.steps, extent.pieces())));
     source.steps.clear();
     return {};
 }

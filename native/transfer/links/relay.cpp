@@ -69,32 +69,24 @@ Status Relay::prepare() {
     {
         Binding binding(*own_);
         ISTHMUS_TRY(binding.status());
-        ISTHMUS_TRY_ASSIGN(memory, own_->hold(MemoryKind::device, asked_bytes));
-        asked_own_ = std::move(memory);
+        ISTHMUS_TRY(assign(asked_own_, own_->hold(MemoryKind::device, asked_bytes)));
     }
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
     for (std::unique_ptr<Stream>* stream : {&in_, &out_}) {
-        ISTHMUS_TRY_ASSIGN(made, neighbour_->create_stream());
-        *stream = std::move(made);
+        ISTHMUS_TRY(assign(*stream, neighbour_->create_stream()));
     }
     for (auto* events : {&filled_, &emptied_}) {
         for (std::unique_ptr<Event>& event : *events) {
-            ISTHMUS_TRY_ASSIGN(made, neighbour_->create_untimed_event());
-            event = std::move(made);
+            ISTHMUS_TRY(assign(event, neighbour_->create_untimed_event()));
         }
     }
     for (std::unique_ptr<Event>* event : {&begun_, &first_, &ended_, &look_begun_, &look_ended_}) {
-        ISTHMUS_TRY_ASSIGN(made, neighbour_->create_event());
-        *event = std::move(made);
+        ISTHMUS_TRY(assign(*event, neighbour_->create_event()));
     }
-    ISTHMUS_TRY_ASSIGN(answer, neighbour_->create_untimed_event());
-    answer_ = std::move(answer);
-    ISTHMUS_TRY_ASSIGN(asked_host, neighbour_->hold(MemoryKind::pinned, room_bytes));
-    asked_host_ = std::move(asked_host);
-    ISTHMUS_TRY_ASSIGN(memory, neighbour_->hold(MemoryKind::device, memory_bytes + room_bytes));
-    memory_ = std::move(memory);
-    return {};
+    ISTHMUS_TRY(assign(answer_, neighbour_->create_untimed_event()));
+    ISTHMUS_TRY(assign(asked_host_, neighbour_->hold(MemoryKind::pinned, room_bytes)));
+    return assign(memory_, neighbour_->hold(MemoryKind::device, memory_bytes + room_bytes));
 }
 
 void Relay::begin(std::size_t chunk_bytes) {

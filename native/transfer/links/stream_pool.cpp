@@ -19,11 +19,9 @@ Result<StreamPool::Loan> StreamPool::borrow() {
         }
     }
     auto track = std::make_unique<Track>();
-    ISTHMUS_TRY_ASSIGN(stream, device_->create_stream());
-    track->stream = std::move(stream);
+    ISTHMUS_TRY(assign(track->stream, device_->create_stream()));
     for (std::unique_ptr<Event>& event : track->events) {
-        ISTHMUS_TRY_ASSIGN(made, device_->create_untimed_event());
-        event = std::move(made);
+        ISTHMUS_TRY(assign(event, device_->create_untimed_event()));
     }
     const std::lock_guard lock(mutex_);
     idle_.reserve(idle_.size() + loans_ + 1);

@@ -137,10 +137,8 @@ Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
 // Only those of the device's side: the CPU has the host's.
 Status PackedCopy::send_offsets(Stream& stream, bool by_kernel) {
     if (!by_kernel && !pieces_.needs_kernel()) return {};
-    ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
-                                          : staging_->send_offsets(stream, {}, source_));
-    table_ = table;
-    return {};
+    return assign(table_, to_device() ? staging_->send_offsets(stream, destination_, {})
+                                      : staging_->send_offsets(stream, {}, source_));
 }
 
 Status PackOnce::start() {

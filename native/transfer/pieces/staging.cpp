@@ -49,13 +49,11 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     }
     Device& gpu = *device;
     std::shared_ptr<Staging> staging(new Staging(std::move(device), std::move(options)));
-    ISTHMUS_TRY_ASSIGN(host, page_locked(gpu, {}, staging->options_.bytes, AfterFork::parent));
-    staging->host_ = std::move(host);
-    ISTHMUS_TRY_ASSIGN(offsets, page_locked(gpu, {}, table_bytes(staging->options_.pieces), AfterFork::parent));
-    staging->offsets_ = std::move(offsets);
+    ISTHMUS_TRY(assign(staging->host_, page_locked(gpu, {}, staging->options_.bytes, AfterFork::parent)));
+    ISTHMUS_TRY(
+        assign(staging->offsets_, page_locked(gpu, {}, table_bytes(staging->options_.pieces), AfterFork::parent)));
     for (std::unique_ptr<Stream>* stream : {&staging->stream_, &staging->copies_, &staging->kernels_}) {
-        ISTHMUS_TRY_ASSIGN(made, gpu.create_stream());
-        *stream = std::move(made);
+        ISTHMUS_TRY(assign(*stream, gpu.create_stream()));
     }
     for (std::vector<std::unique_ptr<Event>>* events : {&staging->halfway_, &staging->arrivals_}) {
         for (std::size_t i = 0; i < Ring::most_divided_slots; ++i) {
@@ -68,23 +66,17 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
 
 Status Staging::need_device_memory() {
     if (on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, host_->bytes()));
-    on_device_ = std::move(memory);
-    return {};
+    return assign(on_device_, device_->hold(MemoryKind::device, host_->bytes()));
 }
 
 Status Staging::need_offsets_on_device() {
     if (offsets_on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, offsets_->bytes()));
-    offsets_on_device_ = std::move(memory);
-    return {};
+    return assign(offsets_on_device_, device_->hold(MemoryKind::device, offsets_->bytes()));
 }
 
 Status Staging::need_threads() {
     if (workers_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(options_.threads, options_.group));
-    workers_ = std::move(workers);
-    return {};
+    return assign(workers_, WorkerGroup::start(options_.threads, options_.group));
 }
 
 Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit, std::size_t threads) {

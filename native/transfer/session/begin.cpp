@@ -122,8 +122,7 @@ Result<std::shared_ptr<CopyHandle>> Starter::begin(const std::shared_ptr<Pending
     if (pending->rows == nullptr && can_enqueue(pending->tasks)) {
         Stream* stream_of_commands = order.stream;
         if (stream_of_commands == nullptr) {
-            ISTHMUS_TRY_ASSIGN(own, own_stream());
-            stream_of_commands = own;
+            ISTHMUS_TRY(assign(stream_of_commands, own_stream()));
         }
         ISTHMUS_TRY(begin_on_stream(*stream_of_commands, *pending));
         // What it was given before a command that the device cannot do, nothing else would wait for.
@@ -219,8 +218,7 @@ Status Starter::begin_held(Stream& stream, Pending& pending) {
     if (pending.rows != nullptr) {
         held = held_rows(std::move(pending.rows));
     } else {
-        ISTHMUS_TRY_ASSIGN(made, held_copy(pending.tasks));
-        held = std::move(made);
+        ISTHMUS_TRY(assign(held, held_copy(pending.tasks)));
     }
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
     if (held->has_host_part()) {
@@ -275,8 +273,7 @@ bool Starter::watch(Pending& pending) {
 Result<Stream*> Starter::own_stream() {
     const std::lock_guard lock(mutex_);
     if (own_stream_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(made, device_->create_stream());
-        own_stream_ = std::move(made);
+        ISTHMUS_TRY(assign(own_stream_, device_->create_stream()));
     }
     return own_stream_.get();
 }
@@ -286,8 +283,7 @@ Status Starter::follow(Stream& stream, Device& other, Stream& others) {
     {
         Binding binding(other);
         ISTHMUS_TRY(binding.status());
-        ISTHMUS_TRY_ASSIGN(made, other.create_untimed_event());
-        reached = std::move(made);
+        ISTHMUS_TRY(assign(reached, other.create_untimed_event()));
         ISTHMUS_TRY(other.record(*reached, others));
     }
     return device_->wait(stream, *reached);

@@ -132,8 +132,7 @@ Result<std::shared_ptr<HeldCopy>> Starter::held_copy(const std::vector<Task>& ta
     }
     std::unique_ptr<Rendezvous> rendezvous;
     if (meets) {
-        ISTHMUS_TRY_ASSIGN(made, this->rendezvous());
-        rendezvous = std::move(made);
+        ISTHMUS_TRY(assign(rendezvous, this->rendezvous()));
     }
     auto held = std::make_shared<HeldCopy>(*device_, std::move(rendezvous), plan);
     std::optional<Tables> tables;

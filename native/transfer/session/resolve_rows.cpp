@@ -184,8 +184,7 @@ Result<Resolver::RowTasks> Resolver::resolve(const RowCopy& copy, const Order& o
             RowList& list = is_source ? source_rows : destination_rows;
             if (!list.on_device) continue;
             std::vector<std::int64_t>& own = is_source ? own_source_rows : own_destination_rows;
-            ISTHMUS_TRY_ASSIGN(fetched, fetch(*list.on_device, order));
-            own = std::move(fetched);
+            ISTHMUS_TRY(assign(own, fetch(*list.on_device, order)));
             list = {own, std::nullopt};
             ISTHMUS_TRY(check_list(own, is_source ? geometry.source_rows : geometry.destination_rows, !is_source,
                                    is_source ? "source" : "destination"));
@@ -222,8 +221,7 @@ Result<Resolver::RowTasks> Resolver::resolve(const RowCopy& copy, const Order& o
         if (!listed_on_host) ISTHMUS_TRY(check_apart(geometry, overlaps, destination_rows.rows, source_rows.rows));
     }
     tasks.route = route;
-    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(geometry, ends, destination_rows.rows, source_rows.rows));
-    tasks.jobs = std::move(jobs);
+    ISTHMUS_TRY(assign(tasks.jobs, jobs_of(geometry, ends, destination_rows.rows, source_rows.rows)));
     return tasks;
 }
 

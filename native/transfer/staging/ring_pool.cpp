@@ -49,15 +49,12 @@ Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t mos
 
 Status RingPool::get(bool on_device) {
     if (host_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(made, page_locked(*device_, node_, capacity_, AfterFork::parent));
-        host_ = std::move(made);
+        ISTHMUS_TRY(assign(host_, page_locked(*device_, node_, capacity_, AfterFork::parent)));
         pinned_bytes_ = capacity_;
         free_ = {{0, capacity_}};
     }
     if (!on_device || on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, device_->hold(MemoryKind::device, capacity_));
-    on_device_ = std::move(memory);
-    return {};
+    return assign(on_device_, device_->hold(MemoryKind::device, capacity_));
 }
 
 void RingPool::give_back(std::size_t offset, std::size_t bytes) noexcept {

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "backend/kernel_blocks.hpp"
+#include "base/names.hpp"
 #include "transfer/links/link_rule.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus {
 
-enum class BufferMethod {
-    driver,  // the driver's own copy from or to pageable memory
-    staged,  // threads pack into page-locked chunks that cross the link meanwhile, or unpack them
-};
+ISTHMUS_ENUM(BufferMethod,
+             driver,  // the driver's own copy from or to pageable memory
+             staged)  // threads pack into page-locked chunks that cross the link meanwhile, or unpack them
 
 // How a copy between pageable memory and the device that is in one piece on both sides is made, from a size on.
 struct BufferRule {
@@ -66,7 +66,7 @@ struct TransferTable {
     std::vector<LinkRule> links;  // at most one for each direction and device
 
     // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name;
-    // of CUDA's devices those whose table is in native/transfer/table/devices have their own.
+    // of CUDA's devices those whose table is in native/transfer/table/built_in have their own.
     static TransferTable defaults(std::string_view backend, std::string_view device = {});
     // As `isthmus calibrate` writes it: lines of text, the first with the format's version. Fails with
     // invalid_argument, naming the line, what was found there and what was expected.

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/names.hpp"
 #include "base/pages.hpp"
 #include "transfer/table/transfer_table.hpp"
 
@@ -27,13 +28,13 @@ constexpr std::size_t most_kernel_blocks = 65536;
 constexpr double most_seconds = 1e6;
 
 constexpr std::array<std::string_view, 2> directions{"d2h", "h2d"};
-constexpr std::array<std::string_view, 2> buffer_methods{"driver", "staged"};
 constexpr std::array<std::string_view, 2> memories{"pinned", "pageable"};
-constexpr std::array<std::string_view, 3> sides{"host", "device", "both"};
 constexpr std::array<std::string_view, 2> layouts{"regular", "scattered"};
 constexpr std::array<std::string_view, 2> answers{"no", "yes"};
 
-// One line: its words are taken one after another, each a name, "=" and a value.
+ISTHMUS_ENUM(Apart, host, device, both)
+
+// One line that is read: its words are taken one after another, each a name, "=" and a value.
 class Line {
   public:
     Line(std::size_t number, std::string_view text) : number_(number), rest_(text) {}
@@ -43,47 +44,43 @@ class Line {
                 "line " + std::to_string(number_) + ": found " + text + "; expected " + expected};
     }
 
-    Result<std::size_t> count(std::string_view name, std::size_t least, std::size_t most) {
+    template <typename Number>
+    Status count(std::string_view name, Number& number, std::size_t least, std::size_t most) {
         const std::string expected =
             std::string(name) + "=NUMBER from " + std::to_string(least) + " to " + std::to_string(most);
         ISTHMUS_TRY_ASSIGN(value, take(name, expected));
-        std::size_t number = 0;
-        if (!is_number(value, number) || number < least || number > most) return wrong_value(name, value, expected);
-        return number;
+        std::size_t read = 0;
+        if (!is_number(value, read) || read < least || read > most) return wrong_value(name, value, expected);
+        number = static_cast<Number>(read);
+        return {};
     }
 
-    Result<double> seconds() {
+    Status seconds(double& number) {
         const std::string expected = "seconds=NUMBER above 0";
         ISTHMUS_TRY_ASSIGN(value, take("seconds", expected));
-        double number = 0;
-        if (!is_number(value, number) || !(number > 0 && number < most_seconds)) {
-            return wrong_value("seconds", value, expected);
-        }
-        return number;
+        const bool possible = is_number(value, number) && number > 0 && number < most_seconds;
+        return possible ? Status() : wrong_value("seconds", value, expected);
     }
 
-    // The index of the word that is there.
-    Result<std::size_t> choice(std::string_view name, std::span<const std::string_view> words) {
-        std::string expected(name);
-        for (const std::string_view word : words) (expected += word == words[0] ? '=' : '|') += word;
+    Status flag(std::string_view name, std::span<const std::string_view> words, bool& is_second) {
+        std::size_t place = 0;
+        ISTHMUS_TRY(choice(name, words, place));
+        is_second = place == 1;
+        return {};
+    }
+
+    template <typename Enum>
+    Status value(std::string_view name, Enum& value) {
+        std::size_t place = 0;
+        ISTHMUS_TRY(choice(name, names_of<Enum>, place));
+        value = static_cast<Enum>(place);
+        return {};
+    }
+
+    Status word(std::string_view name, std::string& text, const std::string& expected) {
         ISTHMUS_TRY_ASSIGN(value, take(name, expected));
-        const auto place = std::find(words.begin(), words.end(), value);
-        if (place == words.end()) return wrong_value(name, value, expected);
-        return static_cast<std::size_t>(place - words.begin());
-    }
-
-    Result<std::string> word(std::string_view name, const std::string& expected) {
-        ISTHMUS_TRY_ASSIGN(value, take(name, expected));
-        if (value.empty()) return wrong_value(name, value, expected);
-        return std::string(value);
-    }
-
-    Result<PieceMethod> piece_method() {
-        const std::string expected = "method=METHOD, such as pack_threads";
-        ISTHMUS_TRY_ASSIGN(value, take("method", expected));
-        const auto method = value_of<PieceMethod>(value);
-        if (!method) return wrong_value("method", value, expected);
-        return *method;
+        text = value;
+        return value.empty() ? wrong_value(name, value, expected) : Status();
     }
 
     Status end() const {
@@ -92,12 +89,7 @@ class Line {
     }
 
   private:
-    static std::string quoted(std::string_view words) {
-        std::string text(1, '\'');
-        text += words;
-        text += '\'';
-        return text;
-    }
+    static std::string quoted(std::string_view words) { return "'" + std::string(words) + "'"; }
 
     template <typename Number>
     static bool is_number(std::string_view text, Number& number) {
@@ -107,6 +99,17 @@ class Line {
 
     Status wrong_value(std::string_view name, std::string_view value, const std::string& expected) const {
         return wrong(quoted(std::string(name) + "=" + std::string(value)), expected);
+    }
+
+    // The index of the word that is there.
+    Status choice(std::string_view name, std::span<const std::string_view> words, std::size_t& index) {
+        std::string expected(name);
+        for (const std::string_view word : words) (expected += word == words[0] ? '=' : '|') += word;
+        ISTHMUS_TRY_ASSIGN(value, take(name, expected));
+        const auto place = std::find(words.begin(), words.end(), value);
+        if (place == words.end()) return wrong_value(name, value, expected);
+        index = static_cast<std::size_t>(place - words.begin());
+        return {};
     }
 
     Result<std::string_view> take(std::string_view name, const std::string& expected) {
@@ -123,109 +126,151 @@ class Line {
     std::string_view rest_;
 };
 
-Result<BufferRule> buffer_rule(Line line, const BufferRule* last) {
-    BufferRule rule;
-    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
-    rule.to_device = direction == 1;
-    const bool first = last == nullptr || last->to_device != rule.to_device;
-    ISTHMUS_TRY_ASSIGN(from, line.count("from", 0, most_bytes));
-    rule.from_bytes = from;
-    if (first && from != 0) {
-        return line.wrong("from=" + std::to_string(from), "from=0 in the first rule of a direction");
+// One line that is written, by the same calls.
+class Words {
+  public:
+    explicit Words(std::string_view kind) : text_(kind) {}
+
+    template <typename Number>
+    Status count(std::string_view name, Number number, std::size_t, std::size_t) {
+        return word(name, std::to_string(number));
     }
-    if (!first && from <= last->from_bytes) {
-        return line.wrong("from=" + std::to_string(from),
-                          "more than the " + std::to_string(last->from_bytes) + " of the rule before");
+    Status seconds(double number) {
+        // The shortest digits that are this number again.
+        std::array<char, 32> digits{};
+        return word("seconds",
+                    {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr});
     }
-    ISTHMUS_TRY_ASSIGN(method, line.choice("method", buffer_methods));
-    rule.method = method == 1 ? BufferMethod::staged : BufferMethod::driver;
+    Status flag(std::string_view name, std::span<const std::string_view> words, bool is_second) {
+        return word(name, std::string(words[is_second ? 1 : 0]));
+    }
+    template <typename Enum>
+    Status value(std::string_view name, Enum value) {
+        return word(name, std::string(name_of(value)));
+    }
+    Status word(std::string_view name, const std::string& text, std::string_view = {}) {
+        text_.append(" ").append(name).append("=").append(text);
+        return {};
+    }
+    const std::string& text() const { return text_; }
+
+  private:
+    std::string text_;
+};
+
+// What the lines of each kind of rule hold, in this order, read by Line and written by Words.
+template <typename Text>
+Status fields(Text& text, BufferRule& rule) {
+    ISTHMUS_TRY(text.flag("direction", directions, rule.to_device));
+    ISTHMUS_TRY(text.count("from", rule.from_bytes, 0, most_bytes));
+    ISTHMUS_TRY(text.value("method", rule.method));
     if (rule.method == BufferMethod::staged) {
-        ISTHMUS_TRY_ASSIGN(threads, line.count("threads", 1, most_threads));
-        ISTHMUS_TRY_ASSIGN(chunk, line.count("chunk", least_page, most_bytes_of_chunk));
-        ISTHMUS_TRY_ASSIGN(stores, line.choice("stores", names_of<Stores>));
-        rule.threads = threads;
-        rule.chunk_bytes = chunk;
-        rule.stores = static_cast<Stores>(stores);
+        ISTHMUS_TRY(text.count("threads", rule.threads, 1, most_threads));
+        ISTHMUS_TRY(text.count("chunk", rule.chunk_bytes, least_page, most_bytes_of_chunk));
+        ISTHMUS_TRY(text.value("stores", rule.stores));
     }
-    ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
-    rule.seconds = seconds;
-    ISTHMUS_TRY(line.end());
-    return rule;
+    return text.seconds(rule.seconds);
 }
 
-Result<DirectTime> direct_time(Line line, const DirectTime* last) {
-    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
-    const bool first = last == nullptr || last->to_device != (direction == 1);
-    ISTHMUS_TRY_ASSIGN(bytes, line.count("bytes", first ? 1 : last->bytes + 1, most_bytes));
-    ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
-    ISTHMUS_TRY(line.end());
-    return DirectTime{direction == 1, bytes, seconds};
+template <typename Text>
+Status fields(Text& text, DirectTime& time) {
+    ISTHMUS_TRY(text.flag("direction", directions, time.to_device));
+    ISTHMUS_TRY(text.count("bytes", time.bytes, 1, most_bytes));
+    return text.seconds(time.seconds);
 }
 
-Result<KernelRule> kernel_rule(Line line, const std::vector<KernelRule>& before) {
-    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
-    const bool to_device = direction == 1;
-    for (const KernelRule& rule : before) {
-        if (rule.to_device == to_device) {
-            return line.wrong("a second line for kernels with direction=" + std::string(directions[direction]),
-                              "one for each direction");
-        }
+template <typename Text>
+Status fields(Text& text, KernelRule& rule) {
+    ISTHMUS_TRY(text.flag("direction", directions, rule.to_device));
+    return text.count("blocks", rule.blocks, 1, most_kernel_blocks);
+}
+
+template <typename Text>
+Status fields(Text& text, PieceRule& rule) {
+    Apart apart = !rule.apart_on_device ? Apart::host : !rule.apart_on_host ? Apart::device : Apart::both;
+    ISTHMUS_TRY(text.flag("direction", directions, rule.to_device));
+    ISTHMUS_TRY(text.flag("memory", memories, rule.pageable));
+    ISTHMUS_TRY(text.value("apart", apart));
+    ISTHMUS_TRY(text.flag("layout", layouts, rule.scattered));
+    ISTHMUS_TRY(text.count("width", rule.width_bytes, 1, most_bytes));
+    ISTHMUS_TRY(text.count("count", rule.pieces, 1, most_bytes));
+    ISTHMUS_TRY(text.value("method", rule.method));
+    if (packs_on_threads(rule.method)) ISTHMUS_TRY(text.count("threads", rule.threads, 1, most_threads));
+    rule.apart_on_host = apart != Apart::device;
+    rule.apart_on_device = apart != Apart::host;
+    return text.seconds(rule.seconds);
+}
+
+template <typename Text>
+Status fields(Text& text, LinkRule& rule) {
+    ISTHMUS_TRY(text.flag("direction", directions, rule.to_device));
+    ISTHMUS_TRY(text.word("device", rule.pci_address, "device=ADDRESS on the PCI bus, such as 0000:1b:00.0"));
+    ISTHMUS_TRY(text.flag("gains", answers, rule.gains));
+    ISTHMUS_TRY(text.count("from", rule.from_bytes, 0, most_bytes));
+    ISTHMUS_TRY(text.count("bytes", rule.bytes, 1, most_bytes));
+    return text.seconds(rule.seconds);
+}
+
+// Whether a rule may come after those before: sizes ascend in each direction.
+template <typename Rule>
+Status ascends(const Line& line, std::string_view name, std::size_t Rule::*size, const Rule& rule,
+               const std::vector<Rule>& before) {
+    const bool first = before.empty() || before.back().to_device != rule.to_device;
+    if (first || rule.*size > before.back().*size) return {};
+    return line.wrong(std::string(name) + "=" + std::to_string(rule.*size),
+                      "more than the " + std::to_string(before.back().*size) + " of the rule before");
+}
+
+Status check(const Line& line, const BufferRule& rule, const std::vector<BufferRule>& before) {
+    const bool first = before.empty() || before.back().to_device != rule.to_device;
+    if (!first || rule.from_bytes == 0) return ascends(line, "from", &BufferRule::from_bytes, rule, before);
+    return line.wrong("from=" + std::to_string(rule.from_bytes), "from=0 in the first rule of a direction");
+}
+
+Status check(const Line& line, const DirectTime& time, const std::vector<DirectTime>& before) {
+    return ascends(line, "bytes", &DirectTime::bytes, time, before);
+}
+
+Status check(const Line& line, const KernelRule& rule, const std::vector<KernelRule>& before) {
+    for (const KernelRule& other : before) {
+        if (other.to_device != rule.to_device) continue;
+        return line.wrong("a second line for kernels with direction=" + std::string(directions[rule.to_device ? 1 : 0]),
+                          "one for each direction");
     }
-    ISTHMUS_TRY_ASSIGN(blocks, line.count("blocks", 1, most_kernel_blocks));
-    ISTHMUS_TRY(line.end());
-    return KernelRule{to_device, static_cast<std::uint32_t>(blocks)};
+    return {};
 }
 
-Result<PieceRule> piece_rule(Line line) {
-    PieceRule rule;
-    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
-    ISTHMUS_TRY_ASSIGN(memory, line.choice("memory", memories));
-    ISTHMUS_TRY_ASSIGN(apart, line.choice("apart", sides));
-    ISTHMUS_TRY_ASSIGN(layout, line.choice("layout", layouts));
-    ISTHMUS_TRY_ASSIGN(width, line.count("width", 1, most_bytes));
-    ISTHMUS_TRY_ASSIGN(count, line.count("count", 1, most_bytes));
-    ISTHMUS_TRY_ASSIGN(method, line.piece_method());
-    if (packs_on_threads(method)) {
-        ISTHMUS_TRY_ASSIGN(threads, line.count("threads", 1, most_threads));
-        rule.threads = threads;
-    }
-    ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
-    ISTHMUS_TRY(line.end());
-    rule.to_device = direction == 1;
-    rule.pageable = memory == 1;
-    rule.apart_on_host = apart != 1;
-    rule.apart_on_device = apart != 0;
-    rule.scattered = layout == 1;
-    rule.width_bytes = width;
-    rule.pieces = count;
-    rule.method = method;
-    rule.seconds = seconds;
-    return rule;
+Status check(const Line&, const PieceRule&, const std::vector<PieceRule>&) {
+    return {};
 }
 
-Result<LinkRule> link_rule(Line line, const std::vector<LinkRule>& before) {
-    LinkRule rule;
-    ISTHMUS_TRY_ASSIGN(direction, line.choice("direction", directions));
-    rule.to_device = direction == 1;
-    ISTHMUS_TRY_ASSIGN(address, line.word("device", "device=ADDRESS on the PCI bus, such as 0000:1b:00.0"));
-    rule.pci_address = address;
+Status check(const Line& line, const LinkRule& rule, const std::vector<LinkRule>& before) {
     for (const LinkRule& other : before) {
-        if (other.to_device == rule.to_device && other.pci_address == rule.pci_address) {
-            return line.wrong("a second line for the way by " + rule.pci_address +
-                                  " with direction=" + std::string(directions[direction]),
-                              "one for each direction and device");
-        }
+        if (other.to_device != rule.to_device || other.pci_address != rule.pci_address) continue;
+        return line.wrong("a second line for the way by " + rule.pci_address +
+                              " with direction=" + std::string(directions[rule.to_device ? 1 : 0]),
+                          "one for each direction and device");
     }
-    ISTHMUS_TRY_ASSIGN(gains, line.choice("gains", answers));
-    rule.gains = gains == 1;
-    ISTHMUS_TRY_ASSIGN(from, line.count("from", 0, most_bytes));
-    ISTHMUS_TRY_ASSIGN(bytes, line.count("bytes", 1, most_bytes));
-    ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
+    return {};
+}
+
+template <typename Rule>
+Status add(Line line, std::vector<Rule>& rules) {
+    Rule rule;
+    ISTHMUS_TRY(fields(line, rule));
     ISTHMUS_TRY(line.end());
-    rule.from_bytes = from;
-    rule.bytes = bytes;
-    rule.seconds = seconds;
-    return rule;
+    ISTHMUS_TRY(check(line, rule, rules));
+    rules.push_back(std::move(rule));
+    return {};
+}
+
+template <typename Rule>
+void write(std::string& text, std::string_view kind, const std::vector<Rule>& rules) {
+    for (Rule rule : rules) {
+        Words words(kind);
+        (void)fields(words, rule);
+        text += words.text() + "\n";
+    }
 }
 
 Status check_title(std::string_view line) {
@@ -251,73 +296,16 @@ Status read_line(TransferTable& table, std::size_t number, std::string_view line
     const std::string_view whole = line;
     if (begins(line, "origin")) {
         table.origin = line;
-    } else if (begins(line, "buffer")) {
-        ISTHMUS_TRY_ASSIGN(rule, buffer_rule({number, line}, table.buffers.empty() ? nullptr : &table.buffers.back()));
-        table.buffers.push_back(rule);
-    } else if (begins(line, "direct")) {
-        ISTHMUS_TRY_ASSIGN(time, direct_time({number, line}, table.direct.empty() ? nullptr : &table.direct.back()));
-        table.direct.push_back(time);
-    } else if (begins(line, "kernel")) {
-        ISTHMUS_TRY_ASSIGN(rule, kernel_rule({number, line}, table.kernels));
-        table.kernels.push_back(rule);
-    } else if (begins(line, "pieces")) {
-        ISTHMUS_TRY_ASSIGN(rule, piece_rule({number, line}));
-        table.pieces.push_back(rule);
-    } else if (begins(line, "way")) {
-        ISTHMUS_TRY_ASSIGN(rule, link_rule({number, line}, table.links));
-        table.links.push_back(std::move(rule));
-    } else {
-        return Line(number, line)
-            .wrong("'" + std::string(whole.substr(0, 60)) + "'",
-                   "a line that begins with origin, buffer, direct, kernel, pieces, way or end");
+        return {};
     }
-    return {};
-}
-
-// Shortest digits that are this number again.
-std::string digits(double number) {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    return {text.data(), end};
-}
-
-std::string line_of(const BufferRule& rule) {
-    std::string line = "buffer direction=" + std::string(directions[rule.to_device]) +
-                       " from=" + std::to_string(rule.from_bytes) + " method=";
-    if (rule.method == BufferMethod::staged) {
-        line += "staged threads=" + std::to_string(rule.threads) + " chunk=" + std::to_string(rule.chunk_bytes) +
-                " stores=" + std::string(name_of(rule.stores));
-    } else {
-        line += "driver";
-    }
-    return line + " seconds=" + digits(rule.seconds) + "\n";
-}
-
-std::string line_of(const DirectTime& time) {
-    return "direct direction=" + std::string(directions[time.to_device]) + " bytes=" + std::to_string(time.bytes) +
-           " seconds=" + digits(time.seconds) + "\n";
-}
-
-std::string line_of(const KernelRule& rule) {
-    return "kernel direction=" + std::string(directions[rule.to_device]) + " blocks=" + std::to_string(rule.blocks) +
-           "\n";
-}
-
-std::string line_of(const PieceRule& rule) {
-    const std::size_t side = !rule.apart_on_device ? 0 : !rule.apart_on_host ? 1 : 2;
-    std::string line = "pieces direction=" + std::string(directions[rule.to_device]) +
-                       " memory=" + std::string(memories[rule.pageable]) + " apart=" + std::string(sides[side]) +
-                       " layout=" + std::string(layouts[rule.scattered]) +
-                       " width=" + std::to_string(rule.width_bytes) + " count=" + std::to_string(rule.pieces) +
-                       " method=" + std::string(name_of(rule.method));
-    if (packs_on_threads(rule.method)) line += " threads=" + std::to_string(rule.threads);
-    return line + " seconds=" + digits(rule.seconds) + "\n";
-}
-
-std::string line_of(const LinkRule& rule) {
-    return "way direction=" + std::string(directions[rule.to_device]) + " device=" + rule.pci_address +
-           " gains=" + std::string(answers[rule.gains]) + " from=" + std::to_string(rule.from_bytes) +
-           " bytes=" + std::to_string(rule.bytes) + " seconds=" + digits(rule.seconds) + "\n";
+    if (begins(line, "buffer")) return add({number, line}, table.buffers);
+    if (begins(line, "direct")) return add({number, line}, table.direct);
+    if (begins(line, "kernel")) return add({number, line}, table.kernels);
+    if (begins(line, "pieces")) return add({number, line}, table.pieces);
+    if (begins(line, "way")) return add({number, line}, table.links);
+    return Line(number, line)
+        .wrong("'" + std::string(whole.substr(0, 60)) + "'",
+               "a line that begins with origin, buffer, direct, kernel, pieces, way or end");
 }
 
 bool has_both_directions(const TransferTable& table) {
@@ -355,11 +343,11 @@ std::string TransferTable::text() const {
     std::string text = std::string(title) + std::string(version) + "\norigin " + origin;
     std::replace(text.begin() + title.size() + version.size() + 1, text.end(), '\n', ' ');
     text += '\n';
-    for (const BufferRule& rule : buffers) text += line_of(rule);
-    for (const DirectTime& time : direct) text += line_of(time);
-    for (const KernelRule& rule : kernels) text += line_of(rule);
-    for (const PieceRule& rule : pieces) text += line_of(rule);
-    for (const LinkRule& rule : links) text += line_of(rule);
+    write(text, "buffer", buffers);
+    write(text, "direct", direct);
+    write(text, "kernel", kernels);
+    write(text, "pieces", pieces);
+    write(text, "way", links);
     return text + std::string(last_line) + "\n";
 }
 
