@@ -90,9 +90,9 @@ Status HostBlock::acquire() {
         if (recycled_ != nullptr) return {};
         return {Code::out_of_memory, "malloc of " + std::to_string(bytes_) + " bytes failed"};
     }
-    auto pages = PageMemory::allocate(bytes_, source_ == Source::huge ? PageSize::huge : PageSize::ordinary);
-    if (!pages.ok()) return pages.take_status();
-    pages_.emplace(std::move(pages.value()));
+    ISTHMUS_TRY_ASSIGN(pages,
+                       PageMemory::allocate(bytes_, source_ == Source::huge ? PageSize::huge : PageSize::ordinary));
+    pages_.emplace(std::move(pages));
     return {};
 }
 

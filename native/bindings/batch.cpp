@@ -156,12 +156,10 @@ void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, 
     const StreamHandle asked = stream_of(stream);
     const BatchOfArrays batch(destinations, sources, asked, session, Keep::object);
     if (batch.pieces.empty()) return;
-    Outcome outcome;
-    {
-        const GilReleased release;
+    const Outcome outcome = without_gil([&] {
         const StreamHandle ordered = unwrap(joined(*batch.session, asked, batch.ready));
-        outcome = batch.session->copy_batch(batch.pieces.batch(), batch.sides(), ordered);
-    }
+        return batch.session->copy_batch(batch.pieces.batch(), batch.sides(), ordered);
+    });
     check_copy(outcome, "copy_batch");
 }
 
@@ -185,18 +183,10 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
 
 nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {
     const BatchOfArrays batch(destinations, sources, std::nullopt, session, Keep::object);
-    if (batch.session == nullptr) {
-        Explanation nothing;
-        nothing.method = "nothing";
-        nothing.pieces = 0;
-        nothing.why = "the batch is empty";
-        return dict_of(nothing, nullptr);
-    }
-    Result<Explanation> explained = [&] {
-        const GilReleased release;
-        return batch.session->explain_batch(batch.pieces.batch(), batch.sides());
-    }();
-    return dict_of(unwrap(std::move(explained)), batch.session.get());
+    if (batch.session == nullptr) return dict_of(Explanation::nothing("the batch is empty"), nullptr);
+    return dict_of(
+        unwrap(without_gil([&] { return batch.session->explain_batch(batch.pieces.batch(), batch.sides()); })),
+        batch.session.get());
 }
 
 }  // namespace isthmus::bindings

@@ -78,18 +78,15 @@ Result<StreamHandle> stream_for(Session& session, StreamHandle stream, const Ope
 void copy_between(const Operand& destination, const Operand& source, StreamHandle asked, nb::handle session) {
     const std::shared_ptr<Session> chosen = session_for(session, destination, source);
     if (source.bytes() == 0) return;
-    Outcome outcome;
-    {
-        const GilReleased release;
+    const Outcome outcome = without_gil([&] {
         const StreamHandle ordered = unwrap(stream_for(*chosen, asked, destination, source));
-        if (destination.is_contiguous() && source.is_contiguous()) {
-            outcome = chosen->copy_bytes({destination.address(), source.address(), source.bytes(),
-                                          destination.offset_bytes(), source.offset_bytes()},
-                                         {destination.side(), source.side()}, ordered);
-        } else {
-            outcome = chosen->copy(destination.view(), source.view(), ordered);
+        if (!destination.is_contiguous() || !source.is_contiguous()) {
+            return chosen->copy(destination.view(), source.view(), ordered);
         }
-    }
+        return chosen->copy_bytes({destination.address(), source.address(), source.bytes(), destination.offset_bytes(),
+                                   source.offset_bytes()},
+                                  {destination.side(), source.side()}, ordered);
+    });
     check_copy(outcome, "copy");
 }
 
@@ -145,11 +142,8 @@ Future copy_new_async(nb::handle make, nb::handle source, nb::handle stream, nb:
 nb::dict explain(nb::handle destination, nb::handle source, nb::handle session) {
     const Pair pair(destination, source, std::nullopt, Keep::object);
     const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
-    Result<Explanation> explained = [&] {
-        const GilReleased release;
-        return chosen->explain(pair.destination.view(), pair.source.view());
-    }();
-    return dict_of(unwrap(std::move(explained)), chosen.get());
+    return dict_of(unwrap(without_gil([&] { return chosen->explain(pair.destination.view(), pair.source.view()); })),
+                   chosen.get());
 }
 
 }  // namespace
@@ -172,32 +166,14 @@ void check_copy(const Outcome& outcome, const char* operation) {
 
 void bind_session_copies(nb::class_<SessionHandle>& session) {
     session
-        .def(
-            "copy",
-            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) { copy(dst, src, stream, self); },
-            ISTHMUS_DESCRIBED(Session_copy), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
-            nb::arg("stream") = nb::none())
-        .def(
-            "copy_async",
-            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) {
-                return copy_async(dst, src, stream, self);
-            },
-            ISTHMUS_DESCRIBED(Session_copy_async), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
-            nb::arg("stream") = nb::none())
-        .def(
-            "copy_batch",
-            [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
-                copy_batch(dsts, srcs, stream, self);
-            },
-            ISTHMUS_DESCRIBED(Session_copy_batch), nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
-            nb::arg("stream") = nb::none())
-        .def(
-            "copy_batch_async",
-            [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
-                return copy_batch_async(dsts, srcs, stream, self);
-            },
-            ISTHMUS_DESCRIBED(Session_copy_batch_async), nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
-            nb::arg("stream") = nb::none());
+        .def("copy", as_method(&copy), ISTHMUS_DESCRIBED(Session_copy), nb::arg("dst").none(), nb::arg("src").none(),
+             nb::kw_only(), nb::arg("stream") = nb::none())
+        .def("copy_async", as_method(&copy_async), ISTHMUS_DESCRIBED(Session_copy_async), nb::arg("dst").none(),
+             nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+        .def("copy_batch", as_method(&copy_batch), ISTHMUS_DESCRIBED(Session_copy_batch), nb::arg("dsts").none(),
+             nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+        .def("copy_batch_async", as_method(&copy_batch_async), ISTHMUS_DESCRIBED(Session_copy_batch_async),
+             nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none());
 }
 
 void bind_copies(nb::module_& module) {

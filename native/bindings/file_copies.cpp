@@ -33,13 +33,11 @@ void copy_from_file(nb::handle destination, int descriptor, std::uint64_t offset
     }
     const std::shared_ptr<Session> chosen = session_for(session, to, to);
     if (to.bytes() == 0) return;
-    Outcome outcome;
-    {
-        const GilReleased release;
+    const Outcome outcome = without_gil([&] {
         std::array<std::uintptr_t, 1> ready{to.ready().value_or(0)};
         const auto ordered = unwrap(joined(*chosen, asked, std::span(ready).first(to.ready() ? 1 : 0)));
-        outcome = chosen->copy_from_file(to.view(), {descriptor, offset}, ordered);
-    }
+        return chosen->copy_from_file(to.view(), {descriptor, offset}, ordered);
+    });
     check_copy(outcome, "copy_from_file");
 }
 

@@ -49,6 +49,13 @@ class GilHeld {
     PyGILState_STATE state_;
 };
 
+// What `call` gives, without the lock. Precondition: the thread holds it.
+template <typename Call>
+auto without_gil(const Call& call) {
+    const GilReleased release;
+    return call();
+}
+
 using ReleaseGil = nanobind::call_guard<GilReleased>;
 
 }  // namespace isthmus::bindings

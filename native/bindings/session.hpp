@@ -27,6 +27,12 @@ struct Future {
 // Raises what belongs to a copy that failed: CopyFailed with how much had arrived, or the class of its code.
 void check_copy(const Outcome& outcome, const char* operation);
 
+// A function whose last argument is a session, as a method of that session.
+template <typename Returned, typename... Handles>
+auto as_method(Returned (*function)(nanobind::handle, Handles...)) {
+    return [function](nanobind::handle self, Handles... given) { return function(given..., self); };
+}
+
 // Adds the copies to the class: the functions of the module, with the session given.
 void bind_session_copies(nanobind::class_<SessionHandle>& session);
 void bind_session_rows(nanobind::class_<SessionHandle>& session);

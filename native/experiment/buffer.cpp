@@ -148,9 +148,8 @@ Result<Mismatch> Buffer::verify_pattern(Region region, std::uint64_t seed, Side 
     Mismatch total;
     if (lives_on_device(side) || kind() == MemoryKind::write_combined) {
         ISTHMUS_TRY(session_->run([&](Stream& stream) {
-            auto result = session_->device().verify_pattern(stream, region, seed);
-            if (!result.ok()) return result.take_status();
-            total = result.value();
+            ISTHMUS_TRY_ASSIGN(result, session_->device().verify_pattern(stream, region, seed));
+            total = result;
             return Status();
         }));
         return total;

@@ -14,8 +14,8 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
     "found": ("the thing that it is: `curve`, `runs`, `reply`", 351),
-    "way": ("method, direction, link or memory kind", 241),
-    "ways": ("methods, directions, links or memory kinds", 78),
+    "way": ("method, direction, link or memory kind", 230),
+    "ways": ("methods, directions, links or memory kinds", 72),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),
     "saw": ("`record_...`, measured", 0),
@@ -28,7 +28,7 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "nobody": ("no caller; or turn the sentence round", 22),
     "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),
     "whoever": ("any caller; or turn the sentence round", 7),
-    "lies": ("is, is at, is stored in", 31),
+    "lies": ("is, is at, is stored in", 30),
     "stands": ("is, is at, is stored in", 11),
     "what is no": ("NaN, stale data, or what it is", 5),
     "Of ...": ("first what the comment or docstring is about", 32),

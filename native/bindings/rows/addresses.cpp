@@ -103,12 +103,8 @@ void copy_addresses(nb::handle destination, nb::handle source, nb::handle sizes,
     end_kept();
     const StreamHandle asked = stream_of(stream);
     const Addresses addresses(destination, source, sizes, direction, asked, session);
-    Outcome outcome;
-    {
-        const GilReleased release;
-        outcome = addresses.session->copy_batch(addresses.batch(), addresses.sides, asked);
-    }
-    check_copy(outcome, "copy_addresses");
+    check_copy(without_gil([&] { return addresses.session->copy_batch(addresses.batch(), addresses.sides, asked); }),
+               "copy_addresses");
 }
 
 Future copy_addresses_async(nb::handle destination, nb::handle source, nb::handle sizes, nb::handle direction,
@@ -124,18 +120,12 @@ Future copy_addresses_async(nb::handle destination, nb::handle source, nb::handl
 
 void bind_session_addresses(nb::class_<SessionHandle>& session) {
     session
-        .def(
-            "copy_addresses",
-            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle sizes, nb::handle direction,
-               nb::handle stream) { copy_addresses(dst, src, sizes, direction, stream, self); },
-            ISTHMUS_DESCRIBED(Session_copy_addresses), nb::arg("dst").none(), nb::arg("src").none(),
-            nb::arg("sizes").none(), nb::kw_only(), nb::arg("direction").none(), nb::arg("stream") = nb::none())
-        .def(
-            "copy_addresses_async",
-            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle sizes, nb::handle direction,
-               nb::handle stream) { return copy_addresses_async(dst, src, sizes, direction, stream, self); },
-            ISTHMUS_DESCRIBED(Session_copy_addresses_async), nb::arg("dst").none(), nb::arg("src").none(),
-            nb::arg("sizes").none(), nb::kw_only(), nb::arg("direction").none(), nb::arg("stream") = nb::none());
+        .def("copy_addresses", as_method(&copy_addresses), ISTHMUS_DESCRIBED(Session_copy_addresses),
+             nb::arg("dst").none(), nb::arg("src").none(), nb::arg("sizes").none(), nb::kw_only(),
+             nb::arg("direction").none(), nb::arg("stream") = nb::none())
+        .def("copy_addresses_async", as_method(&copy_addresses_async), ISTHMUS_DESCRIBED(Session_copy_addresses_async),
+             nb::arg("dst").none(), nb::arg("src").none(), nb::arg("sizes").none(), nb::kw_only(),
+             nb::arg("direction").none(), nb::arg("stream") = nb::none());
 }
 
 void bind_addresses(nb::module_& module) {

@@ -138,12 +138,10 @@ void copy_rows(nb::handle destination, nb::handle destination_rows, nb::handle s
     const StreamHandle asked = stream_of(stream);
     const RowsOfArrays rows(destination, destination_rows, source, source_rows, asked, session, Keep::object);
     if (rows.is_empty()) return;
-    Outcome outcome;
-    {
-        const GilReleased release;
+    const Outcome outcome = without_gil([&] {
         const StreamHandle ordered = unwrap(joined(*rows.session, asked, rows.ready));
-        outcome = rows.session->copy_rows(rows.copy(), ordered);
-    }
+        return rows.session->copy_rows(rows.copy(), ordered);
+    });
     check_copy(outcome, "copy_rows");
 }
 
@@ -170,36 +168,20 @@ Future copy_rows_async(nb::handle destination, nb::handle destination_rows, nb::
 nb::dict explain_rows(nb::handle destination, nb::handle destination_rows, nb::handle source, nb::handle source_rows,
                       nb::handle session) {
     const RowsOfArrays rows(destination, destination_rows, source, source_rows, std::nullopt, session, Keep::object);
-    if (rows.is_empty()) {
-        Explanation nothing;
-        nothing.method = "nothing";
-        nothing.pieces = 0;
-        nothing.why = "there are no arrays";
-        return dict_of(nothing, nullptr);
-    }
-    Result<Explanation> explained = [&] {
-        const GilReleased release;
-        return rows.session->explain_rows(rows.copy());
-    }();
-    return dict_of(unwrap(std::move(explained)), rows.session.get());
+    if (rows.is_empty()) return dict_of(Explanation::nothing("there are no arrays"), nullptr);
+    return dict_of(unwrap(without_gil([&] { return rows.session->explain_rows(rows.copy()); })), rows.session.get());
 }
 
 }  // namespace
 
 void bind_session_rows(nb::class_<SessionHandle>& session) {
     session
-        .def(
-            "copy_rows",
-            [](nb::handle self, nb::handle dst, nb::handle dst_rows, nb::handle src, nb::handle src_rows,
-               nb::handle stream) { copy_rows(dst, dst_rows, src, src_rows, stream, self); },
-            ISTHMUS_DESCRIBED(Session_copy_rows), nb::arg("dst").none(), nb::arg("dst_rows").none(),
-            nb::arg("src").none(), nb::arg("src_rows").none(), nb::kw_only(), nb::arg("stream") = nb::none())
-        .def(
-            "copy_rows_async",
-            [](nb::handle self, nb::handle dst, nb::handle dst_rows, nb::handle src, nb::handle src_rows,
-               nb::handle stream) { return copy_rows_async(dst, dst_rows, src, src_rows, stream, self); },
-            ISTHMUS_DESCRIBED(Session_copy_rows_async), nb::arg("dst").none(), nb::arg("dst_rows").none(),
-            nb::arg("src").none(), nb::arg("src_rows").none(), nb::kw_only(), nb::arg("stream") = nb::none());
+        .def("copy_rows", as_method(&copy_rows), ISTHMUS_DESCRIBED(Session_copy_rows), nb::arg("dst").none(),
+             nb::arg("dst_rows").none(), nb::arg("src").none(), nb::arg("src_rows").none(), nb::kw_only(),
+             nb::arg("stream") = nb::none())
+        .def("copy_rows_async", as_method(&copy_rows_async), ISTHMUS_DESCRIBED(Session_copy_rows_async),
+             nb::arg("dst").none(), nb::arg("dst_rows").none(), nb::arg("src").none(), nb::arg("src_rows").none(),
+             nb::kw_only(), nb::arg("stream") = nb::none());
 }
 
 void bind_rows(nb::module_& module) {

@@ -10,6 +10,10 @@ namespace isthmus {
 
 // How a copy ended, and how much of it had arrived by then.
 struct Outcome {
+    Outcome() = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): reads as a return
+    Outcome(Status how, std::size_t completed = 0) : status(std::move(how)), bytes_completed(completed) {}
+
     Status status;
     std::size_t bytes_completed = 0;
 };

@@ -48,7 +48,6 @@ class Chooser {
     Explanation explain(const CopyJob& job);
     // How the job with the most bytes goes, with the sums of all. `parts`: what they are, "sizes".
     Explanation explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, const char* parts);
-    static Explanation nothing(const char* why);
 
   private:
     // Whatever was done with the memory before.

@@ -12,28 +12,24 @@
 namespace isthmus {
 
 Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto job = resolver_.resolve(destination, source);
-    if (!job.ok()) return {job.take_status()};
-    if (job.value() == nullptr) return {};
-    const std::shared_ptr<Device>& other = job.value()->other;
-    auto order = other != nullptr ? order_of(stream, *other) : order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    if (order.value().others != nullptr) {
+    BoundCall call(*this);
+    ISTHMUS_TRY(call.status());
+    ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
+    if (job == nullptr) return {};
+    const std::shared_ptr<Device>& other = job->other;
+    ISTHMUS_TRY_ASSIGN(order, other != nullptr ? order_of(stream, *other) : order_of(stream));
+    if (order.others != nullptr) {
         Binding others(*other);
         Status status = others.status();
-        if (status.ok()) status = order.value().others->synchronize();
+        if (status.ok()) status = order.others->synchronize();
         if (!status.ok()) return {std::move(status)};
     }
-    return mover_.perform(job.value(), chooser_.choose(*job.value()), order.value());
+    return mover_.perform(job, chooser_.choose(*job), order);
 }
 
 Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) {
     Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(call.status());
     if (piece.bytes == 0) return {};
     const auto [to_device, from_device] = first_staged_;
     const std::size_t unasked = !sides.destination                  ? std::min(to_device, from_device)
@@ -43,14 +39,13 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     const bool kinds = piece.bytes >= unasked || !device_->refuses_overruns();
     const bool is_known = sides.destination && sides.source && sides.destination != sides.source;
     Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(binding.status());
     const End destination_end{piece.destination, sides.destination, piece.bytes};
     const End source_end{piece.source, sides.source, piece.bytes};
-    auto ends = ends_of(*device_, destination_end, source_end, kinds);
-    if (!ends.ok()) return {ends.take_status()};
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, destination_end, source_end, kinds));
     Choice choice;
     choice.kind = Choice::Kind::driver;
-    if (kinds || !is_known) choice = chooser_.choose_buffer(ends.value(), piece.bytes);
+    if (kinds || !is_known) choice = chooser_.choose_buffer(ends, piece.bytes);
     const auto resolved = [&] {
         ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
         ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
@@ -63,68 +58,54 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     const bool plain = choice.kind == Choice::Kind::driver || choice.kind == Choice::Kind::direct;
     const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
     if (!plain || !moves) return resolved();
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    Outcome outcome = mover_.by_driver(piece, ends.value(), cut_of(choice, ends.value()), order.value());
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    Outcome outcome = mover_.by_driver(piece, ends, cut_of(choice, ends), order);
     // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
     if (!outcome.status.ok() && !kinds) {
         auto asked = ends_of(*device_, destination_end, source_end, true);
         if (asked.ok() && asked.value().partly_locked) return resolved();
         if (!asked.ok() && outcome.bytes_completed == 0) return {asked.take_status()};
     }
-    return Mover::with_progress(std::move(outcome), ends.value().route, piece.bytes);
+    return Mover::with_progress(std::move(outcome), ends.route, piece.bytes);
 }
 
 Outcome SessionImpl::copy_from_file(const ArrayView& destination, const FileRange& file,
                                     std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto resolved = job_of(*device_, destination, file);
-    if (!resolved.ok()) return {resolved.take_status()};
-    const std::shared_ptr<CopyJob>& job = resolved.value();
+    BoundCall call(*this);
+    ISTHMUS_TRY(call.status());
+    ISTHMUS_TRY_ASSIGN(resolved, job_of(*device_, destination, file));
+    const std::shared_ptr<CopyJob>& job = resolved;
     if (job == nullptr) return {};
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    return mover_.read(job, order.value());
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    return mover_.read(job, order);
 }
 
 Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto jobs = resolver_.resolve(batch, sides);
-    if (!jobs.ok()) return {jobs.take_status()};
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    return mover_.perform(jobs.value(), order.value());
+    BoundCall call(*this);
+    ISTHMUS_TRY(call.status());
+    ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    return mover_.perform(jobs, order);
 }
 
 Outcome SessionImpl::copy_rows(const RowCopy& copy, std::optional<std::uintptr_t> stream) {
-    Call call(*this);
-    if (Status status = call.status(); !status.ok()) return {std::move(status)};
-    Binding binding(*device_);
-    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto order = order_of(stream);
-    if (!order.ok()) return {order.take_status()};
-    auto resolved = resolver_.resolve(copy, order.value(), false);
-    if (!resolved.ok()) return {resolved.take_status()};
-    const Resolver::RowTasks& tasks = resolved.value();
+    BoundCall call(*this);
+    ISTHMUS_TRY(call.status());
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    ISTHMUS_TRY_ASSIGN(resolved, resolver_.resolve(copy, order, false));
+    const Resolver::RowTasks& tasks = resolved;
     if (tasks.launch != nullptr) {
-        return Mover::with_progress(launch(*tasks.launch, order.value()), tasks.route, tasks.launch->bytes());
+        return Mover::with_progress(launch(*tasks.launch, order), tasks.route, tasks.launch->bytes());
     }
-    return mover_.perform(tasks.jobs, order.value());
+    return mover_.perform(tasks.jobs, order);
 }
 
 Outcome SessionImpl::launch(RowLaunch& rows, const Order& order) {
     std::optional<StreamPool::Loan> loan;
     Stream* stream = order.stream;
     if (stream == nullptr) {
-        auto borrowed = streams_.borrow();
-        if (!borrowed.ok()) return {borrowed.take_status()};
-        loan.emplace(std::move(borrowed.value()));
+        ISTHMUS_TRY_ASSIGN(borrowed, streams_.borrow());
+        loan.emplace(std::move(borrowed));
         stream = &loan->stream();
     }
     Status status = synchronized(rows.enqueue(*stream), *stream);
@@ -135,10 +116,8 @@ Outcome SessionImpl::launch(RowLaunch& rows, const Order& order) {
 Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_rows_async(const RowCopy& copy,
                                                                  std::optional<std::uintptr_t> stream,
                                                                  std::shared_ptr<const void> keep) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
     ISTHMUS_TRY_ASSIGN(tasks, resolver_.resolve(copy, order, false));
     if (tasks.launch != nullptr) return starter_.begin(std::move(tasks.launch), order, std::move(keep), in_use());
@@ -148,10 +127,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_rows_async(const RowCopy& 
 Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
                                                             std::optional<std::uintptr_t> stream,
                                                             std::shared_ptr<const void> keep) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
     std::vector<std::shared_ptr<CopyJob>> jobs;
     const std::shared_ptr<Device> other = job == nullptr ? nullptr : job->other;
@@ -163,10 +140,8 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& des
 Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
                                                                   std::optional<std::uintptr_t> stream,
                                                                   std::shared_ptr<const void> keep) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
@@ -175,17 +150,13 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& b
 
 bool SessionImpl::divides(bool to_device, std::size_t bytes) {
     if (neighbours_->is_own()) return false;
-    const Call call(*this);
-    if (!call.status().ok()) return false;
-    Binding binding(*device_);
-    return binding.status().ok() && links(to_device).divides(bytes);
+    BoundCall call(*this);
+    return call.status().ok() && links(to_device).divides(bytes);
 }
 
 Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, std::uintptr_t stream) {
-    const Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     const std::size_t bytes = piece.bytes;
     ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {piece.destination, sides.destination, bytes},
                                      {piece.source, sides.source, bytes}, true));
@@ -204,37 +175,31 @@ Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, 
 }
 
 Result<Explanation> SessionImpl::explain(const ArrayView& destination, const ArrayView& source) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
     if (job == nullptr) {
-        return Chooser::nothing("the arrays are empty");
+        return Explanation::nothing("the arrays are empty");
     }
     return chooser_.explain(*job);
 }
 
 Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, resolver_.resolve(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
-    if (jobs.empty()) return Chooser::nothing("no piece has a byte");
+    if (jobs.empty()) return Explanation::nothing("no piece has a byte");
     return chooser_.explain(jobs, "sizes");
 }
 
 Result<Explanation> SessionImpl::explain_rows(const RowCopy& copy) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     // Lists on the device are read when all that it has been given has ended.
     ISTHMUS_TRY_ASSIGN(order, order_of(std::nullopt));
     ISTHMUS_TRY_ASSIGN(tasks, resolver_.resolve(copy, order, true));
-    if (tasks.jobs.empty()) return Chooser::nothing("no row has a byte");
+    if (tasks.jobs.empty()) return Explanation::nothing("no row has a byte");
     return chooser_.explain(tasks.jobs, "groups of layers");
 }
 

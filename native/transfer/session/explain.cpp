@@ -169,7 +169,7 @@ Explanation Chooser::explain(const std::vector<std::shared_ptr<CopyJob>>& jobs, 
     return explanation;
 }
 
-Explanation Chooser::nothing(const char* why) {
+Explanation Explanation::nothing(const char* why) {
     Explanation explanation;
     explanation.method = "nothing";
     explanation.pieces = 0;

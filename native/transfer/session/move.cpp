@@ -50,13 +50,11 @@ Outcome Mover::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const 
 
 Outcome Mover::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (choice.kind != Choice::Kind::pieces) {
-        if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+        ISTHMUS_TRY(job->check_disjoint());
     }
     switch (choice.kind) {
         case Choice::Kind::nothing: return {};
-        case Choice::Kind::host:
-            if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-            return on_host(*job);
+        case Choice::Kind::host: ISTHMUS_TRY(order.wait()); return on_host(*job);
         case Choice::Kind::device: return in_device(*job, order);
         case Choice::Kind::driver:
         case Choice::Kind::direct:
@@ -118,19 +116,18 @@ Outcome Mover::by_driver(const Region& destination, const Region& source, Cut cu
     const auto checked = [&](Access access, const Region& region) {
         return check_memory(access, contiguous(*region.allocation, region.offset, extent), extent);
     };
-    if (Status status = checked(Access::read, source); !status.ok()) return {std::move(status)};
-    if (Status status = checked(Access::write, destination); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(checked(Access::read, source));
+    ISTHMUS_TRY(checked(Access::write, destination));
     const bool large = cut != Cut::none && source.bytes > part_bytes;
     if (order.stream != nullptr && !large) {
         Status status = device_.copy(*order.stream, destination, source);
         return ended(std::move(status), order.stream->synchronize(), source.bytes);
     }
-    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(order.wait());
     if (large) return in_parts(destination, source, cut);
-    auto loan = streams_.borrow();
-    if (!loan.ok()) return {loan.take_status()};
-    Status status = device_.copy(loan.value().stream(), destination, source);
-    return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
+    ISTHMUS_TRY_ASSIGN(loan, streams_.borrow());
+    Status status = device_.copy(loan.stream(), destination, source);
+    return ended(std::move(status), loan.stream().synchronize(), source.bytes);
 }
 
 Outcome Mover::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, const Order& order) {
@@ -143,17 +140,13 @@ Outcome Mover::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, con
     }
     // The driver's copy knows by itself what is page-locked.
     const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
-    auto to = device_.borrow(plain_kind(ends.destination), piece.destination, piece.bytes);
-    if (!to.ok()) return {to.take_status()};
-    auto from = device_.borrow(plain_kind(ends.source), piece.source, piece.bytes);
-    if (!from.ok()) return {from.take_status()};
-    return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, cut, order);
+    ISTHMUS_TRY_ASSIGN(to, device_.borrow(plain_kind(ends.destination), piece.destination, piece.bytes));
+    ISTHMUS_TRY_ASSIGN(from, device_.borrow(plain_kind(ends.source), piece.source, piece.bytes));
+    return by_driver({to.get(), 0, piece.bytes}, {from.get(), 0, piece.bytes}, cut, order);
 }
 
 Outcome Mover::in_parts(const Region& destination, const Region& source, Cut cut) {
-    auto borrowed = streams_.borrow();
-    if (!borrowed.ok()) return {borrowed.take_status()};
-    StreamPool::Loan& loan = borrowed.value();
+    ISTHMUS_TRY_ASSIGN(loan, streams_.borrow());
     if (cut == Cut::links) {
         const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, true);
         Links& links = links_[is_on_device(destination.allocation->kind()) ? 0 : 1];
@@ -165,7 +158,7 @@ Outcome Mover::in_parts(const Region& destination, const Region& source, Cut cut
 }
 
 Outcome Mover::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
-    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(order.wait());
     Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
     if (!leaves_to_others(outcome)) return outcome;
     return by_driver(job->destination_region(), job->source_region(), Cut::none, order);

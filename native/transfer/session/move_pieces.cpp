@@ -33,13 +33,13 @@ Outcome Mover::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choi
     for (const PieceMethod method : methods) {
         if (!has_room(method, *job)) continue;
         if (method != PieceMethod::pack_threads) {
-            if (Status status = job->scatter(); !status.ok()) return {std::move(status)};
+            ISTHMUS_TRY(job->scatter());
         }
         if (!packs_on_threads(method)) {
-            if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+            ISTHMUS_TRY(job->check_disjoint());
         }
         if (needs_lane(method, *job)) {
-            if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+            ISTHMUS_TRY(order.wait());
             outcome = through_lane(job, method, choice.packing);
         } else {
             outcome = without_lane(*job, method, order);
@@ -57,9 +57,9 @@ Outcome Mover::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod met
     StagingLane& lane = this->lane(job->to_device());
     packing.file = job->file.get();
     if (packs_on_threads(method)) {
-        auto by_page = look_at(job->to_device() ? Access::read : Access::write, job->host_side(), job->extent);
-        if (!by_page.ok()) return {by_page.take_status()};
-        packing.checks_memory = by_page.value();
+        ISTHMUS_TRY_ASSIGN(by_page,
+                           look_at(job->to_device() ? Access::read : Access::write, job->host_side(), job->extent));
+        packing.checks_memory = by_page;
     } else if (Status status = check_memory(*job); !status.ok()) {
         return {std::move(status)};
     }
@@ -105,13 +105,12 @@ Outcome Mover::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod met
 Outcome Mover::without_lane(CopyJob& job, PieceMethod method, const Order& order) {
     const Extent& extent = job.extent;
     const std::size_t bytes = extent.bytes();
-    if (Status status = check_memory(job); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(check_memory(job));
     std::unique_ptr<PreparedCopies> batch;
     if (method == PieceMethod::batch) {
         if (auto why = device_.why_no_batch()) return {Status(Code::unsupported, *why)};
-        auto prepared = device_.prepare_batch(job.destination, job.source, extent);
-        if (!prepared.ok()) return {prepared.take_status()};
-        batch = std::move(prepared.value());
+        ISTHMUS_TRY_ASSIGN(prepared, device_.prepare_batch(job.destination, job.source, extent));
+        batch = std::move(prepared);
     }
     if (method == PieceMethod::kernel) {
         if (auto why = device_.why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
@@ -120,10 +119,9 @@ Outcome Mover::without_lane(CopyJob& job, PieceMethod method, const Order& order
     std::optional<StreamPool::Loan> loan;
     Stream* stream = order.stream;
     if (stream == nullptr || batch != nullptr || bytes > part_bytes) {
-        if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-        auto borrowed = streams_.borrow();
-        if (!borrowed.ok()) return {borrowed.take_status()};
-        loan.emplace(std::move(borrowed.value()));
+        ISTHMUS_TRY(order.wait());
+        ISTHMUS_TRY_ASSIGN(borrowed, streams_.borrow());
+        loan.emplace(std::move(borrowed));
         stream = &loan->stream();
     }
     Status status;
@@ -162,7 +160,7 @@ Outcome Mover::in_device(CopyJob& job, const Order& order) {
     }
     if (!has_room(PieceMethod::kernel, job) || !job.is_reached) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
-    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(order.wait());
     JobParts parts(job, lane(true).most_pieces(2));
     JobPart part;
     std::size_t completed = 0;

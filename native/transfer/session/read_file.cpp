@@ -17,7 +17,7 @@ constexpr std::size_t read_bytes = std::size_t{1} << 20;
 }  // namespace
 
 Outcome Mover::read(const std::shared_ptr<CopyJob>& job, const Order& order) {
-    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(order.wait());
     const std::size_t bytes = job->extent.bytes();
     if (job->ends.route == Route::h2h) return with_progress(read_on_host(*job), Route::h2h, bytes);
     if (bytes >= least_threaded_bytes && lane(true).has_room()) {
@@ -36,7 +36,7 @@ Outcome Mover::read_through_lane(const std::shared_ptr<CopyJob>& job) {
 
 Outcome Mover::read_on_host(const CopyJob& job) {
     Allocation& memory = *job.destination.allocation;
-    if (Status status = device_.begin_host_access(memory); !status.ok()) return {std::move(status)};
+    ISTHMUS_TRY(device_.begin_host_access(memory));
     const std::size_t bytes = job.extent.bytes();
     std::size_t at = 0;
     Status status;
@@ -55,8 +55,8 @@ Outcome Mover::read_in_parts(const CopyJob& job, const Order& order) {
     const std::size_t most = std::min(read_bytes, bytes);
     // Not touched before it is read into.
     const std::unique_ptr<std::byte[]> read(new std::byte[most]);  // NOLINT(cppcoreguidelines-avoid-c-arrays)
-    auto borrowed = device_.borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(read.get()), most);
-    if (!borrowed.ok()) return {borrowed.take_status()};
+    ISTHMUS_TRY_ASSIGN(borrowed,
+                       device_.borrow(MemoryKind::pageable, reinterpret_cast<std::uintptr_t>(read.get()), most));
     const Layout& to = job.destination;
     std::size_t at = 0;
     while (at < bytes) {
@@ -64,8 +64,7 @@ Outcome Mover::read_in_parts(const CopyJob& job, const Order& order) {
         if (Status status = job.file->read(read.get(), at, some, Stores::ordinary); !status.ok()) {
             return {std::move(status), at};
         }
-        Outcome outcome =
-            by_driver({to.allocation, to.offset + at, some}, {borrowed.value().get(), 0, some}, Cut::none, order);
+        Outcome outcome = by_driver({to.allocation, to.offset + at, some}, {borrowed.get(), 0, some}, Cut::none, order);
         if (!outcome.status.ok()) return {std::move(outcome.status), at};
         at += some;
     }

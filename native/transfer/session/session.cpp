@@ -223,28 +223,22 @@ std::vector<std::pair<std::string, std::size_t>> SessionImpl::links_taken() {
 }
 
 Status SessionImpl::trim() {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     give_back();
     pool_->trim();
     return {};
 }
 
 Result<PinnedBlock> SessionImpl::pinned(std::size_t bytes) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     return pool_->allocate(bytes);
 }
 
 Result<PinnedRange> SessionImpl::pin(std::uintptr_t address, std::size_t bytes) {
-    Call call(*this);
+    BoundCall call(*this);
     ISTHMUS_TRY(call.status());
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
     return PinnedRange::lock(device_, address, bytes);
 }
 

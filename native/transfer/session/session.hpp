@@ -57,6 +57,9 @@ struct Explanation {
     std::string why;               // a sentence
     // Where it is divided between several links: what each takes of it, "cuda:0" being the own link's.
     std::vector<std::pair<std::string, double>> links;
+
+    // Where there is nothing to copy.
+    static Explanation nothing(const char* why);
 };
 
 // Hears that a copy has ended.

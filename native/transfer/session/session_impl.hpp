@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/device.hpp"
 #include "transfer/links/links.hpp"
 #include "transfer/links/stream_pool.hpp"
 #include "transfer/pinned/pinned_pool.hpp"
@@ -83,6 +84,21 @@ class SessionImpl final : public Session {
         SessionImpl& session_;
         const bool forked_;
         bool open_ = false;
+    };
+    // Likewise, with the device current for the calling thread.
+    class BoundCall {
+      public:
+        explicit BoundCall(SessionImpl& session) : call_(session), status_(call_.status()) {
+            if (!status_.ok()) return;
+            binding_.emplace(*session.device_);
+            status_ = binding_->status();
+        }
+        Status status() { return std::move(status_); }
+
+      private:
+        const Call call_;
+        std::optional<Binding> binding_;
+        Status status_;
     };
 
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
