@@ -216,8 +216,13 @@ def shortest(plain: Runner, other: Runner, seed: int, most: int = 40) -> str:
 
 
 def ways(program: Path, names: Sequence[str], library: Path, folder: Path, words: tuple[str, ...]) -> dict[str, Runner]:
-    """How the programs are run beside plainly: `accelerated`, `accelerated-small`, `trace`, `both`."""
-    options = {"accelerated": "eager", "accelerated-small": "eager,min=4096", "both": "eager"}
+    """How the programs are run beside plainly: `accelerated`, with `-small` or `-huge` behind that, `trace`, `both`."""
+    options = {
+        "accelerated": "eager",
+        "accelerated-small": "eager,min=4096",
+        "accelerated-huge": "eager,pinned=huge",
+        "both": "eager",
+    }
     runners = {}
     for name in names:
         environment: dict[str, str] = {}
@@ -245,7 +250,9 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=1000, help="that share processes")
     parser.add_argument("--alone", type=int, default=30, help="in processes of their own")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ways", default="accelerated", help="accelerated, accelerated-small, trace, both")
+    parser.add_argument(
+        "--ways", default="accelerated", help="accelerated, accelerated-small, accelerated-huge, trace, both"
+    )
     parser.add_argument("--without", default="", help="what is left out, as differential.cpp names it")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 2, 8))
     parser.add_argument("--library", type=Path, help="libisthmus_accelerator.so, where isthmus is not installed")

@@ -17,6 +17,11 @@ class Asked {
         wrong_calls();
         in_captures();
         contexts();
+        // Last, as nothing says what a driver does with it.
+        name_ = "as the device's, ";
+        void* block = nullptr;
+        say("allocate", memory_.cuMemHostAlloc(&block, bytes_, 0));
+        say("free", memory_.cuMemFree(at(block)));
     }
 
   private:
@@ -60,7 +65,6 @@ class Asked {
         say("register a part", memory_.cuMemHostRegister(data + 4096, 4096, 0));
         say("unregister", memory_.cuMemHostUnregister(block));
         say("unregister inside", memory_.cuMemHostUnregister(data + 4096));
-        say("free as the device's", memory_.cuMemFree(at(block)));
         say("free inside", memory_.cuMemFreeHost(data + 4096));
         mapping(block);
         copies(data);

@@ -15,6 +15,7 @@
 int main(int count, char** words) {
     if (count < 3) return 2;
     const std::string mode = words[1];
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (std::strcmp(words[count - 1], "small-pages") == 0) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     Context const context = begin_driver("dlsym");
     if (context == nullptr) return 77;

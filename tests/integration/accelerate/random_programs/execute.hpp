@@ -270,6 +270,14 @@ class Execution {
                 if (step.flag && more->cuCtxSynchronize != nullptr) fact.add("context", more->cuCtxSynchronize());
                 lane.stream = make_stream(program_.lanes[step.lane].stream, lane.is_own_stream);
                 return;
+            case Act::renew_memory: {
+                const std::size_t extent = program_.lanes[step.lane].extent;
+                HostSlot& slot = world_.slots->host(program_.lanes[step.lane].host, step.lane, true);
+                lane.host = slot.data(extent);
+                fact.add_hash("fresh", hash_bytes(lane.host, extent));
+                slot.fill(extent, step.seed);
+                return;
+            }
             case Act::check: return look_at(fact, step.lane, "");
             default: return;
         }

@@ -129,6 +129,9 @@ class Generator {
             case 17: return without_context(i);
             case 18: return lock(i);
             case 19: return dice_.one_in(2) ? recreate(i) : check(i);
+            case 20:
+            case 21:
+            case 22: return is_drivers(of(i).host) ? renew(i) : copy(i);
             default: return copy(i);
         }
     }
@@ -365,6 +368,9 @@ class Generator {
         add(Act::recreate_stream, i).flag = !is_gated;
         lanes_[i].is_retired = is_gated;
         if (!is_gated) lanes_[i].end_pending();
+    }
+    void renew(std::size_t i) {
+        if (!any_gated() && settle(i)) add(Act::renew_memory, i);
     }
     void check(std::size_t i) {
         if (settle(i)) add(Act::check, i);

@@ -90,19 +90,28 @@ class Own {
         });
         part_ = first;
     }
-    // What a child may do that has inherited a driver: nothing with that, and all with its memory.
+    // What a child may do that has inherited a driver: nothing with that, and all with its memory, page-locked or not.
     void fork_after() {
+        std::byte* const locked = world_.slots->host(HostKind::pinned, 0, true).data(slot_bytes);
+        fill_bytes(locked, slot_bytes, 9);
+        const std::uint64_t is_in_locked = hash_bytes(locked, slot_bytes);
+        const bool reads_locked = dice_.one_in(2), writes_locked = dice_.one_in(3);
         std::vector<std::byte> here(Hurt::bytes), there(Hurt::bytes);
         fill_bytes(here.data(), here.size(), 8);
         const bool asks = !more->is_fake && dice_.one_in(2);
         const bool executes = dice_.one_in(3);
         child("child", [&] {
+            if (reads_locked && hash_bytes(locked, slot_bytes) != is_in_locked) return 7;
+            if (writes_locked) std::memset(locked, 0x77, slot_bytes);
             std::memcpy(there.data(), here.data(), here.size());
             if (std::memcmp(there.data(), here.data(), here.size()) != 0) return 4;
             if (asks && driver->cuMemcpyHtoD(0, here.data(), 16) == success) return 5;
             if (executes) execl("/proc/self/exe", "differential", "run", "0", "0", nullptr);
             return 6;
         });
+        Fact line = fact("locked");
+        line.add_hash("after", hash_bytes(locked, slot_bytes));
+        write_line(line.text());
     }
 
     void reset() {

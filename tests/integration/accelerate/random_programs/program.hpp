@@ -33,6 +33,10 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(HostKind::coun
 inline bool is_pageable(HostKind kind) {
     return kind < HostKind::pinned;
 }
+// By the driver's own memory, not by registering the program's.
+inline bool is_drivers(HostKind kind) {
+    return kind >= HostKind::pinned && kind <= HostKind::pinned_mapped;
+}
 
 enum class DeviceKind { plain, mapped, pooled, managed, count };
 inline constexpr std::array<const char*, static_cast<std::size_t>(DeviceKind::count)> device_kinds{"plain", "mapped",
@@ -117,14 +121,32 @@ enum class Act {
     lock_pages,
     unlock_pages,
     recreate_stream,
+    renew_memory,  // the host's, page-locked: given back, and anew
     check,
     count
 };
-inline constexpr std::array<const char*, static_cast<std::size_t>(Act::count)> acts{
-    "copy",          "write_host",      "fill_device", "copy_within_device", "move_memory",         "close_gate",
-    "open_gates",    "query",           "query_event", "synchronize",        "synchronize_default", "hand_over",
-    "host_function", "begin_capture",   "end_capture", "together",           "without_context",     "lock_pages",
-    "unlock_pages",  "recreate_stream", "check"};
+inline constexpr std::array<const char*, static_cast<std::size_t>(Act::count)> acts{"copy",
+                                                                                    "write_host",
+                                                                                    "fill_device",
+                                                                                    "copy_within_device",
+                                                                                    "move_memory",
+                                                                                    "close_gate",
+                                                                                    "open_gates",
+                                                                                    "query",
+                                                                                    "query_event",
+                                                                                    "synchronize",
+                                                                                    "synchronize_default",
+                                                                                    "hand_over",
+                                                                                    "host_function",
+                                                                                    "begin_capture",
+                                                                                    "end_capture",
+                                                                                    "together",
+                                                                                    "without_context",
+                                                                                    "lock_pages",
+                                                                                    "unlock_pages",
+                                                                                    "recreate_stream",
+                                                                                    "renew_memory",
+                                                                                    "check"};
 
 struct Step {
     Act act = Act::check;
