@@ -20,7 +20,7 @@ from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, ov
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion, reason_of, skipped_case
-from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
+from isthmus.experiment.engine.sweep import Bench, Samples, Sweep, Timed, planned
 from isthmus.machine.devices import OpenDevice, open_native
 from isthmus.python import python_command, python_environment
 from isthmus.record import KIB, MIB, Case, Series
@@ -84,20 +84,12 @@ class _Sweep(Sweep):
     def weight(self, _cases: Sequence[Case]) -> float:
         return 1.0
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
-        return _Bench(self.native)
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
+        return Bench(lambda case: cache(partial(_Allocation, self.native, case)))
 
 
 def _case(method: str, kind: str, size: int) -> Case:
     return Case(experiment=NAME, method=method, host_memory=kind, bytes=size)
-
-
-class _Bench(Bench):
-    def __init__(self, device: _native.Device) -> None:
-        self._device = device
-
-    def start(self, case: Case) -> Start:
-        return cache(partial(_Allocation, self._device, case))
 
 
 class _Allocation(Timed):

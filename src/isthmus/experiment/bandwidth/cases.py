@@ -14,9 +14,8 @@ from isthmus.experiment.engine.blocks import bytes_needed, most_managed_bytes, o
 from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import least_seconds
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, planned
-from isthmus.experiment.engine.transfers import Transfer, TransferBench, transfer_case
+from isthmus.experiment.engine.transfers import Transfer, transfer_bench, transfer_case
 from isthmus.machine.binding import NodeBinding, binding_to, on_node, why_not_bound
 from isthmus.machine.devices import OpenDevice, open_native
 from isthmus.machine.numa import read_numa_nodes
@@ -69,6 +68,8 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 class BandwidthSweep(Sweep):
     """Transfers of every kind of memory; nothing but a destination can be untouched."""
 
+    by_bytes = True
+
     def cases(self) -> Iterator[Case]:
         """Every combination of the chosen kinds, directions and sizes."""
         options = self.options
@@ -108,13 +109,9 @@ class BandwidthSweep(Sweep):
         """As many together as the run's memory allows."""
         return split_by_memory(cases, self.memory_bytes, self.shares_host_memory)
 
-    def weight(self, cases: Sequence[Case]) -> float:
-        """By what the least number of samples takes."""
-        return sum(least_seconds(case.bytes) for case in cases)
-
-    def prepare(self, cases: Sequence[Case]) -> TransferBench:
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate and fill; data starts `--alignment` bytes after the start of its buffers."""
-        return TransferBench(cases, self.native, self.seed, offset=self.options.alignment_bytes or 0)
+        return transfer_bench(cases, self.native, self.seed, offset=self.options.alignment_bytes or 0)
 
 
 class CauseSweep(Sweep):
@@ -122,6 +119,8 @@ class CauseSweep(Sweep):
 
     All are measured interleaved: what the host does meanwhile is then done to all of them.
     """
+
+    by_bytes = True
 
     def __init__(
         self,
@@ -146,41 +145,26 @@ class CauseSweep(Sweep):
         needed = 2 * case.bytes + len(self.nodes) * bytes_needed(self.transfers, self.shares_host_memory)
         return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
 
-    def weight(self, cases: Sequence[Case]) -> float:
-        """By what the least number of samples takes."""
-        return sum(least_seconds(case.bytes) for case in cases)
-
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate and fill, on each node what its copies need."""
-        return _Bench(self, cases)
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: CauseSweep, cases: Sequence[Case]) -> None:
-        self._seed = sweep.seed
         memcpys = [case for case in cases if case.method == MEMCPY]
-        # The host's own device copies by one thread's memcpy.
-        self._memcpy = TransferBuffers(memcpys, open_native("host", 0), 0, sweep.seed) if memcpys else None
-        self._nodes: dict[int, tuple[NodeBinding, TransferBuffers] | str] = {}
+        places: dict[int | None, tuple[NodeBinding | None, TransferBuffers] | str] = {}
+        if memcpys:
+            # The host's own device copies by one thread's memcpy.
+            places[None] = None, TransferBuffers(memcpys, open_native("host", 0), 0, self.seed)
         for node in sorted({case.node for case in cases if case.node is not None}):
-            binding = binding_to(node, sweep.device.allowed_cpus)
-            if reason := why_not_bound(binding):
-                self._nodes[node] = reason
-            else:
-                make = partial(TransferBuffers, sweep.transfers, sweep.native, 0, sweep.seed)
-                self._nodes[node] = binding, on_node(binding, make)
+            binding = binding_to(node, self.device.allowed_cpus)
+            make = partial(TransferBuffers, self.transfers, self.native, 0, self.seed)
+            places[node] = why_not_bound(binding) or (binding, on_node(binding, make))
 
-    def start(self, case: Case) -> Start | str:
-        binding, buffers = None, self._memcpy
-        if case.node is not None:
-            ready = self._nodes[case.node]
+        def start(case: Case) -> Start | str:
+            ready = places[case.node]
             if isinstance(ready, str):
                 return ready
             binding, buffers = ready
-        assert buffers is not None, "prepared for these cases"
-        if reason := buffers.why_not(case):
-            return reason
-        return partial(_Bound, case, buffers.lanes(case), self._seed, binding)
+            return buffers.why_not(case) or partial(_Bound, case, buffers.lanes(case), self.seed, binding)
+
+        return Bench(start)
 
 
 class _Bound(Transfer):

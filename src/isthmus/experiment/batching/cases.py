@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.batching.grid import SIZES, alignment_cells, cells, cliff_cells, pairs, threaded_cells, too_many
-from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, Setting, bytes_needed
 from isthmus.experiment.engine.pieces import mapped_stands_in, packing_threads, staging_threads
 from isthmus.experiment.engine.sampling import reason_of
-from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.engine.sweep import Bench, Sweep
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, Direction
 
@@ -33,11 +32,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
 }
 # What shows whether a method can do a setting at all.
 _PROBED = Cell(64, 2)
-
-
-def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every method at every point, measured interleaved; what a device or a layout rules out is skipped as a whole."""
-    return planned(BatchingSweep(device, options, memory_bytes))
 
 
 def case_of(method: str, setting: Setting, cell: Cell) -> Case:
@@ -137,19 +131,15 @@ class BatchingSweep(Sweep):
             return over_budget(self.memory_bytes)
         return too_many(case.method, _setting(case), _cell(case), self.options.mode)
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate for the largest cells."""
-        return _Bench(self.native, cases, self.seed)
-
-
-class _Bench(Bench):
-    def __init__(self, device: _native.Device, cases: Sequence[Case], seed: int) -> None:
         kinds, most = list(dict.fromkeys(case.host_memory for case in cases)), max(case.bytes for case in cases)
-        self._buffers = PieceBuffers(device, kinds, most, seed)
-        self._staging = _native.create_staging(device, most, staging_threads(), max(case.pieces or 0 for case in cases))
+        buffers = PieceBuffers(self.native, kinds, most, self.seed)
+        pieces = max(case.pieces or 0 for case in cases)
+        staging = _native.create_staging(self.native, most, staging_threads(), pieces)
+        return Bench(
+            lambda case: buffers.moving(case.method, _setting(case), _cell(case), staging), buffers.host_buffers
+        )
 
-    def start(self, case: Case) -> Start:
-        return self._buffers.moving(case.method, _setting(case), _cell(case), self._staging)
 
-    def host_buffers(self) -> Sequence[_native.Buffer]:
-        return self._buffers.host_buffers()
+plan = BatchingSweep.plan

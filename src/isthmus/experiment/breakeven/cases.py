@@ -16,8 +16,8 @@ from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion
-from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
-from isthmus.experiment.engine.transfers import TransferBench, transfer_case
+from isthmus.experiment.engine.sweep import Bench, Samples, Sweep, Timed, planned
+from isthmus.experiment.engine.transfers import transfer_bench, transfer_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, Direction
 
@@ -121,8 +121,18 @@ class _Sweep(Sweep):
         needed = (3 if self.shares_host_memory else 2) * size
         return over_budget(self.memory_bytes) if needed > self.memory_bytes else None
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
-        return _Bench(self, cases)
+    def prepare(self, cases: Sequence[Case]) -> Bench:
+        largest = max(case.bytes for case in cases if not _is_step(case))
+        # A page more, so that two different contents can start in it.
+        source = self.native.allocate("pageable", largest + PAGE_BYTES)
+        source.fill_pattern(0, source.bytes, self.seed)
+        on_device = self.native.allocate("device", largest)
+        steps = transfer_bench(list(filter(_is_step, cases)), self.native, self.seed, from_caches=True)
+        return Bench(
+            lambda case: steps.start(case) if _is_step(case) else cache(partial(_Trip, case, source, on_device)),
+            # A trip is that of one use; those of more are its companions.
+            named=lambda case: case if _is_step(case) else msgspec.structs.replace(case, uses=1),
+        )
 
 
 class _BriefSweep(_Sweep):
@@ -131,25 +141,6 @@ class _BriefSweep(_Sweep):
 
     def sizes(self, _efforts: Mapping[ModeName, Effort], _shared: Sequence[int] = ()) -> Sequence[int]:
         return BRIEF.sizes
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: _Sweep, cases: Sequence[Case]) -> None:
-        largest = max(case.bytes for case in cases if not _is_step(case))
-        # A page more, so that two different contents can start in it.
-        self._source = sweep.native.allocate("pageable", largest + PAGE_BYTES)
-        self._source.fill_pattern(0, self._source.bytes, sweep.seed)
-        self._on_device = sweep.native.allocate("device", largest)
-        self._steps = TransferBench(list(filter(_is_step, cases)), sweep.native, sweep.seed, from_caches=True)
-
-    def named(self, case: Case) -> Case:
-        """A trip is that of one use; those of more are its companions."""
-        return case if _is_step(case) else msgspec.structs.replace(case, uses=1)
-
-    def start(self, case: Case) -> Start | str:
-        if _is_step(case):
-            return self._steps.start(case)
-        return cache(partial(_Trip, case, self._source, self._on_device))
 
 
 class _Trip(Timed):

@@ -97,9 +97,35 @@ class LinkSweep(Sweep):
         """A quarter of that of all pairs."""
         return 0.25
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
         """Open the devices, and allocate for each."""
-        return _Bench(self)
+        all_ends = {
+            other.spec: _ends(self.device, other, self.bytes, self.seed + 2 * at)
+            for at, other in enumerate(self.devices)
+        }
+
+        def start(case: Case) -> Start | str:
+            group = self.groups_by[case.target, case.neighbour]
+            direction: Direction = case.direction or "h2d"
+            directions: tuple[Direction, ...] = ("h2d", "d2h") if direction == "both" else (direction,)
+            lanes: list[Lane] = []
+            parts: list[tuple[Case, Sequence[int]]] = []
+            for spec in group.specs:
+                ends = all_ends[spec]
+                if isinstance(ends, str):
+                    return ends
+                if len(group.specs) > 1:
+                    part = group.case(direction, case.bytes, spec)
+                    parts.append((part, range(len(lanes), len(lanes) + len(directions))))
+                lanes += [ends.lane(spec, each) for each in directions]
+            return cache(partial(Copies, case, lanes, _COPIES, parts=parts))
+
+        def host_buffers() -> Iterator[_native.Buffer]:
+            for ends in all_ends.values():
+                if not isinstance(ends, str):
+                    yield from (arena.buffer for arena in ends.host.values() if arena.buffer is not None)
+
+        return Bench(start, host_buffers)
 
 
 class _Ends(NamedTuple):
@@ -131,32 +157,3 @@ def _ends(device: OpenDevice, other: Device, size: int, seed: int) -> _Ends | st
         return reason_of(error, f"{other.spec}: ")
     reasons = (arena.too_large.get(size) for arenas in (host, on_device) for arena in arenas.values())
     return next((f"{other.spec}: {reason}" for reason in reasons if reason), _Ends(host, on_device, seed))
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: LinkSweep) -> None:
-        self._groups = sweep.groups_by
-        self._ends = {
-            other.spec: _ends(sweep.device, other, sweep.bytes, sweep.seed + 2 * at)
-            for at, other in enumerate(sweep.devices)
-        }
-
-    def start(self, case: Case) -> Start | str:
-        group = self._groups[case.target, case.neighbour]
-        directions: tuple[Direction, ...] = ("h2d", "d2h") if case.direction == "both" else (case.direction or "h2d",)
-        lanes: list[Lane] = []
-        parts: list[tuple[Case, Sequence[int]]] = []
-        for spec in group.specs:
-            ends = self._ends[spec]
-            if isinstance(ends, str):
-                return ends
-            if len(group.specs) > 1:
-                part = group.case(case.direction or "h2d", case.bytes, spec)
-                parts.append((part, range(len(lanes), len(lanes) + len(directions))))
-            lanes += [ends.lane(spec, direction) for direction in directions]
-        return cache(partial(Copies, case, lanes, _COPIES, parts=parts))
-
-    def host_buffers(self) -> Iterator[_native.Buffer]:
-        for ends in self._ends.values():
-            if not isinstance(ends, str):
-                yield from (arena.buffer for arena in ends.host.values() if arena.buffer is not None)

@@ -7,7 +7,7 @@ alone cases are skipped, batched, prepared, poisoned, timed and verified, and wh
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from isthmus import _native
 from isthmus.errors import IsthmusError, OutOfMemory, Unsupported
@@ -16,7 +16,7 @@ from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, Companion, reason_of, skipped_case
+from isthmus.experiment.engine.sampling import Collected, Companion, least_seconds, reason_of, skipped_case
 from isthmus.grouping import grouped
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, Metric
@@ -69,29 +69,36 @@ class Timed(ABC):
 Start: TypeAlias = Callable[[], Timed]
 
 
-class Bench(ABC):
-    """What the cases of one batch are measured with: their buffers, streams and open devices."""
+class Bench(NamedTuple):
+    """What the cases of one batch are measured with; its functions hold their buffers, streams and open devices.
 
-    @abstractmethod
-    def start(self, case: Case) -> Start | str:
-        """What times the case, or why nothing can. What it raises of `isthmus.errors` is a reason, too."""
+    `start` gives what times a case, or why nothing can: what it raises of `isthmus.errors` is a reason, too. By
+    `host_buffers` the record says on which NUMA nodes host memory is. `named` gives a case as it is recorded, with what
+    is known now that devices are open.
+    """
 
-    def named(self, case: Case) -> Case:
-        """The case as it is recorded, with what is known now that devices are open."""
-        return case
-
-    def host_buffers(self) -> Iterable[_native.Buffer]:
-        """Buffers by which the record says on which NUMA nodes host memory is."""
-        return ()
+    start: Callable[[Case], Start | str]
+    host_buffers: Callable[[], Iterable[_native.Buffer]] = tuple
+    named: Callable[[Case], Case] = lambda case: case
 
 
 class Sweep(ABC):
-    """Cases of one experiment on one device, for the bytes of host memory that it may take."""
+    """Cases of one experiment on one device, for the bytes of host memory that it may take.
+
+    `by_bytes` says that what a case moves tells how long it takes.
+    """
+
+    by_bytes = False
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         self.device, self.options, self.memory_bytes = device, options, memory_bytes
         self.native, self.seed = device.native, options.seed
         self.shares_host_memory = device.description.shares_host_memory
+
+    @classmethod
+    def plan(cls, device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
+        """All batches, and the cases that are skipped."""
+        return planned(cls(device, options, memory_bytes))
 
     @abstractmethod
     def cases(self) -> Iterable[Case]:
@@ -111,7 +118,7 @@ class Sweep(ABC):
 
     def weight(self, cases: Sequence[Case]) -> float:
         """A batch's share of the experiment's time, relative to those of its other batches."""
-        return float(len(cases))
+        return sum(least_seconds(case.bytes) for case in cases) if self.by_bytes else float(len(cases))
 
     def size(self, case: Case) -> int:
         """Bytes that a case needs: where memory lacks for all, the largest ones go first."""

@@ -10,7 +10,7 @@ from isthmus import _native
 from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane, first_wrong
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Companion
-from isthmus.experiment.engine.sweep import Bench, Samples, Start, Timed, checks_of
+from isthmus.experiment.engine.sweep import Bench, Samples, Timed, checks_of
 from isthmus.record import Case, Direction, Metric
 
 # How the native core orders the directions' own times where both run at once.
@@ -78,23 +78,18 @@ class Transfer(TimedLanes):
         super().__init__(case, made, [name for name, *_ in lanes], parts, "device_seconds")
 
 
-class TransferBench(Bench):
-    """Buffers that all transfers of a batch share, and what moves data between them."""
+def transfer_bench(
+    cases: Sequence[Case], device: _native.Device, seed: int, *, offset: int = 0, from_caches: bool = False
+) -> Bench:
+    """Allocate and fill what all transfers of a batch share.
 
-    def __init__(
-        self, cases: Sequence[Case], device: _native.Device, seed: int, *, offset: int = 0, from_caches: bool = False
-    ) -> None:
-        """Allocate and fill. Raises CallFailed when the device fails at more than the lack of memory."""
-        self._buffers = TransferBuffers(cases, device, offset, seed)
-        self._transfer = partial(Transfer, seed=seed, offset=offset, from_caches=from_caches)
-
-    def start(self, case: Case) -> Start | str:
-        """The transfer, or why there is no memory for it."""
-        return self._buffers.why_not(case) or cache(partial(self._transfer, case, self._buffers.lanes(case)))
-
-    def host_buffers(self) -> Sequence[_native.Buffer]:
-        """Those of all kinds."""
-        return self._buffers.host_buffers()
+    Raises CallFailed when the device fails at more than the lack of memory.
+    """
+    buffers = TransferBuffers(cases, device, offset, seed)
+    transfer = partial(Transfer, seed=seed, offset=offset, from_caches=from_caches)
+    return Bench(
+        lambda case: buffers.why_not(case) or cache(partial(transfer, case, buffers.lanes(case))), buffers.host_buffers
+    )
 
 
 class Copies(TimedLanes):

@@ -9,13 +9,11 @@ from functools import cache, partial
 from typing import cast
 
 from isthmus import _native
-from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.buffers import first_wrong
-from isthmus.experiment.engine.options import Effort, ModeName, Options
+from isthmus.experiment.engine.options import Effort, ModeName
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
-from isthmus.machine.devices import OpenDevice
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed
 from isthmus.record import MIB, Case, Direction
 
 NAME = "interference"
@@ -44,11 +42,6 @@ _SHARED_LOADS = {"compute": MIB, "memory": 16 * MIB, "thread": MIB}
 # The neighbour's work takes this long alone, many times as long as a copy.
 _WORK_SECONDS = 0.01
 _PINNED_BUDGET = 64 * MIB
-
-
-def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every neighbour with every method, interleaved; skipped where the device has no such memory or reach."""
-    return planned(_Sweep(device, options, memory_bytes))
 
 
 class _Sweep(Sweep):
@@ -85,53 +78,43 @@ class _Sweep(Sweep):
     def shares(self, case: Case) -> int:
         return case.bytes
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
-        return _Bench(self, cases[0].bytes)
+    def prepare(self, cases: Sequence[Case]) -> Bench:
+        """Buffers by kind and side, and sessions by their threads, are made when they are first asked for."""
+        size, loads = cases[0].bytes, _SHARED_LOADS if self.shares_host_memory else _LOADS
+        buffers: dict[tuple[str, str], _native.Buffer] = {}
+        session = cache(partial(_native.Session, self.native, _PINNED_BUDGET))
+
+        def buffer(use: str, kind: str, size: int) -> _native.Buffer:
+            if (use, kind) not in buffers:
+                buffers[use, kind] = made = self.native.allocate(kind, size)
+                if use == "source":
+                    made.fill_pattern(0, size, self.seed, "device" if kind == "device" else "host")
+            return buffers[use, kind]
+
+        def start(case: Case) -> Start:
+            to, source = ("device", case.host_memory) if case.direction == "h2d" else (case.host_memory, "device")
+            load = loads[case.neighbour]
+            timed = _Beside(
+                case,
+                _native.create_interference(
+                    case.neighbour,
+                    buffer(f"load of {load}", "device", load),
+                    case.method,
+                    buffer("destination", to, size),
+                    buffer("source", source, size),
+                    case.bytes,
+                    self.seed,
+                    _WORK_SECONDS,
+                    case.blocks or ALL,
+                    session(case.threads or 0) if case.method == "isthmus" else None,
+                ),
+            )
+            return lambda: timed
+
+        return Bench(start, lambda: list(buffers.values()))
 
 
-class _Bench(Bench):
-    """Buffers by kind and side, and sessions by their threads, made when they are first asked for."""
-
-    def __init__(self, sweep: _Sweep, size: int) -> None:
-        self._device, self._size, self._seed = sweep.native, size, sweep.seed
-        self._loads = _SHARED_LOADS if sweep.shares_host_memory else _LOADS
-        self._buffers: dict[tuple[str, str], _native.Buffer] = {}
-        self._session = cache(partial(_native.Session, sweep.native, _PINNED_BUDGET))
-
-    def start(self, case: Case) -> Start:
-        kinds = ("device", case.host_memory) if case.direction == "h2d" else (case.host_memory, "device")
-        load = self._loads[case.neighbour]
-        timed = _Beside(
-            case,
-            _native.create_interference(
-                case.neighbour,
-                self._buffer(f"load of {load}", "device", load),
-                case.method,
-                self._buffer("destination", kinds[0], self._size),
-                self._source(kinds[1]),
-                case.bytes,
-                self._seed,
-                _WORK_SECONDS,
-                case.blocks or ALL,
-                self._session(case.threads or 0) if case.method == "isthmus" else None,
-            ),
-        )
-        return lambda: timed
-
-    def host_buffers(self) -> list[_native.Buffer]:
-        return list(self._buffers.values())
-
-    def _source(self, kind: str) -> _native.Buffer:
-        """Memory with the pattern of the seed."""
-        if ("source", kind) not in self._buffers:
-            made = self._buffer("source", kind, self._size)
-            made.fill_pattern(0, self._size, self._seed, "device" if kind == "device" else "host")
-        return self._buffers["source", kind]
-
-    def _buffer(self, use: str, kind: str, size: int) -> _native.Buffer:
-        if (use, kind) not in self._buffers:
-            self._buffers[use, kind] = self._device.allocate(kind, size)
-        return self._buffers[use, kind]
+plan = _Sweep.plan
 
 
 class _Beside(Timed):

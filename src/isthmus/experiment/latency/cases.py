@@ -9,11 +9,10 @@ from functools import partial
 
 from isthmus import _native
 from isthmus.experiment.engine.accesses import LINES, Access, Chain
-from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed
 from isthmus.experiment.engine.transfers import Transfer
 from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour, probe
 from isthmus.record import MIB, Case, Metric
@@ -37,11 +36,6 @@ _STEPS: Mapping[str, tuple[str, Mapping[Metric, str]]] = {
     "query": ("time_waits", {"host_seconds": "query_seconds"}),
     "wait": ("time_waits", {"host_seconds": "synchronize_seconds"}),
 }
-
-
-def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every access, step and size; one skipped access to a peer where the device has none."""
-    return planned(_Sweep(device, options, memory_bytes))
 
 
 class _Sweep(Sweep):
@@ -70,27 +64,25 @@ class _Sweep(Sweep):
         held = 2 * case.bytes if is_access or self.shares_host_memory else 0
         return over_budget(self.memory_bytes) if held > self.memory_bytes else None
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
-        return _Bench(self)
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
+        def start(case: Case) -> Start:
+            native = self.native
+            timed: Timed
+            if case.method == "access":
+                peer = self.peers.get(case.peer)
+                timed = Access(native, open_neighbour(self.device, peer) if peer else native, case)
+            elif case.method == "copy":
+                source, destination = (native.allocate("device", case.bytes) for _ in range(2))
+                source.fill_pattern(0, case.bytes, self.seed)
+                timed = Transfer(case, [("h2d", source, destination)], self.seed)
+            else:
+                timed = _Step(native, case.method)
+            return lambda: timed
+
+        return Bench(start)
 
 
-class _Bench(Bench):
-    def __init__(self, sweep: _Sweep) -> None:
-        self._sweep = sweep
-
-    def start(self, case: Case) -> Start:
-        native, seed = self._sweep.native, self._sweep.seed
-        timed: Timed
-        if case.method == "access":
-            peer = self._sweep.peers.get(case.peer)
-            timed = Access(native, open_neighbour(self._sweep.device, peer) if peer else native, case)
-        elif case.method == "copy":
-            source, destination = (native.allocate("device", case.bytes) for _ in range(2))
-            source.fill_pattern(0, case.bytes, seed)
-            timed = Transfer(case, [("h2d", source, destination)], seed)
-        else:
-            timed = _Step(native, case.method)
-        return lambda: timed
+plan = _Sweep.plan
 
 
 class _Step(Timed):

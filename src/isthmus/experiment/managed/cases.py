@@ -10,10 +10,10 @@ from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.sampling import least_seconds, skipped_case
+from isthmus.experiment.engine.sampling import skipped_case
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.managed import granularity
-from isthmus.experiment.managed.arrays import Buffers, MovedArray, allocate
+from isthmus.experiment.managed.arrays import MovedArray, allocate
 from isthmus.experiment.managed.points import DOUBLE_BYTES, METHODS, SWEEPS, cases_of, chosen_sweep, step_bytes, touched
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
@@ -44,6 +44,8 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 
 class ManagedSweep(Sweep):
     """Arrays of each size by every method."""
+
+    by_bytes = True
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         super().__init__(device, options, memory_bytes)
@@ -82,13 +84,15 @@ class ManagedSweep(Sweep):
         """A batch for each size."""
         return case.bytes
 
-    def weight(self, cases: Sequence[Case]) -> float:
-        """By what the least number of samples takes."""
-        return sum(least_seconds(case.bytes) for case in cases)
-
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate an array in memory of each kind, and the device's own."""
-        return _Bench(allocate(self.device, cases[0].bytes, dict.fromkeys(case.host_memory for case in cases)))
+        buffers = allocate(self.device, cases[0].bytes, dict.fromkeys(case.host_memory for case in cases))
+
+        def start(case: Case) -> Start | str:
+            why = why_no_method(self.native, case) or buffers.refused.get(case.host_memory)
+            return why or partial(MovedArray, case, buffers)
+
+        return Bench(start, buffers.host_buffers)
 
 
 SWEEP = ManagedSweep
@@ -106,15 +110,3 @@ def why_no_method(native: _native.Device, case: Case) -> str | None:
         case "mapped" | "system":
             return native.why_no_reach(case.host_memory)
     return None
-
-
-class _Bench(Bench):
-    def __init__(self, buffers: Buffers) -> None:
-        self._buffers = buffers
-
-    def start(self, case: Case) -> Start | str:
-        why = why_no_method(self._buffers.native, case) or self._buffers.refused.get(case.host_memory)
-        return why or partial(MovedArray, case, self._buffers)
-
-    def host_buffers(self) -> list[_native.Buffer]:
-        return self._buffers.host_buffers()

@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from isthmus.errors import IsthmusError, Unsupported
-from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sampling import reason_of
-from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep
 from isthmus.experiment.openacc.build import MANAGED_SUFFIX, Compiler, cached_programs, find_compiler, program_path
 from isthmus.experiment.openacc.points import NATIVE, Program, allocated_bytes, cases_of
 from isthmus.experiment.openacc.programs import NativeArray, TimedArray, TimedProgram, device_environment
@@ -32,11 +31,6 @@ _NO_MANAGED_MODE = (
     "refuses to require unified_shared_memory, GCC 15 takes it); nvc++ -gpu=managed (NVIDIA HPC SDK) shows whether it "
     "ignores them"
 )
-
-
-def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every program, mode and part of the array; nothing but reasons on devices that are not CUDA's."""
-    return planned(OpenaccSweep(device, options, memory_bytes))
 
 
 def _source(options: Options) -> Compiler | Path | str:
@@ -85,32 +79,31 @@ class OpenaccSweep(Sweep):
         # Native calls have an array of their own besides the program's.
         return over_budget(self.memory_bytes) if 2 * allocated_bytes(case) > self.memory_bytes else None
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
         """Build the programs unless they were built before."""
-        return _Bench(self)
+        environment = device_environment(self.device.description.index)
+        folder: Path | str
+        try:
+            folder = cached_programs(self.source) if isinstance(self.source, Compiler) else self.source
+        except IsthmusError as error:
+            folder = reason_of(error)
+
+        def start(case: Case) -> Start | str:
+            program = Program.of(case)
+            if program.name == NATIVE:
+                return lambda: TimedArray(case, NativeArray(self.native, case.bytes))
+            if isinstance(folder, str):
+                return folder
+            path = program_path(folder, program.name, program.mode)
+            return _NO_MANAGED_MODE if path is None else partial(TimedProgram, case, path, environment)
+
+        return Bench(start)
+
+
+plan = OpenaccSweep.plan
 
 
 def _has_managed_mode(source: Compiler | Path | str) -> bool:
     if isinstance(source, Path):
         return program_path(source, "contiguous", "both") is not None
     return isinstance(source, Compiler) and MANAGED_SUFFIX in source.flags
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: OpenaccSweep) -> None:
-        self._native = sweep.native
-        self._environment = device_environment(sweep.device.description.index)
-        self._folder: Path | str
-        try:
-            self._folder = cached_programs(sweep.source) if isinstance(sweep.source, Compiler) else sweep.source
-        except IsthmusError as error:
-            self._folder = reason_of(error)
-
-    def start(self, case: Case) -> Start | str:
-        program = Program.of(case)
-        if program.name == NATIVE:
-            return lambda: TimedArray(case, NativeArray(self._native, case.bytes))
-        if isinstance(self._folder, str):
-            return self._folder
-        path = program_path(self._folder, program.name, program.mode)
-        return _NO_MANAGED_MODE if path is None else partial(TimedProgram, case, path, self._environment)

@@ -10,7 +10,6 @@ from statistics import median
 
 import msgspec
 
-from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import over_budget
@@ -149,37 +148,29 @@ class OverlapSweep(Sweep):
         """By what the least number of samples takes."""
         return least_seconds(self.bytes) * len(cases)
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate, and find the rounds of work for every ratio."""
-        return _Bench(self, cases)
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: OverlapSweep, cases: Sequence[Case]) -> None:
         kinds = list(dict.fromkeys(case.host_memory for case in cases if case.host_memory != "device"))
-        self._buffers = allocate(sweep.device, cases[0].bytes, kinds, sweep.threads, sweep.seed)
+        buffers = allocate(self.device, cases[0].bytes, kinds, self.threads, self.seed)
         ratios = list(dict.fromkeys(case.work_ratio for case in cases if case.work_ratio is not None))
-        sweep.works = _calibrated(cases[0].bytes, self._buffers, ratios, sweep.work_seconds)
-        self._works: dict[float | None, Work] = {work.ratio: work for work in sweep.works}
-        main = nearest_to_one(sweep.works)
+        self.works = _calibrated(cases[0].bytes, buffers, ratios, self.work_seconds)
+        works: dict[float | None, Work] = {work.ratio: work for work in self.works}
+        main = nearest_to_one(self.works)
         # Where work as long as a copy is out of reach, the sweep is for what comes nearest, and the two change places.
-        self._places = {MAIN_RATIO: main.ratio, main.ratio: MAIN_RATIO} if main else {}
-        self._samples = sweep.samples
+        places = {MAIN_RATIO: main.ratio, main.ratio: MAIN_RATIO} if main else {}
 
-    def named(self, case: Case) -> Case:
-        if case.work_ratio is None:
-            return case
-        return msgspec.structs.replace(case, work_ratio=self._places.get(case.work_ratio, case.work_ratio))
+        def named(case: Case) -> Case:
+            ratio = case.work_ratio
+            return case if ratio is None else msgspec.structs.replace(case, work_ratio=places.get(ratio, ratio))
 
-    def start(self, case: Case) -> Start | str:
-        work = self._works.get(case.work_ratio, _NO_WORK)
-        if reason := self._buffers.why_not(case) or work.why_not:
-            return reason
-        _, samples = self._samples.setdefault(case_key(case), (case, []))
-        return partial(TimedPipeline, case, self._buffers, work.rounds, samples)
+        def start(case: Case) -> Start | str:
+            work = works.get(case.work_ratio, _NO_WORK)
+            if reason := buffers.why_not(case) or work.why_not:
+                return reason
+            _, samples = self.samples.setdefault(case_key(case), (case, []))
+            return partial(TimedPipeline, case, buffers, work.rounds, samples)
 
-    def host_buffers(self) -> Iterable[_native.Buffer]:
-        return self._buffers.host_buffers()
+        return Bench(start, buffers.host_buffers, named)
 
 
 def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float], work_seconds: float) -> list[Work]:

@@ -9,7 +9,6 @@ what all devices copy at once, each by its own link.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers
@@ -115,9 +114,31 @@ class PathSweep(Sweep):
         """Work is timed three times for each copy."""
         return float(sum(3 if case.neighbour else 1 for case in cases))
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Open the devices and get memory for those cases that they can do."""
-        return _Bench(self, cases)
+        target = self.devices[cases[0].target]
+        machine = Machine(self.device, target, [each for each in self.devices.values() if each.spec != target.spec])
+        usable = [case for case in cases if machine.why_not(case.method, case.peer) is None]
+        buffers = on_node(
+            near(target, self.device.allowed_cpus),
+            lambda: TransferBuffers(usable, machine.native, 0, self.seed) if usable else None,
+        )
+
+        def start(case: Case) -> Start | str:
+            if why := machine.why_not(case.method, case.peer):
+                return why
+            assert buffers is not None, "the machine can do this case"
+            if why := buffers.why_not(case):
+                return why
+            lanes = buffers.lanes(case)
+            session = machine.session(case.peer if case.method == "one" else case.method)
+            if not case.neighbour:
+                return cache(partial(Copies, case, lanes, session, self.seed))
+            load = machine.load(case.peer, case.neighbour, case.bytes)
+            timed = NeighbourWork(case, lanes, session, load, self.seed)
+            return lambda: timed
+
+        return Bench(start, buffers.host_buffers if buffers else tuple)
 
 
 def works(direction: Direction, mode: ModeName) -> list[str]:
@@ -138,34 +159,3 @@ def _case(
         peer=peer,
         neighbour=work,
     )
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: PathSweep, cases: Sequence[Case]) -> None:
-        target, self._seed = sweep.devices[cases[0].target], sweep.seed
-        self._machine = machine = Machine(
-            sweep.device, target, [each for each in sweep.devices.values() if each.spec != target.spec]
-        )
-        usable = [case for case in cases if machine.why_not(case.method, case.peer) is None]
-        self._buffers = on_node(
-            near(target, sweep.device.allowed_cpus),
-            lambda: TransferBuffers(usable, machine.native, 0, sweep.seed) if usable else None,
-        )
-
-    def start(self, case: Case) -> Start | str:
-        machine = self._machine
-        if why := machine.why_not(case.method, case.peer):
-            return why
-        assert self._buffers is not None, "the machine can do this case"
-        if why := self._buffers.why_not(case):
-            return why
-        lanes = self._buffers.lanes(case)
-        session = machine.session(case.peer if case.method == "one" else case.method)
-        if not case.neighbour:
-            return cache(partial(Copies, case, lanes, session, self._seed))
-        load = machine.load(case.peer, case.neighbour, case.bytes)
-        timed = NeighbourWork(case, lanes, session, load, self._seed)
-        return lambda: timed
-
-    def host_buffers(self) -> Sequence[_native.Buffer]:
-        return self._buffers.host_buffers() if self._buffers else ()

@@ -110,9 +110,29 @@ class PairSweep(Sweep):
         """Four times that of the links."""
         return 1.0
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
         """Open the other devices, and allocate and fill on all of them."""
-        return _Bench(Machine(self.device, self.devices, self.sizes(EFFORTS), self.seed))
+        machine = Machine(self.device, self.devices, self.sizes(EFFORTS), self.seed)
+
+        def start(case: Case) -> Start | str:
+            if case.method == "access":
+                return _access(machine, case)
+            method, lanes = case.method, lanes_of(case, machine.specs)
+            reasons = (machine.why_no_lane(*each, method, case.bytes) for each in lanes)
+            if reason := next(filter(None, reasons), None):
+                return reason
+            return cache(
+                partial(
+                    Copies,
+                    case,
+                    [machine.lane(*each, method) for each in lanes],
+                    copies_of(case.bytes, len(machine.specs)),
+                    by_kernel=method.startswith("kernel"),
+                    parts=_parts(case, lanes),
+                )
+            )
+
+        return Bench(start, named=lambda case: msgspec.structs.replace(case, path=machine.path(case.target, case.peer)))
 
 
 def lanes_of(case: Case, specs: Sequence[str]) -> list[tuple[str, str]]:
@@ -133,44 +153,18 @@ def copies_of(size: int, devices: int) -> int:
     return min(max(most // size, _FEWEST_COPIES), _MOST_COPIES)
 
 
-class _Bench(Bench):
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-
-    def named(self, case: Case) -> Case:
-        return msgspec.structs.replace(case, path=self._machine.path(case.target, case.peer))
-
-    def start(self, case: Case) -> Start | str:
-        if case.method == "access":
-            return self._access(case)
-        specs, method = self._machine.specs, case.method
-        lanes = lanes_of(case, specs)
-        reasons = (self._machine.why_no_lane(*each, method, case.bytes) for each in lanes)
-        if reason := next(filter(None, reasons), None):
-            return reason
-        return cache(
-            partial(
-                Copies,
-                case,
-                [self._machine.lane(*each, method) for each in lanes],
-                copies_of(case.bytes, len(specs)),
-                by_kernel=method.startswith("kernel"),
-                parts=_parts(case, lanes),
-            )
-        )
-
-    def _access(self, case: Case) -> Start | str:
-        here, there = case.target, case.peer
-        if reason := self._machine.why_unusable(here, there):
-            return reason
-        reader, owner = self._machine.native(here), self._machine.native(there)
-        if reason := reader.why_no_peer_reach(owner):
-            return reason
-        try:
-            access = Access(reader, owner, case)
-        except IsthmusError as error:
-            return reason_of(error, f"{here} to {there}: ")
-        return lambda: access
+def _access(machine: Machine, case: Case) -> Start | str:
+    here, there = case.target, case.peer
+    if reason := machine.why_unusable(here, there):
+        return reason
+    reader, owner = machine.native(here), machine.native(there)
+    if reason := reader.why_no_peer_reach(owner):
+        return reason
+    try:
+        access = Access(reader, owner, case)
+    except IsthmusError as error:
+        return reason_of(error, f"{here} to {there}: ")
+    return lambda: access
 
 
 def _parts(case: Case, lanes: Sequence[tuple[str, str]]) -> list[tuple[Case, Sequence[int]]]:

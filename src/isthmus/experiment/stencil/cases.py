@@ -104,9 +104,22 @@ class StencilSweep(Sweep):
         """By what the least number of samples takes."""
         return least_seconds(self._limits[HaloPoint.of(cases[0]).cut].moved_bytes) * len(cases)
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
-        return _Bench(self, [HaloPoint.of(case) for case in cases])
+        points = [HaloPoint.of(case) for case in cases]
+        expected = 0
+        try:
+            expected = self.references.of(points[0].cut)
+        except IsthmusError as error:
+            reasons = dict.fromkeys(points, reason_of(error, "what the ranks' result is compared with: "))
+        else:
+            reasons = self.team.prepare(points)
+
+        def start(case: Case) -> Start | str:
+            point = HaloPoint.of(case)
+            return reasons.get(point) or cache(partial(_Exchanged, self.team, point, expected))
+
+        return Bench(start)
 
 
 class References:
@@ -136,24 +149,6 @@ def _why_not(device: OpenDevice, point: HaloPoint) -> str | None:
     if (point.method, point.memory) == _NEEDS_PREFETCH:
         why = why or native.why_no_prefetch()
     return why
-
-
-class _Bench(Bench):
-    def __init__(self, sweep: StencilSweep, points: Sequence[HaloPoint]) -> None:
-        self._team = sweep.team
-        self._reasons: Mapping[HaloPoint, str] = {}
-        self._expected = 0
-        try:
-            self._expected = sweep.references.of(points[0].cut)
-        except IsthmusError as error:
-            reason = reason_of(error, "what the ranks' result is compared with: ")
-            self._reasons = dict.fromkeys(points, reason)
-        else:
-            self._reasons = sweep.team.prepare(points)
-
-    def start(self, case: Case) -> Start | str:
-        point = HaloPoint.of(case)
-        return self._reasons.get(point) or cache(partial(_Exchanged, self._team, point, self._expected))
 
 
 class _Exchanged(Timed):

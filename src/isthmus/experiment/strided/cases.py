@@ -7,7 +7,6 @@ cudaMemcpy3D: what they cost, and from which width and number of rows on somethi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from isthmus import _native
-from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.pieces import (
@@ -18,7 +17,7 @@ from isthmus.experiment.engine.pieces import (
     packing_threads,
     staging_threads,
 )
-from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.engine.sweep import Bench, Start, Sweep
 from isthmus.experiment.strided.sections import (
     Section,
     alignment_sections,
@@ -45,11 +44,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
 
 
 _ENDS = ("source", "destination")
-
-
-def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every section by every method that its layouts leave, of the chosen memory kinds and directions."""
-    return planned(StridedSweep(device, options, memory_bytes))
 
 
 def case_of(method: str, memory: str, direction: Direction, section: Section) -> Case:
@@ -152,12 +146,39 @@ class StridedSweep(Sweep):
         """What the rows span."""
         return Section.of(case).span_bytes
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
-        """Allocate and fill for the largest arrays."""
-        return _Bench(self.native, cases, self.seed)
+    def prepare(self, cases: Sequence[Case]) -> Bench:
+        """Allocate an array of each kind that is read and one that is written, for all cases, and memory to pack in.
+
+        All that is read holds one pattern, and what is written is overwritten before, so that nothing can pass for it.
+        """
+        sizes = _sizes((case, Section.of(case)) for case in cases)
+        # Sources are compared with it, and pageable memory is one.
+        reference = self.native.allocate("pageable", max(size for (_, end), size in sizes.items() if end == "source"))
+        buffers = {
+            (kind, end): self.native.allocate(kind, size)
+            for (kind, end), size in sizes.items()
+            if (kind, end) != ("pageable", "source")
+        }
+        buffers["pageable", "source"] = reference
+        for (_, end), buffer in buffers.items():
+            if end == "source":
+                buffer.fill_pattern(0, buffer.bytes, self.seed)
+        staging = _native.create_staging(self.native, max(case.bytes for case in cases), staging_threads(), 1)
+
+        def start(case: Case) -> Start:
+            section = Section.of(case)
+            source, destination = (
+                Side(buffers[kind, end], section.device if kind == "device" else section.host)
+                for end in _ENDS
+                for kind in [_kind(case, end)]
+            )
+            return moving(case.method, destination, source, section.extent, reference, staging)
+
+        return Bench(start, buffers.values)
 
 
 SWEEP = StridedSweep
+plan = StridedSweep.plan
 
 
 def _methods(memory: str, section: Section) -> list[str]:
@@ -172,40 +193,6 @@ def _methods(memory: str, section: Section) -> list[str]:
     if section.host_layout == "strided" or memory == "pageable":
         methods += ["pack", "pack_threads", "pack_kernel"]
     return [method for method in methods if method in section.methods] if section.methods else methods
-
-
-class _Bench(Bench):
-    """Per kind of memory an array that is read and one that is written, and memory to pack through, for all cases.
-
-    All that is read holds one pattern: what is written is overwritten before, so that nothing there can pass for it.
-    """
-
-    def __init__(self, device: _native.Device, cases: Sequence[Case], seed: int) -> None:
-        sizes = _sizes((case, Section.of(case)) for case in cases)
-        # Sources are compared with it, and pageable memory is one.
-        self._reference = device.allocate("pageable", max(size for (_, end), size in sizes.items() if end == "source"))
-        self._buffers = {
-            (kind, end): device.allocate(kind, size)
-            for (kind, end), size in sizes.items()
-            if (kind, end) != ("pageable", "source")
-        }
-        self._buffers["pageable", "source"] = self._reference
-        for (_, end), buffer in self._buffers.items():
-            if end == "source":
-                buffer.fill_pattern(0, buffer.bytes, seed)
-        self._staging = _native.create_staging(device, max(case.bytes for case in cases), staging_threads(), 1)
-
-    def start(self, case: Case) -> Start:
-        section = Section.of(case)
-        source, destination = (
-            Side(self._buffers[kind, end], section.device if kind == "device" else section.host)
-            for end in _ENDS
-            for kind in [_kind(case, end)]
-        )
-        return moving(case.method, destination, source, section.extent, self._reference, self._staging)
-
-    def host_buffers(self) -> Iterable[_native.Buffer]:
-        return self._buffers.values()
 
 
 def bytes_needed(cases: Sequence[Case], shares_host_memory: bool) -> int:

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import split_by_memory
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.sampling import least_seconds
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.threads.concurrent import MOST_PIECES, Concurrent, Division, native_lanes, undivided
 from isthmus.experiment.threads.places import DeviceSweep, NodeSweep
@@ -99,6 +97,8 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 
 
 class _Sweep(Sweep):
+    by_bytes = True
+
     def transfers(self) -> Iterator[Case]:
         """What is to be divided."""
         for kind in self.options.chosen(MEMORY_KINDS, self.options.memory):
@@ -115,21 +115,10 @@ class _Sweep(Sweep):
     def groups(self, cases: Sequence[Case]) -> Sequence[Sequence[Case]]:
         return split_by_memory(cases, self.memory_bytes, self.shares_host_memory)
 
-    def weight(self, cases: Sequence[Case]) -> float:
-        return sum(least_seconds(case.bytes) for case in cases)
+    def prepare(self, cases: Sequence[Case]) -> Bench:
+        buffers = TransferBuffers(cases, self.native, 0, self.seed)
 
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
-        return _Bench(TransferBuffers(cases, self.native, 0, self.seed), self.seed)
+        def start(case: Case) -> Start | str:
+            return buffers.why_not(case) or partial(Concurrent, case, native_lanes(buffers.lanes(case), self.seed))
 
-
-class _Bench(Bench):
-    def __init__(self, buffers: TransferBuffers, seed: int) -> None:
-        self._buffers, self._seed = buffers, seed
-
-    def start(self, case: Case) -> Start | str:
-        if why := self._buffers.why_not(case):
-            return why
-        return partial(Concurrent, case, native_lanes(self._buffers.lanes(case), self._seed))
-
-    def host_buffers(self) -> Sequence[_native.Buffer]:
-        return self._buffers.host_buffers()
+        return Bench(start, buffers.host_buffers)

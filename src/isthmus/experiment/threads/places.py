@@ -69,7 +69,7 @@ class DeviceSweep(_PlaceSweep):
         """All devices at once count for each of them."""
         return sum(least_seconds(case.bytes) for case in self.transfers) * (2 * len(self.others))
 
-    def prepare(self, _cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, _cases: Sequence[Case]) -> Bench:
         """Open the other devices, and allocate and fill on all of them, each from the node that is nearest to it."""
         ready: dict[object, _Ready | str] = {}
         for other in self.others:
@@ -78,13 +78,14 @@ class DeviceSweep(_PlaceSweep):
                 ready[other.spec] = f"{other.spec} ", self.buffers_on(other, binding), binding
             except IsthmusError as error:
                 ready[other.spec] = reason_of(error, f"{other.spec}: ")
-        return _Bench(self.seed, ready, lambda case: case.target)
+        return _bench(self.seed, ready, lambda case: case.target)
 
 
 class NodeSweep(_PlaceSweep):
     """From every node of the host with processors, to every device, device by device: memory and thread on the node."""
 
     needs_two = "needs two NUMA nodes with processors; there is one"
+    by_bytes = True
 
     def __init__(
         self,
@@ -113,39 +114,34 @@ class NodeSweep(_PlaceSweep):
         """A batch for each device."""
         return case.target
 
-    def weight(self, cases: Sequence[Case]) -> float:
-        """By what the least number of samples takes."""
-        return sum(least_seconds(case.bytes) for case in cases)
-
-    def prepare(self, cases: Sequence[Case]) -> "_Bench":
+    def prepare(self, cases: Sequence[Case]) -> Bench:
         """Allocate and fill on each node what the copies to one device need."""
         (other,) = (each for each in self.others if each.spec == cases[0].target)
         ready: dict[object, _Ready | str] = {}
         for node in self.nodes:
             binding = binding_to(node, self.device.allowed_cpus)
             ready[node] = why_not_bound(binding) or (f"node {node} ", self.buffers_on(other, binding), binding)
-        return _Bench(self.seed, ready, lambda case: case.node)
+        return _bench(self.seed, ready, lambda case: case.node)
 
 
-class _Bench(Bench):
+def _bench(seed: int, at: Mapping[object, _Ready | str], place_of: Callable[[Case], object]) -> Bench:
     """What is at each place, or why nothing can be, which costs the cases that it has part in."""
 
-    def __init__(self, seed: int, ready: Mapping[object, _Ready | str], place: Callable[[Case], object]) -> None:
-        self._seed, self._ready, self._place = seed, ready, place
-
-    def start(self, case: Case) -> Start | str:
-        place = self._place(case)
+    def start(case: Case) -> Start | str:
+        place = place_of(case)
         lanes: list[ThreadLane] = []
         parts: list[tuple[Case, Sequence[int]]] = []
-        for name in self._ready if place == "" else [place]:
-            ready = self._ready[name]
+        for name in at if place == "" else [place]:
+            ready = at[name]
             if isinstance(ready, str):
                 return ready
             prefix, buffers, binding = ready
             if reason := buffers.why_not(case):
                 return reason
-            own = native_lanes(buffers.lanes(case), self._seed, prefix, binding)
+            own = native_lanes(buffers.lanes(case), seed, prefix, binding)
             if place == "":
                 parts.append((_ON_DEVICES.case(case, target=str(name)), range(len(lanes), len(lanes) + len(own))))
             lanes += own
         return partial(Concurrent, case, lanes, parts)
+
+    return Bench(start)
