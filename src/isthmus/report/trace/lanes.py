@@ -78,6 +78,8 @@ def _devices(trace: Trace) -> Iterator[_Source]:
             for side in ("start_ns", "end_ns")
         )
         gaps = union(starts, ends).gaps(*trace.span_ns)
+        if len(trace.windows):
+            gaps = gaps.without(union(trace.windows.start_ns, trace.windows.end_ns).gaps(*trace.span_ns))
         yield _Source(name(say("trace_report.column_idle")), numbered_look(5), gaps.begin, gaps.end, lambda _: "")
 
 

@@ -11,6 +11,7 @@ import pytest
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.report import formats_for, write
 from isthmus.report.trace.document import trace_document
+from isthmus.report.trace.lanes import lanes_of
 from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
@@ -178,6 +179,8 @@ def test_kernels_of_windows_are_said_to_be_so_and_counted_for_the_whole_time() -
     begin, end = np.array([FIRST_NS]), np.array([FIRST_NS + 50 * MS])
     windowed = replace(trace, windows=Windows(begin, end, process=np.array([0]), launched_ns=begin))
     assert "Kernels were recorded in 1 windows, 50.0 % of the time" in written(windowed, "terminal").replace("\n", " ")
+    idle = next(lane for lane in lanes_of(windowed).lanes if lane.name.endswith("Idle"))
+    assert max(start + lasted for start, lasted in zip(idle.start, idle.lasted, strict=True)) <= 50 * MS
     recorded = json.loads(written(windowed, "json"))["kernels_recorded"]
     assert recorded == {"windows": 1, "recorded_ns": 50 * MS, "share": 0.5}
     assert "kernels_recorded" not in json.loads(written(trace, "json"))
