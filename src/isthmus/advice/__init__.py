@@ -7,7 +7,7 @@ from isthmus.advice.lines import lines_for
 from isthmus.advice.links import generation_of
 from isthmus.advice.machines import are_alike
 from isthmus.advice.rates import has_library, prices_by_itself
-from isthmus.advice.records import interface_of_all
+from isthmus.advice.records import interface_of_all, library_of, other_vendor
 
 __all__ = [
     "ADVICE_LANGUAGES",
@@ -21,7 +21,9 @@ __all__ = [
     "generation_of",
     "has_library",
     "interface_of_all",
+    "library_of",
     "lines_for",
+    "other_vendor",
     "parse_gain_gate",
     "prices_by_itself",
 ]

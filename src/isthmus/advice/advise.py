@@ -9,19 +9,19 @@ from isthmus.advice.combining import gain_of, gain_together
 from isthmus.advice.competing import Drafted, settled
 from isthmus.advice.extrapolated import draft_of
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
-from isthmus.advice.hip import words_in_hip
 from isthmus.advice.links import generation_of, most_to_gain
 from isthmus.advice.machines import elsewhere_words, other_devices
 from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import Spent, call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
-from isthmus.advice.records import is_hip, is_torch
+from isthmus.advice.records import library_of, other_vendor
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.steps import steps_of
 from isthmus.advice.thresholds import least_gain
 from isthmus.advice.unseen import unseen
+from isthmus.advice.vendor_code import words_of_vendor
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Run, format_seconds
@@ -121,8 +121,8 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, als
     gain, (scene, draft) = gains[leading], drafts[leading]
     records = [_records(*each) for each in drafts]
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
-    words = rule.words(Summary(calls, moved, draft.facts, scene.interface, is_torch(scene.trace)))
-    words = words_in_hip(words) if is_hip(scene.trace) else words
+    words = rule.words(Summary(calls, moved, draft.facts, scene.interface, library_of([scene.trace])))
+    words = words_of_vendor(words, other_vendor(scene.trace))
     matters = gain.median >= least_gain(span)
     return Finding(
         rule=rule.name,

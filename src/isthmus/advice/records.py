@@ -1,5 +1,6 @@
 """The records of one process of a trace, in seconds since the trace began, and the interface that made them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
@@ -25,6 +26,9 @@ Interface = Literal["cuda", "opencl"]
 Mask = npt.NDArray[np.bool_]
 ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
 _NANO = 1e-9
+# Libraries that advice has code for, by their packages and by whose profiler recorded them.
+_PACKAGES = {"torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
+_OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # Vendors whose calls only their own profilers record.
 _NOT_RECORDED = ("HIP", "SYCL")
 
@@ -142,14 +146,15 @@ def interface_of(trace: Trace, copies: Integers) -> Interface:
     return "opencl" if _most_are(trace, names, "OpenCL") else "cuda"
 
 
-def is_hip(trace: Trace) -> bool:
-    """Whether most calls are of HIP, whose functions are CUDA's by other names."""
-    return other_vendor(trace) == "HIP"
-
-
-def is_torch(trace: Trace) -> bool:
-    """Whether the program uses torch: its profiler recorded it, or its lines or operators lead to the calls."""
-    return trace.maker == "kineto" or any(package(frame) == "torch" for site in trace.sites for frame in site)
+def library_of(traces: Sequence[Trace]) -> str:
+    """The library of Python that most lines of the program lead through, else whose profiler recorded it; or none."""
+    sites = (site for trace in traces for site in trace.sites)
+    named = Counter(next((known for frame in site if (known := _PACKAGES.get(package(frame)))), "") for site in sites)
+    del named[""]
+    if named:
+        return named.most_common(1)[0][0]
+    makers = {trace.maker for trace in traces}
+    return _OF_MAKERS.get(makers.pop(), "") if len(makers) == 1 else ""
 
 
 def other_vendor(trace: Trace) -> str:

@@ -43,14 +43,14 @@ class Summary:
     calls: int
     bytes: int
     facts: Mapping[str, Any]
-    # Whose calls that process made its copies with, and whether through torch.
+    # Whose calls that process made its copies with, and through which library of Python.
     interface: Interface
-    is_torch: bool = False
+    library: str = ""
 
     @property
     def named_as(self) -> str:
         """By whose names calls are called: a key of `isthmus.advice.code.CALLS`."""
-        return "torch" if self.is_torch and self.interface == "cuda" else self.interface
+        return "torch" if self.library == "torch" and self.interface == "cuda" else self.interface
 
 
 @dataclass(frozen=True)

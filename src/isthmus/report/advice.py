@@ -1,13 +1,12 @@
 """The document of advice: the verdict, each finding with its price and its evidence, and rules that could not judge."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from isthmus.advice import Advice, Evidence, Finding, Steps, interface_of_all, lines_for
+from isthmus.advice import Advice, Evidence, Finding, Steps, interface_of_all, library_of, lines_for, other_vendor
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table, Where
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Grid, text_grid
@@ -16,18 +15,17 @@ from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.advice_change import change_blocks, change_data
 from isthmus.report.trace.lanes import timeline
-from isthmus.trace import Trace, direction_index, package, union
+from isthmus.trace import Trace, direction_index, union
 
 _MOST_SHORT = 5
 # Below this share of the time a gain has a unit of its own; numbers from here on have no digits behind the point.
 _LEAST_SHARE = 1e-3
 _WHOLE = 999.5
 _LEAST_DIGITS = 0.01
-_OF_MAKERS = {"kineto": "torch", "xla": "jax"}
 # In a terminal, of those that gain most.
 _MOST_SHOWN = 3
-# The library whose code says most to the author of a program with frames in it.
-_PACKAGES = {"torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
+# Whose author CUDA's code says nothing.
+_OF_PYTHON = ("torch", "xpu", "cupy", "jax")
 
 
 def advice_document(
@@ -201,7 +199,8 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, e
         # Who asks for a language wants the code that runs.
         in_full = everything or (snippet is not None and shown == "everywhere")
         if not in_full and shown == "everywhere":
-            yield from _in_short(finding, own or ("opencl" if "opencl" in finding.snippets else "cuda"))
+            of_interface = next((name for name in ("opencl", "hip") if name in finding.snippets), "cuda")
+            yield from _in_short(finding, own or of_interface)
         yield from _snippets(finding, snippet, own, everything=in_full)
         where = _where(everything)
         if finding.evidence:
@@ -231,7 +230,7 @@ def _in_short(finding: Finding, library: str) -> Iterator[Block]:
             where = sentences([where, say("advice_report.at_others", count=len(others))])
     # CUDA's say nothing to the author of a program of Python.
     code = lines_for(finding.lines, library)
-    if not code and library not in (*_PACKAGES.values(), "opencl"):
+    if not code and library not in (*_OF_PYTHON, "opencl"):
         code = lines_for(finding.lines, "cuda")
     if code:
         yield Code(where or say("advice_report.snippet", language=library), code, where="terminal")
@@ -251,16 +250,10 @@ def _language_of(traces: Sequence[Trace]) -> str | None:
     """The language whose code says most to the author of what was traced: its profiler's, or one that calls name."""
     if interface_of_all(traces) == "opencl":
         return "opencl"
+    if library := library_of(traces):
+        intel = library == "torch" and all(other_vendor(trace) == "SYCL" for trace in traces)
+        return "xpu" if intel else library
     sites = [site for trace in traces for site in trace.sites]
-    named = Counter(
-        next((library for frame in site if (library := _PACKAGES.get(package(frame)))), None) for site in sites
-    )
-    del named[None]
-    if named:
-        return named.most_common(1)[0][0]
-    makers = {trace.maker for trace in traces}
-    if len(makers) == 1 and (by_maker := _OF_MAKERS.get(makers.pop())) is not None:
-        return by_maker
     return "isthmus" if any(".py:" in frame for site in sites for frame in site) else None
 
 

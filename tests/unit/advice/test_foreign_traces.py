@@ -1,6 +1,8 @@
 """Traces of torch as people have them: of other vendors and machines, cut short, nameless. Nothing unseen is fine."""
 
 import json
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 from isthmus.advice import Advice, Finding, advise
 from isthmus.commands.main import main
 from isthmus.record import Run
-from isthmus.trace import open_trace
+from isthmus.report import write
+from isthmus.report.advice import advice_document
+from isthmus.trace import Maker, open_trace
 
 STEPS, BYTES = 30, 64_000_000
 CUDA = ("cuda_runtime", "cudaMemcpyAsync", "cudaLaunchKernel")
@@ -215,3 +219,44 @@ def _gate(path: Path, run: Run, folder: Path) -> int:
     if not kept.exists():
         kept.write_bytes(msgspec.json.encode(run, enc_hook=float))
     return main(["advise", str(path), "--run", str(kept), "--fail-if", "gain:5%"])
+
+
+@pytest.mark.parametrize(
+    ("names", "maker", "shown", "not_shown"),
+    [
+        (XPU, "kineto", "torch.xpu.stream", "torch.cuda"),
+        (HIP, "kineto", "torch.cuda.stream", "torch.xpu"),
+        (HIP, "rocprof", "hipMemcpyAsync", "cuda"),
+        (CUDA, "xla", "jax.device_put", "cuda"),
+    ],
+)
+def test_code_is_of_the_library_and_the_vendor(
+    run: Run, tmp_path: Path, names: tuple[str, str, str], maker: Maker, shown: str, not_shown: str
+) -> None:
+    program = Torch(names)
+    for _ in range(STEPS):
+        program.copy("Memcpy HtoD (Pinned -> Device)", 3000, bytes=BYTES)
+        program.kernel(3000)
+    path = tmp_path / "made.json"
+    path.write_text(json.dumps({"traceEvents": program.events}))
+    trace = replace(open_trace(path), maker=maker)
+    out = StringIO()
+    write(advice_document(advise([trace], run), [trace]), "terminal", out)
+    code = "".join(line for line in out.getvalue().splitlines() if line.startswith("    "))
+    assert shown in code
+    assert not_shown not in code
+
+
+@pytest.mark.parametrize(
+    ("direction", "word"), [("HtoD (Pageable -> Device)", "to_device"), ("DtoH (Device -> Pageable)", "to_host")]
+)
+def test_programs_of_jax_are_not_spoken_to_in_torchs_words(run: Run, tmp_path: Path, direction: str, word: str) -> None:
+    program = Torch()
+    for _ in range(STEPS):
+        program.copy(f"Memcpy {direction}", 12_000, bytes=BYTES)
+        program.kernel(300)
+    path = tmp_path / "made.json"
+    path.write_text(json.dumps({"traceEvents": program.events}))
+    change = of(advise([replace(open_trace(path), maker="xla")], run), "pageable").change
+    assert f"isthmus.{word}" in change
+    assert "PyTorch" not in change

@@ -6,9 +6,9 @@ A change is a paragraph in the file of each library that has calls for it, under
 from functools import cache
 from importlib.resources import files
 
-from isthmus.advice.hip import in_hip
+from isthmus.advice.vendor_code import in_hip, in_xpu
 
-# Those that have lines, besides HIP, whose are CUDA's by other names.
+# Those that have lines, besides HIP and torch of Intel's devices, whose are those of others by other names.
 LIBRARIES = ("torch", "jax", "cupy", "cuda", "opencl")
 _HEAD = "== "
 
@@ -17,6 +17,8 @@ def lines_for(change: str, library: str) -> str:
     """The lines of a change for programs of a library; empty where it has no calls for it."""
     if library == "hip":
         return in_hip(lines_for(change, "cuda"))
+    if library == "xpu":
+        return in_xpu(lines_for(change, "torch"))
     return _paragraphs(library).get(change, "") if library in LIBRARIES else ""
 
 

@@ -137,7 +137,7 @@ def _words(summary: Summary) -> Words:
         else ""
     )
     changes = {
-        "registered": say("advice.pageable_pin_torch" if summary.is_torch else "advice.pageable_register"),
+        "registered": say("advice.pageable_pin_torch" if summary.named_as == "torch" else "advice.pageable_register"),
         "pinned": say("advice.pageable_pin", call=CALLS["pin"][summary.named_as]),
         "library": say("advice.pageable_library"),
         "loader": say("advice.pageable_loader"),
@@ -150,6 +150,9 @@ def _words(summary: Summary) -> Words:
         either = say("advice.pageable_or_loader")
     once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
     buffers = "" if facts["addresses"] else say("advice.pageable_one_buffer")
+    change = changes[facts["way"]]
+    if summary.library == "jax":
+        change, either = say(f"advice.pageable_jax_{facts['direction']}"), ""
     # In code, a buffer that is kept or filled ahead is pinned memory like any other.
     method = "pinned" if facts["way"] in ("loader", "kept") else facts["way"]
     source: BufferSource = "new" if method == "pinned" else "pageable"
@@ -164,7 +167,7 @@ def _words(summary: Summary) -> Words:
     return Words(
         title,
         sentences([cause, pages, dry]),
-        sentences([accelerate, warmer, changes[facts["way"]], either]),
+        sentences([accelerate, warmer, change, either]),
         sentences([once, buffers, by]),
         way_code(need, {"library": "isthmus"}.get(method, method), summary.interface),
         lines,
