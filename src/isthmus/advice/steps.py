@@ -9,6 +9,7 @@ from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted
 from isthmus.advice.finding import Steps
 from isthmus.advice.named_steps import named_steps
+from isthmus.advice.places import call_places
 from isthmus.advice.rates import Seconds
 from isthmus.advice.records import ONE_WAY, Mask
 from isthmus.advice.rule import Draft
@@ -122,7 +123,10 @@ def _ending(scene: Scene, begins: Seconds) -> _Phase:
 
 
 def _kinds(scene: Scene) -> list[Seconds]:
-    """When records of each kind began: kernels of a name, copies of a direction and size."""
+    """When records of each kind began: kernels of a name, copies of a direction and size.
+
+    Where not all kernels were recorded, calls of a place in their stead.
+    """
     kernels, copies = scene.trace.kernels, scene.trace.copies
     launched = np.flatnonzero(kernels.process == scene.process)
     moved = np.flatnonzero((copies.process == scene.process) & (copies.migration != 1))
@@ -130,6 +134,10 @@ def _kinds(scene: Scene) -> list[Seconds]:
     named = [launched[group] for group in grouped(kernels.name[launched], kernels.stream[launched])]
     sized = [moved[group] for group in grouped(copies.direction[moved], copies.bytes[moved])]
     begins = [scene.moments(kernels.start_ns[rows]) for rows in named]
+    if scene.sample is not None:
+        calls = np.flatnonzero(scene.trace.calls.process == scene.process)
+        placed = grouped(call_places(scene, calls))
+        begins += [scene.moments(scene.trace.calls.start_ns[calls[group]]) for group in placed]
     return begins + [scene.moments(copies.start_ns[rows]) for rows in sized]
 
 

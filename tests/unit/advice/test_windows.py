@@ -91,13 +91,16 @@ def test_nothing_is_found_where_nobody_waits(run: Run) -> None:
     assert not [each for each in advice.findings if each.level == "ATTENTION"]
 
 
-def test_steps_come_from_copies_and_calls_alone(run: Run) -> None:
+@pytest.mark.parametrize("copies", [True, False])
+def test_steps_come_from_copies_and_calls_alone(run: Run, copies: bool) -> None:
     program = Program()
     for step in range(100):
-        program.copy(MIB, 1e-4, host=HOST + step % 2 * MIB, device=DEVICE)
+        if copies:
+            program.copy(MIB, 1e-4, host=HOST + step % 2 * MIB, device=DEVICE)
         for _ in range(50):
             program.own(5e-6)
             program.kernel(4e-6)
+        program.kernel(4e-6, name="update")
         program.synchronize()
     trace = program.trace()
     for recorded in (trace, in_windows(trace, 5, 0.1)):
