@@ -32,6 +32,13 @@ def languages(incomplete: str) -> list[str]:
     return [name for name in LANGUAGES if name.startswith(incomplete)]
 
 
+def styles(incomplete: str) -> list[str]:
+    """Whom a check speaks to."""
+    from isthmus.report.styles import STYLES
+
+    return [name for name in STYLES if name.startswith(incomplete)]
+
+
 def snippets(incomplete: str) -> list[str]:
     """The languages of snippets."""
     from isthmus.plan import SNIPPET_LANGUAGES

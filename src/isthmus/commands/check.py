@@ -31,6 +31,7 @@ _DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind. By default all of t
 _REFERENCE = "Reference to judge by: a name, such as h200-pcie5, or a file; by default the one for this device."
 _FOR = "Watch each device for so long, such as 10m, for a link that flaps."
 _RUN = "Judge a kept run in place of a device of this machine."
+_STYLE = "One line and exit codes for: plain, nagios (and Meta GCM), npd, nhc, prometheus, json."
 _FROM = "Judge what nvbandwidth, bandwidthTest, dcgmi, nvidia-smi -q, lspci -vv, ... printed; - for standard input."
 
 
@@ -44,6 +45,7 @@ def check(
     output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
     force: ForceOption = False,
     format_name: Annotated[str | None, format_option("check")] = None,
+    style: Annotated[str, option("--style", "STYLE", _STYLE, autocompletion=_completions.styles)] = "",
     as_json: JsonOption = False,
     language: LanguageOption = "",
 ) -> None:
@@ -62,27 +64,70 @@ def check(
     named = _reference(reference)
     if output is not None:
         check_replaceable(output, force=force)
+    if style:
+        with speaking(spoken):
+            text, code = _styled(style, outputs, run, named, device, seconds, output, strict=strict)
+        print(text)
+        raise typer.Exit(code)
     with speaking(spoken):
         if outputs:
             levels = _shown_outputs(outputs, named, chosen)
         elif run is not None:
             levels = _shown(iter([_judged([read_named(run)], named)]), chosen)
         else:
-            specs = _specs(device)
-            if output is not None and len(specs) > 1:
-                raise UsageError(
-                    f"-o keeps the run of one device, and there are {len(specs)}; name one with --device {specs[0]}"
-                )
             failed: list[IsthmusError] = []
-            levels = _shown(_checks(specs, seconds, output, named, failed), chosen)
+            levels = _shown(_checks(_specs(device, output), seconds, output, named, failed), chosen)
             if failed:
                 raise failed[0]
     if "FAULT" in levels or (strict and "ATTENTION" in levels):
         raise typer.Exit(1)
 
 
-def _specs(device: str | None) -> list[str]:
+def _styled(
+    style: str,
+    outputs: list[Path] | None,
+    run: Path | None,
+    named: "Reference | None",
+    device: str | None,
+    seconds: float,
+    output: Path | None,
+    *,
+    strict: bool,
+) -> tuple[str, int]:
+    """What a program that watches nodes is to read, and the exit code; what fails is a line, too, and no error."""
+    from isthmus.commands._run_choice import read_named
+    from isthmus.compare import judge_together
+    from isthmus.outputs import read_outputs
+    from isthmus.report.styles import STYLES, styled
+
+    if style not in STYLES:
+        raise UsageError(f"no style {style!r}; there are {', '.join(STYLES)}")
+    failed: list[IsthmusError] = []
+    checked: list[Checked] = []
+    try:
+        if outputs:
+            checked = judge_together(read_outputs(outputs).runs, named)
+        elif run is not None:
+            checked = [_judged([read_named(run)], named)]
+        else:
+            checked = list(_checks(_specs(device, output), seconds, output, named, failed))
+    except IsthmusError as error:
+        to_stderr(f"isthmus: {error}")
+        failed.append(error)
+    return styled(checked, [str(error) for error in failed], style, strict=strict)
+
+
+def _specs(device: str | None, output: Path | None) -> list[str]:
     """The devices to check; under a launcher the one of this process's place on the machine."""
+    specs = _named_specs(device)
+    if output is not None and len(specs) > 1:
+        raise UsageError(
+            f"-o keeps the run of one device, and there are {len(specs)}; name one with --device {specs[0]}"
+        )
+    return specs
+
+
+def _named_specs(device: str | None) -> list[str]:
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
 

@@ -22,7 +22,7 @@ def _lines(survey: Survey) -> Iterator[str]:
     everything = survey.gathered
     # All that tells devices from one another: hosts may share a name, and ranks a device.
     devices = [
-        _labels(
+        labels_of(
             host=each.host,
             device=each.spec,
             pci_address=each.pci_address,
@@ -31,30 +31,32 @@ def _lines(survey: Survey) -> Iterator[str]:
         )
         for each in everything.devices
     ]
-    yield from _head("isthmus_fleet_median_seconds", "Median time of one point on one device.")
+    yield from head("isthmus_fleet_median_seconds", "Median time of one point on one device.")
     for point, row in zip(everything.points, everything.medians, strict=True):
-        labels = _labels(**msgspec.structs.asdict(point) | {"direction": point.direction or ""})
+        labels = labels_of(**msgspec.structs.asdict(point) | {"direction": point.direction or ""})
         for place in np.flatnonzero(np.isfinite(row)).tolist():
             yield f"isthmus_fleet_median_seconds{{{devices[place]},{labels}}} {row[place]:.6g}"
-    yield from _head("isthmus_fleet_lost_ratio", "Largest share of a rate that a slow device loses; 0 of others.")
+    yield from head("isthmus_fleet_lost_ratio", "Largest share of a rate that a slow device loses; 0 of others.")
     lost = {outlier.device: outlier.lost for outlier in survey.outliers}
     for place, device in enumerate(devices):
         yield f"isthmus_fleet_lost_ratio{{{device}}} {lost.get(place, 0):.4g}"
-    yield from _head("isthmus_fleet_slow_device", "A slow device with its likely cause.")
+    yield from head("isthmus_fleet_slow_device", "A slow device with its likely cause.")
     for outlier in survey.outliers:
-        labels = _labels(cause=outlier.cause, severity=outlier.severity)
+        labels = labels_of(cause=outlier.cause, severity=outlier.severity)
         yield f"isthmus_fleet_slow_device{{{devices[outlier.device]},{labels}}} 1"
-    yield from _head("isthmus_fleet_wrong_cases", "Points of a device whose data arrived wrong.")
+    yield from head("isthmus_fleet_wrong_cases", "Points of a device whose data arrived wrong.")
     for labels, each in zip(devices, everything.devices, strict=True):
         yield f"isthmus_fleet_wrong_cases{{{labels}}} {each.wrong}"
-    yield from _head("isthmus_fleet_missing_ranks", "Ranks without results.")
+    yield from head("isthmus_fleet_missing_ranks", "Ranks without results.")
     yield f"isthmus_fleet_missing_ranks {len(everything.missing)}"
 
 
-def _head(name: str, about: str) -> Iterator[str]:
+def head(name: str, about: str) -> Iterator[str]:
+    """The lines before all gauges of a name."""
     yield f"# HELP {name} {about}"
     yield f"# TYPE {name} gauge"
 
 
-def _labels(**values: object) -> str:
+def labels_of(**values: object) -> str:
+    """Labels of a gauge, without their braces."""
     return ",".join(f'{name}="{plain(str(value)).translate(_ESCAPES)}"' for name, value in values.items())

@@ -1,0 +1,88 @@
+"""The examples for programs that watch nodes, with a program in the place of isthmus that prints a line and exits."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from isthmus.report.styles import STYLES
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "nodes"
+LINE = "FAULT The link runs at PCIe 5.0 x8 under load cuda:3 node17"
+
+
+def called(command: list[str], folder: Path, code: int, **more: str) -> subprocess.CompletedProcess[str]:
+    """A command that runs a program by the name of isthmus, whose options and devices are written down."""
+    program = folder / "isthmus"
+    program.write_text(f'#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES $@" >>{folder}/called\necho "{LINE}"\nexit {code}\n')
+    program.chmod(0o755)
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", **more}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("code", "drains"), [(0, False), (1, True), (3, False), (124, True)])
+def test_the_prolog_drains_for_faults_and_drivers_that_hang(code: int, drains: bool, tmp_path: Path) -> None:
+    done = called(["bash", str(EXAMPLES / "prolog.sh")], tmp_path, code, SLURM_JOB_GPUS="2,3")
+    assert done.returncode == int(drains)
+    assert done.stdout == ("" if not drains else f"{LINE}\n" if code == 1 else "isthmus check did not end in 60 s\n")
+    assert (tmp_path / "called").read_text() == "2,3 check --style plain\n"
+
+
+def test_the_prolog_leaves_jobs_without_devices_alone(tmp_path: Path) -> None:
+    assert called(["bash", str(EXAMPLES / "prolog.sh")], tmp_path, 1).returncode == 0
+    assert not (tmp_path / "called").exists()
+    commands = [line for line in (EXAMPLES / "prolog.sh").read_text().splitlines() if not line.startswith("#")]
+    assert "scontrol" not in "\n".join(commands)
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_nhc_dies_with_the_line(code: int, tmp_path: Path) -> None:
+    script = f'die() {{ echo "died $*"; }}; . {EXAMPLES}/isthmus.nhc; check_isthmus --strict; echo "code $?"'
+    done = called(["bash", "-c", script], tmp_path, code)
+    assert done.stdout == (f"died 1 check_isthmus:  {LINE}\n" if code else "") + f"code {code}\n"
+    assert (tmp_path / "called").read_text() == " check --style nhc --strict\n"
+
+
+def test_nhc_dies_where_isthmus_is_not_installed(tmp_path: Path) -> None:
+    script = f'die() {{ echo "died $*"; }}; . {EXAMPLES}/isthmus.nhc; check_isthmus'
+    shell = shutil.which("bash")
+    assert shell
+    done = subprocess.run(
+        [shell, "-c", script], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "died 1 check_isthmus:  isthmus did not run\n"
+
+
+def test_what_they_run_are_styles_that_there_are() -> None:
+    styles = [
+        style
+        for path in EXAMPLES.iterdir()
+        if path.is_file()
+        for style in re.findall(r"--style[\", ]+(\w+)", path.read_text("utf-8"))
+        if "|" not in style
+    ]
+    assert len(styles) >= 8
+    assert set(styles) <= STYLES.keys()
+
+
+def test_the_files_are_of_their_formats() -> None:
+    rule = json.loads((EXAMPLES / "problem-daemon.json").read_text())
+    assert rule["rules"][0]["condition"] == rule["conditions"][0]["type"]
+    assert rule["pluginConfig"]["max_output_length"] == 80
+    [plugin] = yaml.safe_load((EXAMPLES / "gpud.yaml").read_text())
+    assert shlex.split(plugin["health_state_plugin"]["steps"][0]["run_bash_script"]["script"])[0] == "isthmus"
+    for name, kind in (("daemonset.yaml", "DaemonSet"), ("preflight.yaml", "Pod")):
+        assert yaml.safe_load((EXAMPLES / name).read_text())["kind"] == kind
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_units() -> None:
+    units = [str(EXAMPLES / f"isthmus-check.{kind}") for kind in ("service", "timer")]
+    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,104 @@
+"""What programs that watch nodes take: a first line of 80 bytes, and exit codes as each expects them."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from isthmus.commands import main
+from isthmus.compare import Health
+from isthmus.document.finding import Finding, Level
+from isthmus.language import LANGUAGES, speaking
+from isthmus.record import read_run
+from isthmus.report.check import Checked
+from isthmus.report.styles import STYLES, styled
+from tests.snapshots.test_checks import CHECKS
+
+RUN = Path(__file__).parents[3] / "results" / "h100.json.gz"
+# By the level of the worst device; the last of a device that was not checked, next to one that is well.
+CODES = {
+    "plain": {"FAULT": 1, "ATTENTION": 0, "OK": 0, "note": 0, "none": 3, "failed": 3},
+    "nagios": {"FAULT": 2, "ATTENTION": 1, "OK": 0, "note": 0, "none": 3, "failed": 3},
+    "npd": {"FAULT": 1, "ATTENTION": 0, "OK": 0, "note": 0, "none": 2, "failed": 2},
+    "nhc": {"FAULT": 1, "ATTENTION": 0, "OK": 0, "note": 0, "none": 1, "failed": 1},
+    "prometheus": {"FAULT": 0, "ATTENTION": 0, "OK": 0, "note": 0, "none": 0, "failed": 0},
+    "json": {"FAULT": 1, "ATTENTION": 0, "OK": 0, "note": 0, "none": 3, "failed": 3},
+}
+SAMPLE = re.compile(r'[a-z_]+\{(?:\w+="(?:[^"\\]|\\.)*",?)+\} [0-9.e+-]+')
+PERFORMANCE = re.compile(r"'[^'=]+'=\d+B(?:;\d+:;\d+:)?")
+
+
+def checked(level: Level) -> Checked:
+    return read_run(RUN), Health(level, (Finding(level, "rate", "Copies are as they are; more."),), ()), ""
+
+
+def made(name: str) -> Checked:
+    run, health = CHECKS[name]()
+    return run, health, ""
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_each_has_its_exit_codes(style: str) -> None:
+    for level in get_args(Level):
+        assert styled([checked(level)], [], style, strict=False)[1] == CODES[style][level], level
+    assert styled([checked("OK")], ["cuda:1: fell off"], style, strict=False)[1] == CODES[style]["failed"]
+    assert styled([], ["no device"], style, strict=False)[1] == CODES[style]["failed"]
+    assert styled([checked("FAULT")], ["no device"], style, strict=False)[1] == CODES[style]["FAULT"]
+
+
+def test_strict_takes_attention_for_a_fault() -> None:
+    codes = {style: styled([checked("ATTENTION")], [], style, strict=True)[1] for style in STYLES}
+    assert codes == {"plain": 1, "nagios": 1, "npd": 1, "nhc": 1, "prometheus": 0, "json": 1}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_first_line_is_level_reason_device_and_host(name: str) -> None:
+    run, _, _ = made(name)
+    for language in LANGUAGES:
+        with speaking(language):
+            line, _ = styled([made(name)], [], "npd", strict=False)
+        assert len(line.encode()) <= 80
+        assert "\n" not in line
+        assert line.split()[0] in ("FAULT", "ATTENTION", "OK", "UNKNOWN", "note", "注記", "说明")
+    line, _ = styled([made(name)], [], "npd", strict=False)
+    whole = f" {run.fingerprint.device.spec} {run.fingerprint.host.name}"
+    assert line.endswith(whole) or len(line.encode()) == 80, line
+
+
+def test_the_worst_comes_first_and_what_failed_before_what_is_well() -> None:
+    text, _ = styled([made("healthy"), made("narrow")], ["cuda:2: gone; no more"], "plain", strict=False)
+    assert [line.split()[0] for line in text.splitlines()] == ["FAULT", "OK", "UNKNOWN"]
+    text, _ = styled([made("healthy")], ["cuda:2 is gone: no more"], "plain", strict=False)
+    assert text.splitlines()[0].startswith("UNKNOWN cuda:2 is gone - ")
+
+
+def test_nagios_has_rates_with_the_ranges_that_are_well() -> None:
+    first, *_ = styled([made("healthy")], [], "nagios", strict=False)[0].splitlines()
+    line, _, data = first.partition(" | ")
+    assert line.startswith("OK ")
+    assert len(PERFORMANCE.findall(data)) == 5
+    assert PERFORMANCE.sub("", data).split() == []
+
+
+def test_prometheus_joins_by_the_labels_of_dcgm() -> None:
+    text, _ = styled([made("healthy")], ["gone"], "prometheus", strict=False)
+    samples = [line for line in text.splitlines() if not line.startswith("# ")]
+    assert all(SAMPLE.fullmatch(line) for line in samples), samples
+    names = {line.partition("{")[0] for line in samples}
+    declared = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    assert names <= declared
+    assert all(f'{label}="' in samples[1] for label in ("gpu", "UUID", "device", "modelName", "Hostname"))
+    assert 'isthmus_check_failures{Hostname="' in text
+    assert len(re.findall(r"^# TYPE isthmus_check_level", text, re.MULTILINE)) == 1
+
+
+def test_a_kept_run_and_an_unknown_style(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--run", str(RUN), "--style", "nagios"]) == 0
+    assert capsys.readouterr().out.startswith("OK Pinned copies reach ")
+    assert main(["check", "--run", "absent.json", "--style", "npd"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("UNKNOWN absent.json")
+    assert "absent.json" in err
+    assert main(["check", "--run", str(RUN), "--style", "zabbix"]) == 2
+    assert "no style 'zabbix'; there are plain, nagios" in capsys.readouterr().err
