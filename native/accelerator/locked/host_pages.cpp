@@ -11,10 +11,14 @@
 #include "base/fork.hpp"
 #include "base/limits/memory_room.hpp"
 #include "base/memory/fresh_pages.hpp"
+#include "base/processors.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
 namespace {
+
+// What takes 0.1 ms is not done for blocks that take not many times as long.
+constexpr std::size_t least_asked_bytes = std::size_t{64} << 20, least_tried_bytes = std::size_t{16} << 20;
 
 // Whether the driver keeps such memory from children, as seen in an earlier call.
 std::atomic<bool> has_no_children = false;
@@ -42,16 +46,17 @@ void HostPages::begin(const void* site, std::size_t bytes, const void* frame) {
     allocation = {};
     if (options_.host_pages == HostPageChoice::off) return;
     // Without others to help, only huge pages gain.
-    const bool is_alone = !options_.eager && is_crowded();
+    const bool is_alone = !options_.eager && (allowed_processors() == 1 || is_crowded());
     const bool is_private = may_be_private();
     if (is_alone && !is_private) return;
     const auto [row, maker] = learning_.next({site, Way::locked, bytes});
     if (maker == Learning::Maker::driver && !options_.eager) return;
-    // The driver would be refused some of the pages; how, is its own answer.
-    if (!check_memory_room(bytes, "").ok()) return;
+    // The driver would be refused some of the pages; how, is its own answer. For small blocks asking takes too long.
+    if (bytes >= least_asked_bytes && !check_memory_room(bytes, "").ok()) return;
     allocation.row = row;
     allocation.alone_seconds_per_byte = latest_alone;
-    allocation.was_tried_alone = maker == Learning::Maker::sample || allocation.alone_seconds_per_byte == 0;
+    const bool is_worth_trying = maker == Learning::Maker::sample && bytes >= least_tried_bytes;
+    allocation.was_tried_alone = is_worth_trying || allocation.alone_seconds_per_byte == 0;
     if (allocation.was_tried_alone) latest_alone = allocation.alone_seconds_per_byte = seconds_per_byte_alone();
     allocation.bytes = bytes;
     allocation.is_private = is_private;

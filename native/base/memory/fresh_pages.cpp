@@ -92,7 +92,9 @@ void place_fresh_pages(std::byte* data, std::size_t bytes, const FreshPages& pag
         if (pages.node && std::this_thread::get_id() != caller) bind_as_allowed(*pages.node);
         placing.place_part(begin, length);
     };
-    for_each_slice_of_huge_pages(data, bytes, part, pages.most_threads);
+    if (pages.size == PageSize::huge) return for_each_slice_of_huge_pages(data, bytes, part, pages.most_threads);
+    const auto slice = [&](std::size_t begin, std::size_t end) { part(data + begin, end - begin); };
+    for_each_slice(bytes, slice, pages.most_threads);
 }
 
 }  // namespace isthmus
