@@ -23,6 +23,7 @@ _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
 _NAMES = {
     "fake_cuda.cpp": "libcuda.so.1",
+    "fake_graph_nodes.cpp": "libcuda.so.1",
     "fake_cupti.cpp": "libcupti.so.13",
     "fake_tracing.cpp": "libcupti.so.13",
     "fake_nvml.cpp": "libnvidia-ml.so.1",

@@ -265,6 +265,22 @@ def _within(records: np.ndarray, begin: int, end: int) -> np.ndarray:
     return records["correlation"][inside].astype(np.int64)
 
 
+def test_copies_of_graphs_are_counted_for_each_launch(
+    traced: Traced, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    """By the driver's nodes: no device reports them. The graph sends, fetches and copies within the device."""
+    driver = compiled("fake_graph_nodes.cpp")
+    paths = {"LD_LIBRARY_PATH": f"{driver.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    assert traced("graph", 0, **paths).returncode == 4
+    trace = trace_in(tmp_path)
+    directions = [direction_index(each) for each in ("h2d", "d2h", "d2d")]
+    assert sorted(trace.copies.direction.tolist()) == sorted(3 * directions)
+    assert set(trace.copies.estimated.tolist()) == {1}
+    assert set(trace.copies.bytes.tolist()) == {4096}
+    assert {trace.names[trace.calls.name[call]] for call in trace.copies.call.tolist()} == {"cuGraphLaunch"}
+    assert (len(trace.calls), "kernels" in trace.knows) == (3, True)
+
+
 @pytest.mark.parametrize("share", [100, 5])
 def test_few_kernels_are_recorded_whole(traced: Traced, tmp_path: Path, share: int) -> None:
     launches = 1000 if share < 100 else 50_000

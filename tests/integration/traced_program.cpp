@@ -3,8 +3,9 @@
 // traced_program TRACER ENDING COPIES [LAUNCHES]: after so many launches each of two threads makes so many copies of 64
 // bytes and more; what the device did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit,
 // kill, fork, exec; or windows: it launches, and copies now and then, until a seventh window opens in which kernels are
-// recorded; or fetch: it fetches into ordinary and into page-locked memory before. With jump the main thread leaves a
-// copy out of a signal handler first, and with exit-in-copy a handler ends the program within a copy.
+// recorded; or graph: it launches one three times; or fetch: it fetches into ordinary and into page-locked memory
+// before. With jump the main thread leaves a copy out of a signal handler first, and with exit-in-copy a handler ends
+// the program within a copy.
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,6 +28,7 @@ void fake_deliver();
 void fake_launch();
 std::uint32_t fake_launches_told();
 std::uint32_t fake_windows();
+void fake_graph(std::uint64_t graph, int launches);
 }
 
 // Without waiting, from a place that is no memory.
@@ -81,6 +83,7 @@ int main(int count, char** words) {
         work(0x2000'0000);
         other.join();
         if (ending == "fetch") fetch();
+        if (ending == "graph" && dlopen("libcuda.so.1", RTLD_NOW) != nullptr) fake_graph(1, 3);
         for (std::uint64_t index = 0; ending == "windows" && fake_windows() < 7; ++index) {
             fake_launch();
             if (index % 1000 == 0) fake_copy(0x1000'0000, 0x7000'0000'0000, 64);

@@ -87,10 +87,11 @@ const Function* Recorder::function(int domain, std::uint32_t number, const char*
 void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackData& data) {
     const Function* called = function(domain, number, data.function);
     if (called == nullptr || called->role == Role::ignored) return;
-    if (called->role == Role::launch || called->role == Role::graph_launch) {
-        if (data.site == cupti::api_enter) begin_launch(called->role, data);
+    if (called->role == Role::launch) {
+        if (data.site == cupti::api_enter) begin_launch();
         return;
     }
+    if (called->role == Role::graph_launch) return launch_graph(domain, data);
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
@@ -133,28 +134,40 @@ void Recorder::expect_graph() {
     expect_kernels();
 }
 
-void Recorder::begin_launch(Role role, const cupti::CallbackData& data) {
+void Recorder::begin_launch() {
     expect_kernels();
-    if (role == Role::launch) return windows_.launched(1);
-    const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
-    if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
-    if (graph && !graph->copies.empty()) write_copies(*graph, data);
+    windows_.launched(1);
 }
 
-void Recorder::write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data) {
+// Devices name what it does after the outermost call: the runtime's, where that calls the driver.
+void Recorder::launch_graph(int domain, const cupti::CallbackData& data) {
+    static thread_local std::uint32_t outermost = 0;
+    const bool begins = data.site == cupti::api_enter;
+    if (domain == cupti::domain_runtime_api) {
+        outermost = begins ? data.correlation : 0;
+        return;
+    }
+    if (!begins) return;
+    expect_kernels();
+    const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
+    if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
+    if (graph && !graph->copies.empty()) write_copies(*graph, data, outermost != 0 ? outermost : data.correlation);
+}
+
+void Recorder::write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation) {
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     const std::uint64_t now = trace_clock();
     thread.writer->write(trace::CallRecord{.start_ns = now,
                                            .end_ns = now,
-                                           .correlation = data.correlation,
+                                           .correlation = correlation,
                                            .thread = thread.thread,
                                            .name = file_.text(data.function),
                                            .site = sites_.known() ? sites_.here() : 0});
     for (CopyOperands copied : graph.copies) {
         copied.stream = Graphs::stream_of(data.parameters);
         const CopyPlace place = place_of(api_, copied, data.context);
-        thread.writer->write(operands_record(copied, data.correlation, place, trace::Timing::graph));
+        thread.writer->write(operands_record(copied, correlation, place, trace::Timing::graph));
     }
 }
 

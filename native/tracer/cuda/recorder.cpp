@@ -134,11 +134,8 @@ Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
         if (role == Role::ignored) continue;
         // Devices tell of kernels. Yet CUPTI mistakes which calls copies are of where nobody listens to the driver's
         // launches between them (13.0): half of a JAX program's copies were lost.
-        if (role == Role::launch || role == Role::graph_launch) {
-            if (domain == cupti::domain_runtime_api) continue;
-            if (role == Role::launch && !options_.kernels) continue;
-        }
         if (role == Role::launch) {
+            if (!options_.kernels || domain == cupti::domain_runtime_api) continue;
             ISTHMUS_TRY(windows_.listen(subscriber, domain, number));
             continue;
         }

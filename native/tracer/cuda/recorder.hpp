@@ -42,9 +42,10 @@ class Recorder {
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
     void expect_kernels();
-    void begin_launch(Role role, const cupti::CallbackData& data);
+    void begin_launch();
+    void launch_graph(int domain, const cupti::CallbackData& data);
     // Copies that devices report, too, if they time those of graphs.
-    void write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data);
+    void write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation);
     void begin_outermost_call(const Function& function, const cupti::CallbackData& data);
     void begin_call(const Function& function, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);

@@ -35,6 +35,7 @@ std::atomic<bool> timing{false};
 std::atomic<bool> listened[4][4096];
 std::atomic<std::uint32_t> launches_told{0};
 constexpr std::uint32_t runtime_copy = 31, driver_copy = 276, runtime_launch = 211, driver_launch = 307;
+constexpr std::uint32_t runtime_graph = 311, driver_graph = 514, driver_instantiate = 513;
 // Copies of the fake driver's, numbered from driver_copy on.
 constexpr std::array driver_copies{"cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyHtoDAsync_v2",
                                    "cuMemcpyDtoHAsync_v2"};
@@ -176,6 +177,17 @@ void fake_launch() {
         });
     });
 }
+// Instantiates a graph of the driver, and launches it so many times; no device reports what it does.
+void fake_graph(std::uint64_t graph, int launches) {
+    static std::uint64_t handle = 0;
+    const std::uint64_t made[2]{reinterpret_cast<std::uint64_t>(&handle), graph}, launched[2]{77, 0};
+    call(cupti::domain_driver_api, driver_instantiate, "cuGraphInstantiateWithFlags", made, ++correlations,
+         [] { handle = 77; });
+    for (int launch = 0; launch < launches; ++launch) {
+        call(cupti::domain_runtime_api, runtime_graph, "cudaGraphLaunch_v10000", nullptr, ++correlations,
+             [&] { call(cupti::domain_driver_api, driver_graph, "cuGraphLaunch", launched, ++correlations, [] {}); });
+    }
+}
 std::uint32_t fake_windows() {
     return windows;
 }
@@ -239,6 +251,9 @@ int cuptiGetCallbackName(int domain, std::uint32_t number, const char** name) {
     if (number >= driver_copy && number < driver_copy + driver_copies.size() && !runtime) {
         *name = driver_copies[number - driver_copy];
     }
+    if (number == runtime_graph && runtime) *name = "cudaGraphLaunch_v10000";
+    if (number == driver_graph && !runtime) *name = "cuGraphLaunch";
+    if (number == driver_instantiate && !runtime) *name = "cuGraphInstantiateWithFlags";
     if (number == runtime_launch && runtime) *name = "cudaLaunchKernel_v7000";
     if (number == driver_launch && !runtime) *name = "cuLaunchKernel";
     return 0;

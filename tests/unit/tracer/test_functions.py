@@ -1,13 +1,15 @@
 """What calls of CUDA move and where, read from their parameters."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.compiling import compile_program
+
 HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parents[2] / "native" / "tracer"
+REPOSITORY = HERE.parents[2]
+NATIVE = REPOSITORY / "native" / "tracer"
 
 
 @pytest.mark.thorough
@@ -26,12 +28,11 @@ def test_recording_kernels_costs_a_share_of_the_time(run_cpp: Callable[..., str]
 
 
 @pytest.mark.thorough
-def test_graphs_are_read_from_their_nodes(
-    build_cpp: Callable[..., Path], run_cpp: Callable[..., str], tmp_path: Path
-) -> None:
-    driver = tmp_path / "libcuda.so.1"
-    flags = ("-shared", "-fPIC", f"-Wl,-soname,{driver.name}")
-    shutil.copy(build_cpp(HERE / "graph_driver.cpp", flags=flags), driver)
+def test_graphs_are_read_from_their_nodes(run_cpp: Callable[..., str]) -> None:
+    name = "libcuda.so.1"
+    source = REPOSITORY / "tests" / "integration" / "fakes" / "fake_graph_nodes.cpp"
+    flags = ("-fPIC", f"-I{REPOSITORY / 'native'}")
+    driver = compile_program(name, [source], flags, ["-shared", f"-Wl,-soname,{name}"])
     sources = (NATIVE / "cuda" / f"{name}.cpp" for name in ("graphs", "copy_place", "functions"))
-    links = ("-Wl,--no-as-needed", str(driver), f"-Wl,-rpath,{tmp_path}")
+    links = ("-Wl,--no-as-needed", str(driver), f"-Wl,-rpath,{driver.parent}")
     run_cpp(HERE / "graphs_check.cpp", *sources, flags=links)

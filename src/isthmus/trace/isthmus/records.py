@@ -41,7 +41,7 @@ _TO_DEVICE = 1
 # What operands say of a copy that its device may not have timed, and of one that it has not.
 MAYBE_TIMED, _NOT_TIMED = 2, 3
 # And of one of the copies of a graph: devices report all of them, or none.
-_OF_GRAPH = 4
+OF_GRAPH = 4
 # What a call of CUDA waits for, by how its name ends.
 _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
 # What operands say of a call that waited, or did not.
@@ -136,7 +136,7 @@ def _of_their_calls(records: Records, place: Integers, operands: Records) -> Int
     first = np.zeros(place.size, np.bool_)
     first[np.unique(place, return_index=True)[1]] = True
     right = np.ones(records["bytes"].size, np.bool_)
-    right[known[wrong | ((timing != 0) & (timing != _OF_GRAPH) & ~first)]] = False
+    right[known[wrong | ((timing != 0) & (timing != OF_GRAPH) & ~first)]] = False
     return np.flatnonzero(right)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, direction_index, memory_index
-from isthmus.trace.isthmus.records import MAYBE_TIMED, Records, called_copies
+from isthmus.trace.isthmus.records import MAYBE_TIMED, OF_GRAPH, Records, called_copies
 from isthmus.trace.live_memory import kinds_at
 from isthmus.trace.recorded import CORRELATIONS, MOST_BYTES, places_of
 
@@ -214,9 +214,13 @@ def unreported_copies(
     """
     seen = places_of(operands["process"], operands["correlation"], timed["process"], timed["correlation"])
     call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
+    # A device that reports copies without a call reports those of graphs.
+    without = places_of(timed["process"], timed["correlation"], calls["process"], calls["correlation"]) == UNKNOWN
+    reported = (operands["timing"] == OF_GRAPH) & np.isin(operands["process"], timed["process"][without])
     rows = np.flatnonzero(
         (seen == UNKNOWN)
         & (call != UNKNOWN)
+        & ~reported
         & ((operands["timing"] >= MAYBE_TIMED) | ~ended[operands["process"]])
         & (operands["bytes"] > 0)
         & (operands["bytes"] <= MOST_BYTES)
