@@ -1,48 +1,25 @@
 """Whether a device's link is all right, from one run: what is a fault, what costs the user, and what to do about it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.analysis.figures import figures
 from isthmus.analysis.machine import links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
-from isthmus.analysis.statistics.curve import Curve, bandwidth_curves, host_curves
-from isthmus.analysis.statistics.shape import compared_bytes, compared_point
 from isthmus.compare.links import likely_links, link_findings, logged_findings, mended
-from isthmus.compare.normal import Normal, kind_of, link_for, normal_rates, usual_share
-from isthmus.compare.reference import Expected, Reference, reference_for
-from isthmus.compare.spread import GroupKey
+from isthmus.compare.normal import Normal, kind_of, link_for, usual_share
+from isthmus.compare.rates import DIRECTIONS, Rate, pinned_rates, rates_of, size_of
+from isthmus.compare.reference import Reference, reference_for
 from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
 from isthmus.language import say
-from isthmus.record import Direction, Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Run, format_rate, format_seconds
 
-DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
-# Pinned memory, while all devices of the machine copy.
-AT_ONCE = "pinned_at_once"
 # The share of what is normal at least, below which a rate is a fault if a second class of evidence agrees.
 _FAULTY_RATIO = 0.85
 # Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
 _BUSY_WIDTH = 0.05
 # Since the driver was loaded: a link that is well has a few in months.
 _MANY_REPLAYS = 1000
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Bytes per second of copies of `bytes`, and the range of a reference at that size, where it has one.
-
-    Of direction "both" it is the sum. `noise` is the relative half width of the rate's interval. `normals` is what says
-    how much is normal, the class that is relied on first.
-    """
-
-    memory: str
-    direction: Direction
-    bytes: int
-    rate: float
-    noise: float
-    normal: Expected | None
-    normals: tuple[Normal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +46,7 @@ def judge(run: Run, reference: Reference | None = None, alike: Sequence[Run] = (
 
     `alike` are runs of all devices of its kind in its machine.
     """
-    rates = tuple(_rates(run, reference, [pinned_rates(each) for each in alike]))
+    rates = tuple(rates_of(run, reference, [pinned_rates(each) for each in alike]))
     points = gravest_first(_points(run, reference, rates))
     return Health(points[0].level, tuple(points), rates)
 
@@ -101,70 +78,6 @@ def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[
         points = (replace(first, text=say("health.flapped", text=first.text, **values)), *health.points[1:])
         health = replace(health, points=points)
     return runs[worst], health
-
-
-def pinned_rates(run: Run) -> Mapping[Direction, tuple[int, float, float, str]]:
-    """Large pinned copies by direction: bytes, bytes per second, their noise, and the method.
-
-    Both directions at once are the sum, also where each was timed by itself while the other ran.
-    """
-    curves = bandwidth_curves(run)
-    size = compared_bytes(host_curves(run)) if host_curves(run) else 0
-    rates: dict[Direction, tuple[int, float, float, str]] = {}
-    for method in ("copy", "kernel"):
-        for direction in (*DIRECTIONS, "both"):
-            if direction not in rates and (curve := _curve(curves, method, direction, "pinned")):
-                point = compared_point(curve, size)
-                rates[direction] = (point.bytes, point.rate.median, point.rate.relative_half_width, method)
-    parts = [_curve(curves, "duplex", direction, "pinned") for direction in DIRECTIONS]
-    if "both" not in rates and all(parts):
-        points = [compared_point(curve, size) for curve in parts if curve]
-        noise = max(point.rate.relative_half_width for point in points)
-        rates["both"] = (points[0].bytes, sum(point.rate.median for point in points), noise, "copy")
-    return rates
-
-
-def _curve(curves: Sequence[Curve], method: str, direction: Direction, memory: str) -> Curve | None:
-    kind = method, direction, memory
-    return next(
-        (each for each in curves if each.points and kind == (each.method, each.direction, each.host_memory)), None
-    )
-
-
-def _rates(
-    run: Run, reference: Reference | None, alike: Sequence[Mapping[Direction, tuple[int, float, float, str]]]
-) -> Iterator[Rate]:
-    for direction, (size, rate, noise, method) in pinned_rates(run).items():
-        normal = _expected(reference, method, direction, "pinned", size)
-        others = [each[direction][1] for each in alike if direction in each]
-        normals = normal_rates(run.fingerprint.device, direction, method, links_of(run), others)
-        yield Rate("pinned", direction, size, rate, noise, normal, (*_measured(reference, normal), *normals))
-    curves = host_curves(run)
-    size = compared_bytes(curves) if curves else 0
-    # By the driver, and at last by the library, as curves name it.
-    for memory, method in (("pageable", "copy"), ("pageable_isthmus", "isthmus")):
-        for direction in DIRECTIONS:
-            if curve := _curve(curves, method, direction, memory):
-                point = compared_point(curve, size)
-                normal = _expected(reference, method, direction, memory, point.bytes)
-                noise = point.rate.relative_half_width
-                normals = _measured(reference, normal)
-                yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal, tuple(normals))
-    for figure in figures(run, "peers"):
-        case, at_once = figure.case, figure.rate
-        is_own = case.target == run.fingerprint.device.spec and (case.devices or 0) > 1 and not case.neighbour
-        if case.method == "link" and is_own and at_once and case.direction in DIRECTIONS:
-            yield Rate(AT_ONCE, case.direction, case.bytes, at_once.median, at_once.relative_half_width, None)
-
-
-def _expected(
-    reference: Reference | None, method: str, direction: Direction, memory: str, size: int
-) -> Expected | None:
-    return reference.rate_at(GroupKey("bandwidth", method, direction, memory, "large"), size) if reference else None
-
-
-def _measured(reference: Reference | None, normal: Expected | None) -> list[Normal]:
-    return [Normal("measured", normal.low, normal.runs, (reference.name,))] if reference and normal else []
 
 
 def _alone(rates: Sequence[Rate]) -> list[Rate]:
@@ -286,12 +199,6 @@ def _beside(run: Run, rate: Rate, low: float) -> str:
     )
 
 
-def size_of(run: Run, rate: Rate) -> str:
-    """The size of its copies, where the output of another tool stated it."""
-    is_unstated = run.settings.options.get("sizes") == "unstated"
-    return say("health.size_unstated") if is_unstated else format_bytes(rate.bytes)
-
-
 def _below_theory(run: Run, rate: Rate) -> str:
     share, usual = _shares(run, rate)
     return say(
@@ -308,7 +215,7 @@ def _shares(run: Run, rate: Rate) -> tuple[float, float]:
     """The share of the link that a rate is, and the least that is usual; 0 where no link is known."""
     link = link_for(run.fingerprint.device, links_of(run))
     carries = link.theoretical_bytes_per_second if link else None
-    method = pinned_rates(run)[rate.direction][3]
+    method = pinned_rates(run)[rate.direction].method
     return (rate.rate / carries, usual_share(run.fingerprint.device, link, method)) if link and carries else (0.0, 0.0)
 
 
