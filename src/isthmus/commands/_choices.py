@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from isthmus.language import Language
 
 
-def option(name: str, metavar: str, text: str, *others: str, **limits: Any) -> Any:
-    """An option whose default is nothing, which its help then does not show."""
-    return typer.Option(*others, name, metavar=metavar, help=text, show_default=False, **limits)
+def option(name: str, metavar: str, text: str, *others: str, default: Any = None, **limits: Any) -> Any:
+    """The default of a parameter that is an option of one value; help shows a default only with show_default."""
+    shown = {"show_default": False, **limits}
+    return typer.Option(default, *others, name, metavar=metavar, help=text, **shown)
+
+
+def flag(name: str, text: str, *others: str) -> Any:
+    """The default of a parameter that is an option without a value."""
+    return typer.Option(False, name, *others, help=text)
 
 
 def whole_number(least: int) -> Callable[[str | int], int]:
@@ -34,15 +40,21 @@ def whole_number(least: int) -> Callable[[str | int], int]:
 
 DeviceOption = Annotated[
     str | None,
-    option(
+    typer.Option(
         "--device",
-        "DEVICE",
-        "cuda:0, opencl:0, host; the best one present by default.",
+        metavar="DEVICE",
+        help="cuda:0, opencl:0, host; the best one present by default.",
+        show_default=False,
         autocompletion=_completions.devices,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
-OutputOption = Annotated[Path | None, option("--output", "FILE", "Write here instead of to standard output.", "-o")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write here instead of to standard output.", show_default=False
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace also a file that Isthmus did not write.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", help="Seed for case order and data.", parser=whole_number(0))

@@ -27,7 +27,7 @@ def format_option(kind: "Kind", about: str = "") -> Any:
     """``--format`` of a command that writes such documents; `about` describes the formats behind their names."""
     names = f"{format_names(kind)}{about}"
     shown = f"{names}; by default what the suffix of the output says, else terminal."
-    return typer.Option("--format", metavar="NAME", help=shown, show_default=False)
+    return typer.Option(None, "--format", metavar="NAME", help=shown, show_default=False)
 
 
 def format_of(

@@ -8,11 +8,11 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from isthmus.commands._choices import ForceOption, LanguageOption, language_of, option, whole_number
+from isthmus.commands._choices import ForceOption, LanguageOption, flag, language_of, option, whole_number
 from isthmus.errors import IsthmusError, UsageError
 from isthmus.messages import to_stderr
 
@@ -31,22 +31,19 @@ _PRINT = "Print the variables to set, for containers and job scripts, and run no
 
 
 def accelerate(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- CMD ...", help="The program with its arguments.", show_default=False),
-    ] = None,
-    report: Annotated[bool, typer.Option("--report", help=_REPORT)] = False,
-    output: Annotated[
-        Path | None, option("--output", "FILE", "Write that report here: .html, .md, .json or .txt.", "-o")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Make the report, or the variables, JSON.")] = False,
-    paths: Annotated[str, option("--paths", "PATHS", _PATHS)] = "",
-    pinned: Annotated[str, option("--pinned", "PAGES", _PINNED)] = "",
-    verify: Annotated[bool, typer.Option("--verify", help=_VERIFY)] = False,
-    budget: Annotated[str, option("--budget", "SIZE", _BUDGET)] = "",
-    threads: Annotated[int | None, option("--threads", "N", _THREADS, parser=whole_number(1))] = None,
-    least: Annotated[str, option("--min", "SIZE", _MIN)] = "",
-    print_env: Annotated[bool, typer.Option("--print-env", help=_PRINT)] = False,
+    command: list[str] | None = typer.Argument(
+        None, metavar="-- CMD ...", help="The program with its arguments.", show_default=False
+    ),
+    report: bool = flag("--report", _REPORT),
+    output: Path | None = option("--output", "FILE", "Write that report here: .html, .md, .json or .txt.", "-o"),
+    as_json: bool = flag("--json", "Make the report, or the variables, JSON."),
+    paths: str = option("--paths", "PATHS", _PATHS, default=""),
+    pinned: str = option("--pinned", "PAGES", _PINNED, default=""),
+    verify: bool = flag("--verify", _VERIFY),
+    budget: str = option("--budget", "SIZE", _BUDGET, default=""),
+    threads: int | None = option("--threads", "N", _THREADS, parser=whole_number(1)),
+    least: str = option("--min", "SIZE", _MIN, default=""),
+    print_env: bool = flag("--print-env", _PRINT),
     force: ForceOption = False,
     language: LanguageOption = "",
 ) -> None:

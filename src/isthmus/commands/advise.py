@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from isthmus.commands import _completions
-from isthmus.commands._choices import DeviceOption, ForceOption, JsonOption, LanguageOption, language_of, one_of, option
+from isthmus.commands._choices import (
+    DeviceOption,
+    ForceOption,
+    JsonOption,
+    LanguageOption,
+    flag,
+    language_of,
+    one_of,
+    option,
+)
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.commands._progress import READING_SHOWN_SECONDS, working_on
 from isthmus.errors import TraceFileError, UsageError
@@ -22,47 +31,37 @@ def advise(
             show_default=False,
         ),
     ],
-    run: Annotated[
-        str | None,
-        option(
-            "--run",
-            "FILE",
-            "Price with this run, or reference:NAME, instead of this machine's newest.",
-            autocompletion=_completions.runs,
-        ),
-    ] = None,
+    run: str | None = option(
+        "--run",
+        "FILE",
+        "Price with this run, or reference:NAME, instead of this machine's newest.",
+        autocompletion=_completions.runs,
+    ),
     device: DeviceOption = None,
-    format_name: Annotated[str | None, format_option("advice")] = None,
+    format_name: str | None = format_option("advice"),
     as_json: JsonOption = False,
-    output: Annotated[
-        list[Path] | None,
-        option("--output", "FILE", "Write here instead of to standard output; several allowed.", "-o"),
-    ] = None,
+    output: list[Path] | None = option(
+        "--output", "FILE", "Write here instead of to standard output; several allowed.", "-o"
+    ),
     force: ForceOption = False,
-    snippet: Annotated[
-        str | None,
-        option(
-            "--snippet",
-            "LANGUAGE",
-            "Show code in one language: cuda, hip, torch, cupy, isthmus or opencl.",
-            autocompletion=_completions.snippets,
-        ),
-    ] = None,
-    fail_if: Annotated[
-        str | None,
-        option("--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."),
-    ] = None,
-    before: Annotated[
-        Path | None,
-        option("--before", "TRACE", "An earlier trace of the program: say what was gained since, and what is left."),
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option("--all", help="Show every finding with its evidence, code that runs, and what cannot be judged."),
-    ] = False,
-    gate_of: Annotated[
-        str, option("--of", "TIME", "What a share in --fail-if is of: steps, where the program has such, or total.")
-    ] = "steps",
+    snippet: str | None = option(
+        "--snippet",
+        "LANGUAGE",
+        "Show code in one language: cuda, hip, torch, cupy, isthmus or opencl.",
+        autocompletion=_completions.snippets,
+    ),
+    fail_if: str | None = option(
+        "--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."
+    ),
+    before: Path | None = option(
+        "--before", "TRACE", "An earlier trace of the program: say what was gained since, and what is left."
+    ),
+    everything: bool = flag(
+        "--all", "Show every finding with its evidence, code that runs, and what cannot be judged."
+    ),
+    gate_of: str = option(
+        "--of", "TIME", "What a share in --fail-if is of: steps, where the program has such, or total.", default="steps"
+    ),
     language: LanguageOption = "",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""

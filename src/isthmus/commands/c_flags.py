@@ -1,20 +1,19 @@
 """`isthmus c-flags`: where compilers and build systems find the C interface."""
 
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import JsonOption
+from isthmus.commands._choices import JsonOption, flag
 from isthmus.messages import to_stderr
 
 
 def c_flags(
     context: typer.Context,
-    include: Annotated[bool, typer.Option("--include", help="The folder of isthmus.h.")] = False,
-    library: Annotated[bool, typer.Option("--lib", help="The folder of libisthmus.so.")] = False,
-    cmake: Annotated[bool, typer.Option("--cmakedir", help="For -Disthmus_DIR= of CMake.")] = False,
-    pkgconfig: Annotated[bool, typer.Option("--pkgconfigdir", help="For PKG_CONFIG_PATH.")] = False,
+    include: bool = flag("--include", "The folder of isthmus.h."),
+    library: bool = flag("--lib", "The folder of libisthmus.so."),
+    cmake: bool = flag("--cmakedir", "For -Disthmus_DIR= of CMake."),
+    pkgconfig: bool = flag("--pkgconfigdir", "For PKG_CONFIG_PATH."),
     as_json: JsonOption = False,
 ) -> None:
     """Print the folders of the C interface: the one you ask for, else all with their names."""

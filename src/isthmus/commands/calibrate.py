@@ -1,9 +1,7 @@
 """`isthmus calibrate`: measure which way is fastest for which copy, and keep it for the transfer library."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cache import cache_folder, reason
 from isthmus.commands._choices import (
@@ -12,6 +10,7 @@ from isthmus.commands._choices import (
     JsonOption,
     LanguageOption,
     SeedOption,
+    flag,
     language_of,
     option,
 )
@@ -29,18 +28,12 @@ if TYPE_CHECKING:
 
 def calibrate(
     device: DeviceOption = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes and shapes, in about a third of the time.")
-    ] = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Show the table that is used on this machine, and measure nothing.")
-    ] = False,
-    output: Annotated[
-        Path | None, option("--output", "FILE", "Write the table there, and not to this machine's place.", "-o")
-    ] = None,
+    quick: bool = flag("--quick", "Fewer sizes and shapes, in about a third of the time."),
+    show: bool = flag("--show", "Show the table that is used on this machine, and measure nothing."),
+    output: Path | None = option("--output", "FILE", "Write the table there, and not to this machine's place.", "-o"),
     force: ForceOption = False,
     seed: SeedOption = 0,
-    format_name: Annotated[str | None, format_option("calibration")] = None,
+    format_name: str | None = format_option("calibration"),
     as_json: JsonOption = False,
     language: LanguageOption = "",
 ) -> None:

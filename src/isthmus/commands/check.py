@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from isthmus.commands import _completions
-from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
+from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, flag, language_of, option
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import DeviceAbsent, IsthmusError, UsageError
@@ -36,16 +36,16 @@ _FROM = "Judge what nvbandwidth, bandwidthTest, dcgmi, nvidia-smi -q, lspci -vv,
 
 
 def check(
-    device: Annotated[str | None, option("--device", "DEVICE", _DEVICE, autocompletion=_completions.devices)] = None,
-    reference: Annotated[str, option("--reference", "NAME", _REFERENCE, autocompletion=_completions.references)] = "",
-    duration: Annotated[str, option("--for", "TIME", _FOR)] = "",
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on ATTENTION, too.")] = False,
-    run: Annotated[Path | None, option("--run", "FILE", _RUN, autocompletion=_completions.runs)] = None,
-    outputs: Annotated[list[Path] | None, option("--from", "FILE", _FROM)] = None,
-    output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
+    device: str | None = option("--device", "DEVICE", _DEVICE, autocompletion=_completions.devices),
+    reference: str = option("--reference", "NAME", _REFERENCE, autocompletion=_completions.references, default=""),
+    duration: str = option("--for", "TIME", _FOR, default=""),
+    strict: bool = flag("--strict", "Exit with 1 on ATTENTION, too."),
+    run: Path | None = option("--run", "FILE", _RUN, autocompletion=_completions.runs),
+    outputs: list[Path] | None = option("--from", "FILE", _FROM),
+    output: Path | None = option("--output", "FILE", "Keep the run that the verdict rests on.", "-o"),
     force: ForceOption = False,
-    format_name: Annotated[str | None, format_option("check")] = None,
-    style: Annotated[str, option("--style", "STYLE", _STYLE, autocompletion=_completions.styles)] = "",
+    format_name: str | None = format_option("check"),
+    style: str = option("--style", "STYLE", _STYLE, autocompletion=_completions.styles, default=""),
     as_json: JsonOption = False,
     language: LanguageOption = "",
 ) -> None:

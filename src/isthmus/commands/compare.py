@@ -43,19 +43,16 @@ def compare(
             metavar="NEW", help="Run file to be compared with it.", show_default=False, autocompletion=_completions.runs
         ),
     ],
-    fail_if: Annotated[
-        list[str] | None,
-        option(
-            "--fail-if",
-            "GATE",
-            "Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed. "
-            "Beside a reference: outside, when the run does not look right.",
-        ),
-    ] = None,
-    margin: Annotated[
-        str, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
-    ] = "3%",
-    format_name: Annotated[str | None, format_option("comparison")] = None,
+    fail_if: list[str] | None = option(
+        "--fail-if",
+        "GATE",
+        "Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed. "
+        "Beside a reference: outside, when the run does not look right.",
+    ),
+    margin: str = option(
+        "--margin", "PERCENT", "Up to so much more or less time is the same.", default="3%", show_default=True
+    ),
+    format_name: str | None = format_option("comparison"),
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
-import typer
 
-from isthmus.commands._choices import ForceOption, JsonOption, OutputOption
+from isthmus.commands._choices import ForceOption, JsonOption, OutputOption, flag
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.record import Backend, Host
 
@@ -26,10 +25,8 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
 
 def devices(
     as_json: JsonOption = False,
-    idle: Annotated[
-        bool, typer.Option("--idle", help="Leave the links idle: faster, but not read under load.")
-    ] = False,
-    format_name: Annotated[str | None, format_option("devices")] = None,
+    idle: bool = flag("--idle", "Leave the links idle: faster, but not read under load."),
+    format_name: str | None = format_option("devices"),
     output: OutputOption = None,
     force: ForceOption = False,
 ) -> None:

@@ -37,29 +37,21 @@ def fleet(
             show_default=False,
         ),
     ],
-    margin: Annotated[
-        str, typer.Option("--margin", metavar="PERCENT", help="A device that is less slow than this is not named.")
-    ] = "5%",
-    reference: Annotated[
-        str | None,
-        option(
-            "--reference",
-            "RUN",
-            "Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
-            autocompletion=_completions.runs,
-        ),
-    ] = None,
-    fail_if: Annotated[
-        str | None,
-        option(
-            "--fail-if",
-            "GATE",
-            "outliers: exit with 1 where a device is slow, wrong, not measured, or below the reference.",
-        ),
-    ] = None,
-    format_name: Annotated[
-        str | None, format_option("fleet", " (slurm and kubectl get the suspect hosts alone)")
-    ] = None,
+    margin: str = option(
+        "--margin", "PERCENT", "A device that is less slow than this is not named.", default="5%", show_default=True
+    ),
+    reference: str | None = option(
+        "--reference",
+        "RUN",
+        "Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
+        autocompletion=_completions.runs,
+    ),
+    fail_if: str | None = option(
+        "--fail-if",
+        "GATE",
+        "outliers: exit with 1 where a device is slow, wrong, not measured, or below the reference.",
+    ),
+    format_name: str | None = format_option("fleet", " (slurm and kubectl get the suspect hosts alone)"),
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from isthmus.commands import _completions
-from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
+from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, flag, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import as_program_did, counts, mode, options_of, percents, stride_sizes, words
 from isthmus.commands._output import where_more_is
@@ -61,46 +61,43 @@ _Several = list[str] | None
 
 
 def measure(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help=_EXPERIMENTS, autocompletion=_completions.experiments),
-    ] = None,
+    experiments: list[str] | None = typer.Argument(
+        None, metavar="EXPERIMENT", help=_EXPERIMENTS, autocompletion=_completions.experiments
+    ),
     device: DeviceOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
-    sizes: Annotated[_Several, option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = None,
-    memory: Annotated[
-        _Several, option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
-    ] = None,
-    direction: Annotated[_Several, option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = None,
-    alignment: Annotated[
-        str, option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
-    ] = "",
-    as_program: Annotated[str, option("--as", "PROGRAM", _AS)] = "",
-    threads: Annotated[_Several, option("--threads", "COUNTS", "threads: how many copy a buffer, by commas.")] = None,
-    fractions: Annotated[_Several, option("--fractions", "SHARES", _FRACTIONS)] = None,
-    strides: Annotated[_Several, option("--strides", "SIZES", _STRIDES)] = None,
-    side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
-    halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
-    iterations: Annotated[_Several, option("--iterations", "COUNT", _ITERATIONS)] = None,
-    cut: Annotated[
-        _Several, option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
-    ] = None,
-    scaling: Annotated[_Several, option("--scaling", "KINDS", _SCALING)] = None,
-    binaries: Annotated[str, option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
-    build: Annotated[str, option("--build", "FOLDER", _BUILD)] = "",
-    together: Annotated[bool, typer.Option("--together", help=_TOGETHER)] = False,
-    time: Annotated[str, option("--time", "TIME", "Time for one experiment: 20s.")] = "",
-    memory_budget: Annotated[str, option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
+    quick: bool = flag("--quick", "A few sizes, a few seconds."),
+    full: bool = flag("--full", "Larger sizes and more time for each case, minutes."),
+    sizes: _Several = option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP."),
+    memory: _Several = option(
+        "--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them."
+    ),
+    direction: _Several = option("--direction", "WAYS", "h2d, d2h, both; by commas."),
+    alignment: str = option(
+        "--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.", default=""
+    ),
+    as_program: str = option("--as", "PROGRAM", _AS, default=""),
+    threads: _Several = option("--threads", "COUNTS", "threads: how many copy a buffer, by commas."),
+    fractions: _Several = option("--fractions", "SHARES", _FRACTIONS),
+    strides: _Several = option("--strides", "SIZES", _STRIDES),
+    side: _Several = option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440."),
+    halo: _Several = option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas."),
+    iterations: _Several = option("--iterations", "COUNT", _ITERATIONS),
+    cut: _Several = option(
+        "--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas."
+    ),
+    scaling: _Several = option("--scaling", "KINDS", _SCALING),
+    binaries: str = option("--binaries", "FOLDER", "openacc: programs that were built before.", default=""),
+    build: str = option("--build", "FOLDER", _BUILD, default=""),
+    together: bool = flag("--together", _TOGETHER),
+    time: str = option("--time", "TIME", "Time for one experiment: 20s.", default=""),
+    memory_budget: str = option("--memory-budget", "SIZE", "Host memory that the run may take.", default=""),
     seed: SeedOption = 0,
-    output: Annotated[str, option("--output", "FILE", _OUTPUT, "-o")] = "",
+    output: str = option("--output", "FILE", _OUTPUT, "-o", default=""),
     force: ForceOption = False,
-    phase_limit: Annotated[str, option("--phase-limit", "TIME", _LIMIT)] = "",
-    no_mpi: Annotated[bool, typer.Option("--no-mpi", help=_NO_MPI)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
-    list_experiments: Annotated[
-        bool, typer.Option("--list", help="List the experiments, and measure nothing.")
-    ] = False,
+    phase_limit: str = option("--phase-limit", "TIME", _LIMIT, default=""),
+    no_mpi: bool = flag("--no-mpi", _NO_MPI),
+    as_json: bool = flag("--json", "Print the run as JSON in place of the table."),
+    list_experiments: bool = flag("--list", "List the experiments, and measure nothing."),
     language: LanguageOption = "",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""

@@ -1,9 +1,5 @@
 """`isthmus plan`: the fastest method to move what a program has to move, measured on the spot."""
 
-from typing import Annotated
-
-import typer
-
 from isthmus.commands import _completions
 from isthmus.commands._choices import (
     DeviceOption,
@@ -11,6 +7,7 @@ from isthmus.commands._choices import (
     JsonOption,
     LanguageOption,
     OutputOption,
+    flag,
     language_of,
     option,
     whole_number,
@@ -20,77 +17,47 @@ from isthmus.errors import UsageError
 
 
 def plan(
-    size: Annotated[str | None, option("--bytes", "SIZE", "A buffer or an array: 64MiB.")] = None,
-    direction: Annotated[
-        str | None, option("--direction", "WAY", "h2d (the default), d2h, or both, there and back.")
-    ] = None,
-    uses: Annotated[int | None, option("--uses", "N", "How often the buffer is moved.", parser=whole_number(1))] = None,
-    source: Annotated[
-        str | None,
-        option(
-            "--source",
-            "WHERE",
-            "Where the host's data is: pageable memory, pinned memory, a file in the page cache, or new, for the plan "
-            "to choose.",
-        ),
-    ] = None,
-    pieces: Annotated[
-        int | None, option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", parser=whole_number(1))
-    ] = None,
-    piece_bytes: Annotated[str | None, option("--piece-bytes", "SIZE", "Size of each piece.")] = None,
-    scattered: Annotated[
-        bool, typer.Option("--scattered", help="Pieces lie anywhere on both sides (the default).")
-    ] = False,
-    layout: Annotated[
-        str | None,
-        option("--layout", "HOST:DEVICE", "Layout of the pieces on either side: contiguous, strided or scattered."),
-    ] = None,
-    rows: Annotated[
-        int | None, option("--rows", "N", "Rows of an array; with --width and --pitch.", parser=whole_number(1))
-    ] = None,
-    width: Annotated[str | None, option("--width", "SIZE", "Bytes that are moved of each row.")] = None,
-    pitch: Annotated[str | None, option("--pitch", "SIZE", "From row to row on the host: 240KiB.")] = None,
-    device_pitch: Annotated[
-        str | None, option("--device-pitch", "SIZE", "From row to row on the device; the width by default.")
-    ] = None,
-    touched: Annotated[
-        str | None, option("--touched", "SHARE", "Share of the array that the device touches: 30%; with --bytes.")
-    ] = None,
-    stride: Annotated[
-        str | None, option("--stride", "SIZE", "The device touches one double every so many bytes: 256KiB.")
-    ] = None,
-    compute: Annotated[
-        str | None, option("--compute", "TIME", "Work between copy in and copy out, in all: 5ms; with --bytes.")
-    ] = None,
-    cpu: Annotated[
-        str | None, option("--cpu", "TIME", "What the CPU takes for that work: says whether to move it at all.")
-    ] = None,
-    chunks: Annotated[
-        str | None, option("--chunks", "N", "Chunks that overlap: a number, or auto (the default).")
-    ] = None,
-    run: Annotated[
-        str | None,
-        option(
-            "--run",
-            "FILE",
-            "Predict from this run, or reference:NAME, instead of measuring on this machine.",
-            autocompletion=_completions.runs,
-        ),
-    ] = None,
+    size: str | None = option("--bytes", "SIZE", "A buffer or an array: 64MiB."),
+    direction: str | None = option("--direction", "WAY", "h2d (the default), d2h, or both, there and back."),
+    uses: int | None = option("--uses", "N", "How often the buffer is moved.", parser=whole_number(1)),
+    source: str | None = option(
+        "--source",
+        "WHERE",
+        "Where the host's data is: pageable memory, pinned memory, a file in the page cache, or new, for the plan "
+        "to choose.",
+    ),
+    pieces: int | None = option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", parser=whole_number(1)),
+    piece_bytes: str | None = option("--piece-bytes", "SIZE", "Size of each piece."),
+    scattered: bool = flag("--scattered", "Pieces lie anywhere on both sides (the default)."),
+    layout: str | None = option(
+        "--layout", "HOST:DEVICE", "Layout of the pieces on either side: contiguous, strided or scattered."
+    ),
+    rows: int | None = option("--rows", "N", "Rows of an array; with --width and --pitch.", parser=whole_number(1)),
+    width: str | None = option("--width", "SIZE", "Bytes that are moved of each row."),
+    pitch: str | None = option("--pitch", "SIZE", "From row to row on the host: 240KiB."),
+    device_pitch: str | None = option("--device-pitch", "SIZE", "From row to row on the device; the width by default."),
+    touched: str | None = option(
+        "--touched", "SHARE", "Share of the array that the device touches: 30%; with --bytes."
+    ),
+    stride: str | None = option("--stride", "SIZE", "The device touches one double every so many bytes: 256KiB."),
+    compute: str | None = option("--compute", "TIME", "Work between copy in and copy out, in all: 5ms; with --bytes."),
+    cpu: str | None = option("--cpu", "TIME", "What the CPU takes for that work: says whether to move it at all."),
+    chunks: str | None = option("--chunks", "N", "Chunks that overlap: a number, or auto (the default)."),
+    run: str | None = option(
+        "--run",
+        "FILE",
+        "Predict from this run, or reference:NAME, instead of measuring on this machine.",
+        autocompletion=_completions.runs,
+    ),
     device: DeviceOption = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show what is not possible, and the steps of predictions.")
-    ] = False,
-    snippet: Annotated[
-        str | None,
-        option(
-            "--snippet",
-            "LANGUAGE",
-            "Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
-            autocompletion=_completions.snippets,
-        ),
-    ] = None,
-    format_name: Annotated[str | None, format_option("plan")] = None,
+    explain: bool = flag("--explain", "Show what is not possible, and the steps of predictions."),
+    snippet: str | None = option(
+        "--snippet",
+        "LANGUAGE",
+        "Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
+        autocompletion=_completions.snippets,
+    ),
+    format_name: str | None = format_option("plan"),
     as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,

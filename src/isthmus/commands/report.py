@@ -6,12 +6,12 @@ import pydoc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from isthmus.commands import _completions
-from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, one_of, option
+from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, flag, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, where_more_is, write_report
 from isthmus.commands._own_files import check_replaceable, free_path, marked
 from isthmus.commands._progress import working_on
@@ -27,39 +27,32 @@ _MOST_RUNS = 8
 
 
 def report(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Run files, .json or .json.gz, or folders of them; 8 runs at most, isthmus fleet takes more.",
-            show_default=False,
-            autocompletion=_completions.runs,
-        ),
-    ] = None,
-    format_name: Annotated[str | None, format_option("runs")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show all tables of the run, not its first screen; in a pager on a terminal.")
-    ] = False,
+    runs: list[Path] | None = typer.Argument(
+        None,
+        metavar="RUN",
+        help="Run files, .json or .json.gz, or folders of them; 8 runs at most, isthmus fleet takes more.",
+        show_default=False,
+        autocompletion=_completions.runs,
+    ),
+    format_name: str | None = format_option("runs"),
+    everything: bool = flag("--all", "Show all tables of the run, not its first screen; in a pager on a terminal."),
     as_json: JsonOption = False,
-    output: Annotated[
-        Path | None,
-        option(
-            "--output",
-            "FILE",
-            "Write here instead of to standard output. HTML goes beside the first run file by default.",
-            "-o",
-        ),
-    ] = None,
+    output: Path | None = option(
+        "--output",
+        "FILE",
+        "Write here instead of to standard output. HTML goes beside the first run file by default.",
+        "-o",
+    ),
     force: ForceOption = False,
     language: LanguageOption = "",
-    publications: Annotated[
-        bool, typer.Option("--sources", help="Show the five publications that Isthmus repeats, by which commands.")
-    ] = False,
-    list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
-    figure: Annotated[
-        str,
-        option("--figure", "NAME", "Write one figure to the -o file, .svg or .png, else beside the run file as SVG."),
-    ] = "",
+    publications: bool = flag("--sources", "Show the five publications that Isthmus repeats, by which commands."),
+    list_figures: bool = flag("--figures", "List the names of all figures."),
+    figure: str = option(
+        "--figure",
+        "NAME",
+        "Write one figure to the -o file, .svg or .png, else beside the run file as SVG.",
+        default="",
+    ),
 ) -> None:
     """Show one or several saved runs; works on any machine."""
     from isthmus.language import speaking

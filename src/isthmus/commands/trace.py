@@ -5,11 +5,11 @@ import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, option
+from isthmus.commands._choices import LanguageOption, flag, language_of, option
 from isthmus.errors import IsthmusError, TraceFileError, UsageError
 from isthmus.messages import to_stderr
 from isthmus.report import format_named, format_names, formats_for
@@ -28,55 +28,34 @@ _KERNELS = "5%"
 
 
 def trace(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- CMD ...", help="The program with its arguments.", show_default=False),
-    ] = None,
-    output: Annotated[
-        list[Path] | None,
-        option(
-            "--output",
-            "FILE",
-            "The trace (.itrace) or an export: .html, .csv, .json, .md, .trace for Perfetto; several allowed.",
-            "-o",
-        ),
-    ] = None,
-    saved: Annotated[
-        Path | None, option("--open", "FILE", "Show or export a saved trace, also nsys's or torch's.")
-    ] = None,
-    format_name: Annotated[
-        str | None, option("--format", "NAME", f"With --open: {format_names('trace')} on standard output.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --open: the same as --format json.")] = False,
-    stacks: Annotated[bool, typer.Option("--stacks", help="Record native backtraces of calls.")] = False,
-    contents: Annotated[
-        bool, typer.Option("--contents", help="Record hashes of what is copied, to find what is copied twice.")
-    ] = False,
-    no_python_lines: Annotated[
-        bool, typer.Option("--no-python-lines", help="Do not record files and lines of Python.")
-    ] = False,
-    kernels: Annotated[
-        str,
-        option(
-            "--kernels",
-            "SHARE",
-            f"What recording kernels may cost of the program's time [default: {_KERNELS}]: where all of them cost "
-            "more, those of windows are recorded. Also all or none.",
-        ),
-    ] = _KERNELS,
-    all_times: Annotated[
-        bool,
-        typer.Option(
-            "--all-times", help="Have devices time every copy, also where that slows the program: by 1 to 2 us a copy."
-        ),
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Replace files that Isthmus did not write, and another tool that is to be loaded."
-        ),
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write files, and nothing to standard error.")] = False,
+    command: list[str] | None = typer.Argument(
+        None, metavar="-- CMD ...", help="The program with its arguments.", show_default=False
+    ),
+    output: list[Path] | None = option(
+        "--output",
+        "FILE",
+        "The trace (.itrace) or an export: .html, .csv, .json, .md, .trace for Perfetto; several allowed.",
+        "-o",
+    ),
+    saved: Path | None = option("--open", "FILE", "Show or export a saved trace, also nsys's or torch's."),
+    format_name: str | None = option("--format", "NAME", f"With --open: {format_names('trace')} on standard output."),
+    as_json: bool = flag("--json", "With --open: the same as --format json."),
+    stacks: bool = flag("--stacks", "Record native backtraces of calls."),
+    contents: bool = flag("--contents", "Record hashes of what is copied, to find what is copied twice."),
+    no_python_lines: bool = flag("--no-python-lines", "Do not record files and lines of Python."),
+    kernels: str = option(
+        "--kernels",
+        "SHARE",
+        "What recording kernels may cost of the program's time: where all of them cost more, those of windows are "
+        "recorded. Also all or none.",
+        default=_KERNELS,
+        show_default=True,
+    ),
+    all_times: bool = flag(
+        "--all-times", "Have devices time every copy, also where that slows the program: by 1 to 2 us a copy."
+    ),
+    force: bool = flag("--force", "Replace files that Isthmus did not write, and another tool that is to be loaded."),
+    quiet: bool = flag("--quiet", "Write files, and nothing to standard error.", "-q"),
     language: LanguageOption = "",
 ) -> None:
     """Run a program and record how it moves data; a table goes to standard error when it has ended.
