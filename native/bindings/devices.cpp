@@ -105,6 +105,27 @@ void bind(OpenDevice& session) {
     check(session.device().bind_thread());
 }
 
+// What a device says, alone, of a kind of memory, or of another device.
+template <typename Answer>
+auto of_device(Answer (Device::*ask)() const) {
+    return [ask](OpenDevice& self) { return (self.device().*ask)(); };
+}
+template <typename Answer>
+auto of_kind(Answer (Device::*ask)(MemoryKind) const) {
+    return [ask](OpenDevice& self, const std::string& kind) { return (self.device().*ask)(kind_of(kind)); };
+}
+template <typename Answer>
+auto of_other(Answer (Device::*ask)(const Device&) const) {
+    return [ask](OpenDevice& self, OpenDevice& other) { return (self.device().*ask)(other.device()); };
+}
+
+auto host_access(Status (Buffer::*change)()) {
+    return [change](Buffer& self) {
+        bind(self.session());
+        check((self.*change)());
+    };
+}
+
 }  // namespace
 
 MemoryKind kind_of(const std::string& name) {
@@ -143,33 +164,16 @@ void bind_devices(nb::module_& module) {
 
     nb::class_<OpenDevice>(module, "Device")
         .def_prop_ro("info", [](OpenDevice& self) { return dict_of(self.device().info()); })
-        .def(
-            "why_not", [](OpenDevice& self, const std::string& kind) { return self.device().why_not(kind_of(kind)); },
-            nb::arg("kind"))
-        .def("why_no_prefetch", [](OpenDevice& self) { return self.device().why_no_prefetch(); })
-        .def(
-            "why_no_peer",
-            [](OpenDevice& self, OpenDevice& other) { return self.device().why_no_peer(other.device()); },
-            nb::arg("other"))
-        .def(
-            "why_no_peer_reach",
-            [](OpenDevice& self, OpenDevice& other) { return self.device().why_no_peer_reach(other.device()); },
-            nb::arg("other"))
-        .def(
-            "kernels_reach",
-            [](OpenDevice& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
-            nb::arg("kind"))
-        .def(
-            "why_no_reach",
-            [](OpenDevice& self, const std::string& kind) { return self.device().why_no_reach(kind_of(kind)); },
-            nb::arg("kind"))
-        .def("why_no_doubles", [](OpenDevice& self) { return self.device().why_no_doubles(); })
-        .def("why_no_advice", [](OpenDevice& self) { return self.device().why_no_advice(); })
-        .def("why_no_migration", [](OpenDevice& self) { return self.device().why_no_migration(); })
-        .def(
-            "copy_blocks",
-            [](OpenDevice& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
-            nb::arg("kind"))
+        .def("why_not", of_kind(&Device::why_not), nb::arg("kind"))
+        .def("why_no_prefetch", of_device(&Device::why_no_prefetch))
+        .def("why_no_peer", of_other(&Device::why_no_peer), nb::arg("other"))
+        .def("why_no_peer_reach", of_other(&Device::why_no_peer_reach), nb::arg("other"))
+        .def("kernels_reach", of_kind(&Device::kernels_reach), nb::arg("kind"))
+        .def("why_no_reach", of_kind(&Device::why_no_reach), nb::arg("kind"))
+        .def("why_no_doubles", of_device(&Device::why_no_doubles))
+        .def("why_no_advice", of_device(&Device::why_no_advice))
+        .def("why_no_migration", of_device(&Device::why_no_migration))
+        .def("copy_blocks", of_kind(&Device::copy_blocks), nb::arg("kind"))
         .def(
             "free_bytes",
             [](OpenDevice& self) {
@@ -184,7 +188,7 @@ void bind_devices(nb::module_& module) {
                 return unwrap(Buffer::allocate(self, kind_of(kind), bytes));
             },
             nb::arg("kind"), nb::arg("bytes"), ReleaseGil())
-        .def_prop_ro("context_handle", [](OpenDevice& self) { return self.device().context_handle(); })
+        .def_prop_ro("context_handle", of_device(&Device::context_handle))
         .def(
             "enter",
             [](OpenDevice& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter()).context); },
@@ -211,7 +215,7 @@ void bind_devices(nb::module_& module) {
                 return unwrap(Buffer::borrow(self, kind_of(kind), address, bytes));
             },
             nb::arg("kind"), nb::arg("address"), nb::arg("bytes"), ReleaseGil())
-        .def("why_no_latch", [](OpenDevice& self) { return self.device().why_no_rendezvous(); });
+        .def("why_no_latch", of_device(&Device::why_no_rendezvous));
 
     nb::class_<Buffer>(module, "Buffer")
         .def_prop_ro("kind", [](Buffer& self) { return std::string(name_of(self.kind())); })
@@ -260,20 +264,8 @@ void bind_devices(nb::module_& module) {
                 check(self.write(unwrap(self.region(offset, data.size())), static_cast<const std::byte*>(data.data())));
             },
             nb::arg("offset"), nb::arg("data"))
-        .def(
-            "begin_host_access",
-            [](Buffer& self) {
-                bind(self.session());
-                check(self.begin_host_access());
-            },
-            ReleaseGil())
-        .def(
-            "end_host_access",
-            [](Buffer& self) {
-                bind(self.session());
-                check(self.end_host_access());
-            },
-            ReleaseGil())
+        .def("begin_host_access", host_access(&Buffer::begin_host_access), ReleaseGil())
+        .def("end_host_access", host_access(&Buffer::end_host_access), ReleaseGil())
         .def(
             "evict",
             [](Buffer& self) {

@@ -77,6 +77,24 @@ Status free_memory(isthmus_session& handle, void* memory) {
     return freed->release();
 }
 
+template <typename Allocate>
+isthmus_code give(isthmus_status* status, const char* operation, isthmus_session* session, void** memory,
+                  const Allocate& allocate) noexcept {
+    return guarded(status, operation, [&]() -> Status {
+        if (memory == nullptr) return null_argument("memory");
+        *memory = nullptr;
+        if (session == nullptr) return null_argument("session");
+        return assign(*memory, allocate());
+    });
+}
+
+isthmus_code take_back(isthmus_status* status, const char* operation, isthmus_session* session, void* memory) noexcept {
+    return guarded(status, operation, [&]() -> Status {
+        if (memory == nullptr) return {};
+        return session == nullptr ? null_argument("session") : free_memory(*session, memory);
+    });
+}
+
 }  // namespace
 }  // namespace isthmus::capi
 
@@ -85,36 +103,18 @@ using namespace isthmus::capi;
 
 isthmus_code isthmus_allocate(isthmus_session* session, isthmus_side side, size_t bytes, void** memory,
                               isthmus_status* status) noexcept {
-    return guarded(status, "allocate", [&]() -> Status {
-        if (memory == nullptr) return null_argument("memory");
-        *memory = nullptr;
-        if (session == nullptr) return null_argument("session");
-        return assign(*memory, allocate(*session, side, bytes));
-    });
+    return give(status, "allocate", session, memory, [&] { return allocate(*session, side, bytes); });
 }
 
 isthmus_code isthmus_free(isthmus_session* session, void* memory, isthmus_status* status) noexcept {
-    return guarded(status, "free", [&]() -> Status {
-        if (memory == nullptr) return {};
-        if (session == nullptr) return null_argument("session");
-        return free_memory(*session, memory);
-    });
+    return take_back(status, "free", session, memory);
 }
 
 isthmus_code isthmus_pinned_alloc(isthmus_session* session, size_t bytes, void** memory,
                                   isthmus_status* status) noexcept {
-    return guarded(status, "pinned_alloc", [&]() -> Status {
-        if (memory == nullptr) return null_argument("memory");
-        *memory = nullptr;
-        if (session == nullptr) return null_argument("session");
-        return assign(*memory, allocate_pinned(*session, bytes));
-    });
+    return give(status, "pinned_alloc", session, memory, [&] { return allocate_pinned(*session, bytes); });
 }
 
 isthmus_code isthmus_pinned_free(isthmus_session* session, void* memory, isthmus_status* status) noexcept {
-    return guarded(status, "pinned_free", [&]() -> Status {
-        if (memory == nullptr) return {};
-        if (session == nullptr) return null_argument("session");
-        return free_memory(*session, memory);
-    });
+    return take_back(status, "pinned_free", session, memory);
 }

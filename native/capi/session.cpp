@@ -1,10 +1,9 @@
 // Sessions of the C interface: opened, asked about, closed.
 #include "backend/device_info.hpp"
-#include "capi/batch.hpp"
+#include "capi/arguments.hpp"
 #include "capi/devices.hpp"
 #include "capi/ending.hpp"
 #include "capi/handles.hpp"
-#include "capi/structures.hpp"
 
 namespace isthmus::capi {
 namespace {

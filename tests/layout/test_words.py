@@ -13,8 +13,8 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
-    "found": ("the thing that it is: `curve`, `runs`, `reply`", 351),
-    "way": ("method, direction, link or memory kind", 230),
+    "found": ("the thing that it is: `curve`, `runs`, `reply`", 346),
+    "way": ("method, direction, link or memory kind", 227),
     "ways": ("methods, directions, links or memory kinds", 72),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),
@@ -22,7 +22,7 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "noted": ("recorded", 16),
     "got": ("`allocated`, received, returned", 43),
     "gave": ("`released`, returned", 14),
-    "turn": ("iteration, interleaved", 43),
+    "turn": ("iteration, interleaved", 27),
     "turns": ("iterations, interleaved", 29),
     "beside": ("with, next to, concurrent with", 91),
     "nobody": ("no caller; or turn the sentence round", 22),

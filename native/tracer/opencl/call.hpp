@@ -68,8 +68,8 @@ Object passed_on_to_make(const Function<Object(Parameters...)>& function, opencl
 // Passes on a call that puts a command on a queue, by `forward` with where to put an event of it, and records what
 // `describe` says that the command does.
 template <typename Forward, typename Describe>
-opencl::ReturnCode enqueue(const char* name, opencl::Queue queue, bool waits, opencl::Event* event,
-                           const Forward& forward, const Describe& describe, bool launches = false) {
+opencl::ReturnCode enqueue_by(const char* name, opencl::Queue queue, bool waits, opencl::Event* event,
+                              const Forward& forward, const Describe& describe, bool launches = false) {
     Call call(name, launches);
     if (!call) return forward(event);
     opencl::Event ours = nullptr;
@@ -79,6 +79,15 @@ opencl::ReturnCode enqueue(const char* name, opencl::Queue queue, bool waits, op
     if (code != opencl::success || *made == nullptr) return code;
     interpose::guarded([&] { call.add(queue, waits, *made, event == nullptr, describe(call.recorder())); });
     return code;
+}
+
+// The same of a function that gets the queue first and `event` last, and `arguments` between them.
+template <bool launches = false, typename... Parameters, typename Describe, typename... Arguments>
+opencl::ReturnCode enqueue(const Function<opencl::ReturnCode(Parameters...)>& original, bool waits,
+                           const Describe& describe, opencl::Event* event, opencl::Queue queue,
+                           Arguments... arguments) {
+    const auto forward = [&](opencl::Event* made) { return passed_on(original, queue, arguments..., made); };
+    return enqueue_by(original.name, queue, waits, event, forward, describe, launches);
 }
 
 }  // namespace isthmus::tracer

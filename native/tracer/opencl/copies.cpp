@@ -33,51 +33,41 @@ std::uint64_t image_bytes(Buffer image, const std::size_t* region) {
 ISTHMUS_INTERPOSED ReturnCode clEnqueueWriteBuffer(Queue queue, Buffer buffer, Bool blocking, std::size_t offset,
                                                    std::size_t bytes, const void* host, std::uint32_t count,
                                                    const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueWriteBuffer;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, buffer, blocking, offset, bytes, host, count, list, made);
-        },
+        originals().clEnqueueWriteBuffer, blocking != 0,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             return with_content(copy_to_device(memory.at(host), memory.in_buffer(buffer, offset), bytes), recorder,
                                 host);
-        });
+        },
+        event, queue, buffer, blocking, offset, bytes, host, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueReadBuffer(Queue queue, Buffer buffer, Bool blocking, std::size_t offset,
                                                   std::size_t bytes, void* host, std::uint32_t count, const Event* list,
                                                   Event* event) {
-    const auto& original = originals().clEnqueueReadBuffer;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, buffer, blocking, offset, bytes, host, count, list, made);
-        },
+        originals().clEnqueueReadBuffer, blocking != 0,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             const Command command = copy_to_host(memory.in_buffer(buffer, offset), memory.at(host), bytes);
             return blocking != 0 ? with_content(command, recorder, host) : command;
-        });
+        },
+        event, queue, buffer, blocking, offset, bytes, host, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueCopyBuffer(Queue queue, Buffer source, Buffer destination,
                                                   std::size_t source_offset, std::size_t destination_offset,
                                                   std::size_t bytes, std::uint32_t count, const Event* list,
                                                   Event* event) {
-    const auto& original = originals().clEnqueueCopyBuffer;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) {
-            return passed_on(original, queue, source, destination, source_offset, destination_offset, bytes, count,
-                             list, made);
-        },
+        originals().clEnqueueCopyBuffer, false,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             return copy_on_device(memory.in_buffer(source, source_offset),
                                   memory.in_buffer(destination, destination_offset), bytes);
-        });
+        },
+        event, queue, source, destination, source_offset, destination_offset, bytes, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueWriteBufferRect(Queue queue, Buffer buffer, Bool blocking,
@@ -86,13 +76,8 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueWriteBufferRect(Queue queue, Buffer buffe
                                                        std::size_t buffer_slice_pitch, std::size_t host_row_pitch,
                                                        std::size_t host_slice_pitch, const void* host,
                                                        std::uint32_t count, const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueWriteBufferRect;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
-                             buffer_slice_pitch, host_row_pitch, host_slice_pitch, host, count, list, made);
-        },
+        originals().clEnqueueWriteBufferRect, blocking != 0,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             const Section section{region};
@@ -102,7 +87,9 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueWriteBufferRect(Queue queue, Buffer buffe
             return with_content(
                 copy_to_device(memory.at(begin), memory.in_buffer(buffer, offset), section.bytes(), section.rows()),
                 recorder, begin);
-        });
+        },
+        event, queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch, buffer_slice_pitch,
+        host_row_pitch, host_slice_pitch, host, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueReadBufferRect(Queue queue, Buffer buffer, Bool blocking,
@@ -111,13 +98,8 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueReadBufferRect(Queue queue, Buffer buffer
                                                       std::size_t buffer_slice_pitch, std::size_t host_row_pitch,
                                                       std::size_t host_slice_pitch, void* host, std::uint32_t count,
                                                       const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueReadBufferRect;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
-                             buffer_slice_pitch, host_row_pitch, host_slice_pitch, host, count, list, made);
-        },
+        originals().clEnqueueReadBufferRect, blocking != 0,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             const Section section{region};
@@ -127,7 +109,9 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueReadBufferRect(Queue queue, Buffer buffer
             const Command command =
                 copy_to_host(memory.in_buffer(buffer, offset), memory.at(begin), section.bytes(), section.rows());
             return blocking != 0 ? with_content(command, recorder, begin) : command;
-        });
+        },
+        event, queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch, buffer_slice_pitch,
+        host_row_pitch, host_slice_pitch, host, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueCopyBufferRect(Queue queue, Buffer source, Buffer destination,
@@ -137,14 +121,8 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueCopyBufferRect(Queue queue, Buffer source
                                                       std::size_t destination_row_pitch,
                                                       std::size_t destination_slice_pitch, std::uint32_t count,
                                                       const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueCopyBufferRect;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) {
-            return passed_on(original, queue, source, destination, source_origin, destination_origin, region,
-                             source_row_pitch, source_slice_pitch, destination_row_pitch, destination_slice_pitch,
-                             count, list, made);
-        },
+        originals().clEnqueueCopyBufferRect, false,
         [&](CommandRecorder& recorder) {
             MemoryMap& memory = recorder.memory();
             const Section section{region};
@@ -153,41 +131,35 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueCopyBufferRect(Queue queue, Buffer source
                 memory.in_buffer(destination,
                                  section.offset(destination_origin, destination_row_pitch, destination_slice_pitch)),
                 section.bytes(), section.rows());
-        });
+        },
+        event, queue, source, destination, source_origin, destination_origin, region, source_row_pitch,
+        source_slice_pitch, destination_row_pitch, destination_slice_pitch, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueWriteImage(Queue queue, Buffer image, Bool blocking, const std::size_t* origin,
                                                   const std::size_t* region, std::size_t row_pitch,
                                                   std::size_t slice_pitch, const void* host, std::uint32_t count,
                                                   const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueWriteImage;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count,
-                             list, made);
-        },
+        originals().clEnqueueWriteImage, blocking != 0,
         [&](CommandRecorder& recorder) {
             return copy_to_device(recorder.memory().at(host), in_image, image_bytes(image, region),
                                   region[1] * region[2]);
-        });
+        },
+        event, queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueReadImage(Queue queue, Buffer image, Bool blocking, const std::size_t* origin,
                                                  const std::size_t* region, std::size_t row_pitch,
                                                  std::size_t slice_pitch, void* host, std::uint32_t count,
                                                  const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueReadImage;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count,
-                             list, made);
-        },
+        originals().clEnqueueReadImage, blocking != 0,
         [&](CommandRecorder& recorder) {
             return copy_to_host(in_image, recorder.memory().at(host), image_bytes(image, region),
                                 region[1] * region[2]);
-        });
+        },
+        event, queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list);
 }
 
 }  // namespace isthmus::tracer

@@ -28,7 +28,7 @@ ISTHMUS_INTERPOSED void* clEnqueueMapBuffer(Queue queue, Buffer buffer, Bool blo
                                             ReturnCode* code) {
     const auto& original = originals().clEnqueueMapBuffer;
     void* memory = nullptr;
-    enqueue(
+    enqueue_by(
         original.name, queue, blocking != 0, event,
         [&](Event* made) {
             ReturnCode found = opencl::success;
@@ -46,50 +46,44 @@ ISTHMUS_INTERPOSED void* clEnqueueMapBuffer(Queue queue, Buffer buffer, Bool blo
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueUnmapMemObject(Queue queue, Buffer buffer, void* memory, std::uint32_t count,
                                                       const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueUnmapMemObject;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) { return passed_on(original, queue, buffer, memory, count, list, made); },
+        originals().clEnqueueUnmapMemObject, false,
         [&](CommandRecorder& recorder) {
             return unmapped(recorder.memory().remove_mapping(buffer, memory), recorder.queue(queue)->device().unified);
-        });
+        },
+        event, queue, buffer, memory, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueSVMMap(Queue queue, Bool blocking, Flags flags, void* memory, std::size_t bytes,
                                               std::uint32_t count, const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueSVMMap;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) { return passed_on(original, queue, blocking, flags, memory, bytes, count, list, made); },
+        originals().clEnqueueSVMMap, blocking != 0,
         [&](CommandRecorder& recorder) {
             return mapped(recorder.memory().add_shared_mapping(memory, flags, bytes),
                           recorder.queue(queue)->device().unified);
-        });
+        },
+        event, queue, blocking, flags, memory, bytes, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueSVMUnmap(Queue queue, void* memory, std::uint32_t count, const Event* list,
                                                 Event* event) {
-    const auto& original = originals().clEnqueueSVMUnmap;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) { return passed_on(original, queue, memory, count, list, made); },
+        originals().clEnqueueSVMUnmap, false,
         [&](CommandRecorder& recorder) {
             return unmapped(recorder.memory().remove_mapping(nullptr, memory), recorder.queue(queue)->device().unified);
-        });
+        },
+        event, queue, memory, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueSVMMemcpy(Queue queue, Bool blocking, void* destination, const void* source,
                                                  std::size_t bytes, std::uint32_t count, const Event* list,
                                                  Event* event) {
-    const auto& original = originals().clEnqueueSVMMemcpy;
     return enqueue(
-        original.name, queue, blocking != 0, event,
-        [&](Event* made) {
-            return passed_on(original, queue, blocking, destination, source, bytes, count, list, made);
-        },
+        originals().clEnqueueSVMMemcpy, blocking != 0,
         [&](CommandRecorder& recorder) {
             return copy_between(recorder.memory().at(source), recorder.memory().at(destination), bytes);
-        });
+        },
+        event, queue, blocking, destination, source, bytes, count, list);
 }
 
 }  // namespace isthmus::tracer

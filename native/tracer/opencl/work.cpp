@@ -14,46 +14,34 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueNDRangeKernel(Queue queue, Kernel functio
                                                      const std::size_t* offset, const std::size_t* global,
                                                      const std::size_t* local, std::uint32_t count, const Event* list,
                                                      Event* event) {
-    const auto& original = originals().clEnqueueNDRangeKernel;
-    return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) {
-            return passed_on(original, queue, function, dimensions, offset, global, local, count, list, made);
-        },
-        [&](const CommandRecorder& recorder) { return kernel(function, recorder.file()); }, true);
+    return enqueue<true>(
+        originals().clEnqueueNDRangeKernel, false,
+        [&](const CommandRecorder& recorder) { return kernel(function, recorder.file()); }, event, queue, function,
+        dimensions, offset, global, local, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueTask(Queue queue, Kernel function, std::uint32_t count, const Event* list,
                                             Event* event) {
-    const auto& original = originals().clEnqueueTask;
-    return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) { return passed_on(original, queue, function, count, list, made); },
-        [&](const CommandRecorder& recorder) { return kernel(function, recorder.file()); }, true);
+    return enqueue<true>(
+        originals().clEnqueueTask, false,
+        [&](const CommandRecorder& recorder) { return kernel(function, recorder.file()); }, event, queue, function,
+        count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueFillBuffer(Queue queue, Buffer buffer, const void* pattern,
                                                   std::size_t pattern_bytes, std::size_t offset, std::size_t bytes,
                                                   std::uint32_t count, const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueFillBuffer;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) {
-            return passed_on(original, queue, buffer, pattern, pattern_bytes, offset, bytes, count, list, made);
-        },
-        [&](const CommandRecorder&) { return fill(bytes); });
+        originals().clEnqueueFillBuffer, false, [&](const CommandRecorder&) { return fill(bytes); }, event, queue,
+        buffer, pattern, pattern_bytes, offset, bytes, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clEnqueueSVMMemFill(Queue queue, void* memory, const void* pattern,
                                                   std::size_t pattern_bytes, std::size_t bytes, std::uint32_t count,
                                                   const Event* list, Event* event) {
-    const auto& original = originals().clEnqueueSVMMemFill;
     return enqueue(
-        original.name, queue, false, event,
-        [&](Event* made) {
-            return passed_on(original, queue, memory, pattern, pattern_bytes, bytes, count, list, made);
-        },
-        [&](const CommandRecorder&) { return fill(bytes); });
+        originals().clEnqueueSVMMemFill, false, [&](const CommandRecorder&) { return fill(bytes); }, event, queue,
+        memory, pattern, pattern_bytes, bytes, count, list);
 }
 
 ISTHMUS_INTERPOSED ReturnCode clFinish(Queue queue) {
