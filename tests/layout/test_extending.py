@@ -23,7 +23,14 @@ def sources(paths: list[Path]) -> str:
 
 def test_the_page_has_what_can_be_added() -> None:
     titles = [section.splitlines()[0] for section in SECTIONS]
-    assert titles == ["An experiment", "A memory kind", "A trace format", "A rule of chunks", "A report format"]
+    assert titles == [
+        "An experiment",
+        "A memory kind",
+        "A trace format",
+        "A rule of chunks",
+        "A report format",
+        "A kind of card",
+    ]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.splitlines()[0])

@@ -28,6 +28,7 @@ USUAL_SHARE = 0.75
 ABOVE = 1.02
 # A tool that reads the card alone: what the slot can do is not in its output. nvidia-smi reads generations of both.
 CARD_ONLY = ("nvidia-smi", "lspci")
+_LAPTOP = re.compile(r"Laptop|Max-Q|Mobile", re.IGNORECASE)
 # Cards that are soldered or screwed to a board: what they are plugged into can do as much as they can.
 _MODULE = re.compile(r"SXM|HBM3$|\b[BG]B?[23]00\b|\bGH200\b|\bH200$|\bMI3\d\d")
 
@@ -92,7 +93,14 @@ def _shares() -> Shares:
 
 def kind_of(name: str) -> Kind | None:
     """The kind of a device by the longest part of its name, in any case; None where the table has none."""
-    parts = [(len(part), kind) for kind in kinds() for part in kind.match if _has(name, part)]
+    # A laptop's card has other links than the desktop's of that name.
+    is_laptop = _LAPTOP.search(name) is not None
+    parts = [
+        (len(part), kind)
+        for kind in kinds()
+        for part in kind.match
+        if _has(name, part) and is_laptop == (_LAPTOP.search(part) is not None)
+    ]
     return max(parts, key=lambda each: each[0])[1] if parts else None
 
 
