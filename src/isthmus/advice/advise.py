@@ -43,6 +43,7 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
     span = max((scene.span_seconds for scene in every), default=0.0)
     drafted: list[tuple[Rule, Scene, Draft]] = []
     abstentions: dict[tuple[str, str], Abstention] = {}
+    in_few_windows: list[str] = []
     for rule in RULES:
         drafts: list[tuple[Scene, Draft]] = []
         for trace in traces:
@@ -55,6 +56,9 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
                     drafts.append((scene, draft))
         except Unpriced as unpriced:
             abstentions[rule.name, str(unpriced)] = Abstention(rule.name, str(unpriced))
+            # What may be found in the whole time is not reported to be all right.
+            if rule.windows == "each" and any(scene.sample for scene in every):
+                in_few_windows.append(str(unpriced))
             continue
         drafted += [(rule, *each) for each in drafts]
     if unknown := unknown_kinds_words(every):
@@ -82,7 +86,7 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
         priced_on=run.fingerprint.device.name,
         priced_elsewhere=sentences([elsewhere_words(traces, run), *(_at_most(name, every) for name in foreign)]),
         foreign=foreign,
-        unseen=unseen(traces, every),
+        unseen=(*unseen(traces, every), *dict.fromkeys(in_few_windows)),
         steps=steps_of(_leading(every, gaining), of_one_machine) if every else None,
     )
 

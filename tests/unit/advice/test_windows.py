@@ -58,6 +58,8 @@ def test_few_windows_are_extrapolated_from_by_no_rule_that_needs_kernels(run: Ru
     assert "only 19" in why
     assert "--kernels all" in why
     assert "unused" in {each.rule for each in advice.abstentions}
+    # That is no all-clear.
+    assert any("only 19" in each for each in advice.unseen)
 
 
 def test_what_windows_hold_as_a_whole_needs_no_extrapolation(run: Run) -> None:
