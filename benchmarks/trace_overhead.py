@@ -57,8 +57,8 @@ LOOPS = (
     Loop(600, 16 * MIB, waits=False, pinned=True),
 )
 STEPS = 2000
-# Launches are judged by the median of so many pairs of runs, one right after the other.
-LAUNCHES, PAIRS = SOURCES / "torch_launches.py", 15
+# Programs that launches bound are judged by the median of so many pairs of runs, one right after the other.
+LAUNCHES, PAIRS = ("launches", "decoding", "graphs"), 15
 LAUNCHES_BAR = f"<= {100 * MOST_SHARE:g} % longer by the median of {PAIRS} pairs, and not longer than under nsys"
 
 
@@ -82,7 +82,7 @@ def cases() -> dict[str, Case]:
     return {
         **loops,
         "overhead-steps": Case(SHARE_BAR, steps, (PROGRAM,)),
-        "overhead-launches": Case(LAUNCHES_BAR, measure_launches),
+        **{f"overhead-{name}": Case(LAUNCHES_BAR, partial(measure_launches, name=name)) for name in LAUNCHES},
     }
 
 
@@ -117,17 +117,17 @@ def judged_overhead(finding: Finding, tiny: bool) -> Finding:
     return decided(finding, after - before <= MOST_SECONDS if tiny else share <= MOST_SHARE)
 
 
-def measure_launches(programs: Programs) -> Finding:
-    """A launch-bound loop of torch: plain, traced, and under nsys where that is installed, in turns."""
-    finding = Finding("tracing a loop of launches", LAUNCHES_BAR)
-    plain = [sys.executable, str(LAUNCHES)]
+def measure_launches(programs: Programs, name: str) -> Finding:
+    """A program of torch that launches bound: plain, traced, and under nsys where that is installed, in turns."""
+    finding = Finding(f"tracing {name} of torch", LAUNCHES_BAR)
+    plain = [sys.executable, str(SOURCES / f"torch_{name}.py")]
     under_nsys = ["nsys", "profile", "--trace=cuda", "--force-overwrite=true", "-o", str(programs.scratch / "launches")]
 
     def untraced(_: int) -> float:
         return read_said(output_of(plain)).seconds
 
     def traced(_: int) -> float:
-        output, trace = programs.traced_output("launches", plain)
+        output, trace = programs.traced_output(name, plain)
         trace.unlink()
         return read_said(output).seconds
 
