@@ -8,7 +8,7 @@ CLANG_FORMAT := $(BIN)/clang-format
 # Python keeps what it compiled, whatever the caller says: tests start hundreds of interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 # A change to one of the first compiles what it concerns; a change to the second installs anew. Python is used in place.
-NATIVE := $(shell find include native scripts/make_descriptions.py src/isthmus/_native.pyi -type f)
+NATIVE := $(shell find include native scripts/make_descriptions.py scripts/make_page_script.py src/isthmus/_native.pyi -type f)
 INSTALL := CMakeLists.txt pyproject.toml $(shell find native -name CMakeLists.txt)
 # Each process collects all tests: a few of them begin sooner in one.
 WORKERS := $(if $(findstring -k,$(ARGS)),,-n auto --dist worksteal)
@@ -64,7 +64,8 @@ clean:  ## Remove what was built and installed here.
 
 # The build's tools stay in the environment: a build in isolation has them elsewhere each time, and compiles all anew.
 $(VENV)/tools.stamp: | $(BIN)/pip
-	@$(BIN)/pip install --quiet --disable-pip-version-check cmake ninja 'nanobind>=2.4' 'scikit-build-core>=0.10'
+	@$(BIN)/pip install --quiet --disable-pip-version-check cmake ninja 'nanobind>=2.4' \
+	  'scikit-build-core>=0.10' 'vl-convert-python>=1.7'
 	@touch $@
 
 $(VENV)/editable.stamp: $(INSTALL) $(VENV)/tools.stamp

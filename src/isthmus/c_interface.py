@@ -1,9 +1,6 @@
 """Where the C interface is installed: its header, its library, and what CMake and pkg-config look for."""
 
-from importlib.util import find_spec
-from pathlib import Path
-
-from isthmus.installing import OURS
+from isthmus.installing import installed_file
 
 __all__ = ["get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
 
@@ -41,12 +38,4 @@ def get_pkgconfig_dir() -> str:
 
 
 def _folder(name: str, file: str) -> str:
-    """The folder of the package that has the file; an editable installation has several."""
-    spec = find_spec("isthmus")
-    packages = (spec.submodule_search_locations if spec else None) or []
-    for package in packages:
-        folder = Path(package) / name
-        if (folder / file).is_file():
-            return str(folder)
-    looked_in = " and ".join(packages)
-    raise FileNotFoundError(f"no {name}/{file} in {looked_in}; install the package anew: {OURS}")
+    return str(installed_file(f"{name}/{file}").parent)

@@ -1,10 +1,12 @@
-"""The commands by which messages have something installed. None names Isthmus in a registry: it is in none yet.
+"""What was installed, and commands that install. None of these names Isthmus in a registry: it is in none yet.
 
 A stranger who took its name there would be installed by our own text. An extra is named by its packages, which can be
 installed on any machine, and Isthmus itself by where it comes from.
 """
 
 import shlex
+from importlib.util import find_spec
+from pathlib import Path
 
 # What changes once Isthmus is published: this text, and README.
 OURS = "pip install . in a checkout of Isthmus, or with the path of its wheel in place of the dot"
@@ -22,3 +24,16 @@ def install_extra(name: str) -> str:
     marker = {f"extra == {quote}{name}{quote}" for quote in "'\""}
     packages = [package.strip() for package, _, condition in pairs if condition.strip() in marker]
     return shlex.join(["pip", "install", *packages]) if packages else OURS
+
+
+def installed_file(name: str) -> Path:
+    """A file that the build put into the package; an editable installation has several folders.
+
+    Raises FileNotFoundError, which says where it was looked for.
+    """
+    spec = find_spec("isthmus")
+    packages = (spec.submodule_search_locations if spec else None) or []
+    for package in packages:
+        if (path := Path(package) / name).is_file():
+            return path.absolute()
+    raise FileNotFoundError(f"no {name} in {' and '.join(packages)}; install the package anew: {OURS}")

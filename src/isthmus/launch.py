@@ -11,14 +11,13 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from isthmus.cupti import cupti_libraries, driver_version
 from isthmus.errors import IsthmusError, ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
 from isthmus.files import read_begin, read_bounded
-from isthmus.installing import OURS
+from isthmus.installing import installed_file
 
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"
@@ -236,14 +235,11 @@ def _preloading(environment: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _library(name: str) -> Path:
-    """A library that is to be loaded into the program; it is installed next to the native module."""
-    spec = find_spec("isthmus")
-    packages = (spec.submodule_search_locations if spec else None) or []
-    for package in packages:
-        if (path := Path(package) / name).is_file():
-            return path.absolute()
-    looked_in = " and ".join(packages)
-    raise Unsupported(f"no {name} in {looked_in}; install the package anew: {OURS}")
+    """A library that is to be loaded into the program."""
+    try:
+        return installed_file(name)
+    except FileNotFoundError as error:
+        raise Unsupported(str(error)) from None
 
 
 def _preloadable(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from isthmus.errors import UsageError
 from isthmus.registry import EXPERIMENTS, Experiment
@@ -26,34 +26,8 @@ EXAMPLES = {
 }
 
 
-def _without_types(params: list[Any]) -> list[Any]:
-    """The same; help names no Python types, where Typer from 0.29 on says <bool> of a switch, <list[str]> of words."""
-    for each in params:
-        if getattr(each, "is_flag", False) and each.metavar is None:
-            each.metavar = " "
-        if each.param_type_name == "argument":
-            each.display_type_rich = _no_type
-    return params
-
-
-def _no_type(*_: object, **__: object) -> None:
-    """What is shown next to a word whose name says what it is."""
-
-
-class Group(TyperGroup):
-    """All commands."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """All parameters, without their types in Python."""
-        return _without_types(super().get_params(ctx))
-
-
 class Command(TyperCommand):
     """A command that refuses a second value of an option that takes one; options of several values collect them."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """All parameters, without their types in Python."""
-        return _without_types(super().get_params(ctx))
 
     def make_parser(self, ctx: Any) -> Any:
         """A parser that keeps every value it is given, to refuse what would silently be dropped."""
@@ -103,7 +77,8 @@ class MeasureCommand(Command):
         asked = [each for each in EXPERIMENTS if each.name in words or "all" in words]
         shown = {name for each in asked for name in each.options}
         of_one = {name for each in EXPERIMENTS for name in each.options}
-        for param in self.get_params(ctx):
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
             param.hidden = param.hidden if not of_one & {*param.opts} else not shown & {*param.opts}
         if len(asked) == 1 and words & {"-h", "--help"}:
             self.help, self.epilog = _about(asked[0])

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from isthmus import __version__
-from isthmus.commands._command import Command, Group, MeasureCommand, epilog
+from isthmus.commands._command import Command, MeasureCommand, epilog
 from isthmus.commands._completions import join_colons
 from isthmus.commands.accelerate import accelerate
 from isthmus.commands.advise import advise
@@ -32,7 +32,6 @@ from isthmus.messages import leave_output, to_stderr
 
 app = typer.Typer(
     name="isthmus",
-    cls=Group,
     help="Measures, explains and performs the movement of data between host memory and accelerators.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

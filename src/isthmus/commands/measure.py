@@ -4,7 +4,6 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -243,21 +242,15 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
-    from isthmus.report.vega import prepare_page
 
     description = wanted.device.description
     path = wanted.path if wanted.is_named else _reserved(wanted.path)
     together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
     to_stderr(f"measuring {description.spec}, {description.name}{together}; run file {path}")
-    # A second of work for the page when it is made for the first time; done while buffers are allocated.
-    warm_up = threading.Thread(target=prepare_page, daemon=True)
-    warm_up.start()
     command = _recorded(sys.argv[1:])
     try:
         with ProgressBar() as progress:
-            run_experiments(
-                wanted.device, wanted.options, wanted.experiments, path, command, progress.show, warm_up.join
-            )
+            run_experiments(wanted.device, wanted.options, wanted.experiments, path, command, progress.show)
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
         to_stderr(f"isthmus: interrupted; {saved if _has_cases(path) else 'nothing was measured yet'}")

@@ -104,7 +104,7 @@ def measure(
     path: Path,
     command: Sequence[str],
     progress: Progress,
-    ready: Callable[[], object],
+    ready: Callable[[], object] = lambda: None,
     launch: Launch | None = None,
     pace: Pace = ALONE,
 ) -> Path:

@@ -1,9 +1,10 @@
 """Which build of Isthmus this is, and the GPU driver that is loaded: what a report of a fault needs."""
 
-import importlib.util
 import re
+from contextlib import suppress
 from pathlib import Path
 
+from isthmus.installing import installed_file
 from isthmus.machine.kernel_files import read_text
 
 _NVIDIA = Path("/proc/driver/nvidia/version")
@@ -11,8 +12,9 @@ _NVIDIA = Path("/proc/driver/nvidia/version")
 
 def described_build() -> list[str]:
     """The commit, where the package was built in a clone, and NVIDIA's driver; a line each. Opens no driver."""
-    native = importlib.util.find_spec("isthmus._native")
-    commit = read_text(Path(native.origin).with_name("commit.txt")) if native and native.origin else ""
+    commit = ""
+    with suppress(FileNotFoundError):
+        commit = read_text(installed_file("commit.txt"))
     return [*([f"commit {commit}"] if commit else []), _driver()]
 
 

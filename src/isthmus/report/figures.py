@@ -10,6 +10,8 @@ from isthmus.analysis.machine import machine_strip, origin_line
 from isthmus.analysis.sections import sections
 from isthmus.document.palette import all_looks
 from isthmus.document.section import Chart, Part, Section, chart_name
+from isthmus.errors import UsageError
+from isthmus.installing import install_extra
 from isthmus.language import say, speaking
 from isthmus.record import Run
 from isthmus.report.drawing import draw
@@ -60,8 +62,17 @@ def _placed(runs: Sequence[Run]) -> list[tuple[Section, Part, Chart]]:
 
 
 def figure_picture(runs: Sequence[Run], name: str, kind: Literal["svg", "png"]) -> bytes:
-    """The figure with titles, machines and legend, 640 pixels wide without its axes; PNG has twice the pixels."""
-    import vl_convert
+    """The figure with titles, machines and legend, 640 pixels wide without its axes; PNG has twice the pixels.
+
+    Raises UsageError where what draws them is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise UsageError(
+            f"figures need vl-convert-python, which is not installed; {install_extra('figures')}, or take them "
+            "from the page: isthmus report RUN --format html"
+        ) from None
 
     machines = [line(run) for run in runs for line in (machine_strip, origin_line)]
     spec = _standing_alone(next(each for each in figures(runs) if each.name == name), machines)

@@ -27,7 +27,7 @@ from isthmus.registry import EXPERIMENTS
 
 options = Options("quick", sizes=[1 << 16], memory=["pinned"], directions=["h2d"], budget_seconds=0.05)
 threads = [planner(each) for each in EXPERIMENTS if each.name == "threads"]
-measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: None, lambda: None)
+measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: None)
 """
     done = python(code, cwd=tmp_path, env={"LD_PRELOAD": str(limit), "FEW_THREADS": "30", "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr

@@ -35,9 +35,9 @@ def test_the_commit_is_that_of_the_build(
     text: str | None, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Found:
-        origin = str(tmp_path / "_native.so")
+        submodule_search_locations = (str(tmp_path),)
 
     if text is not None:
         (tmp_path / "commit.txt").write_text(text)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: Found)
+    monkeypatch.setattr("isthmus.installing.find_spec", lambda name: Found)
     assert build.described_build()[:-1] == lines

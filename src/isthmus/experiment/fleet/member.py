@@ -70,7 +70,6 @@ def main() -> int:
                 Path(os.fsdecode(task.path)),
                 task.command,
                 lambda _moment: None,
-                lambda: None,
                 launch=task.launch,
                 pace=pace,
             )

@@ -98,7 +98,7 @@ def test_a_run_says_where_it_is_before_its_first_case_has_ended(tmp_path: Path) 
     options = Options(mode="quick", sizes=[4096], memory=["pageable", "managed"], budget_seconds=0.2)
     moments: list[Moment] = []
     chosen = choose_experiments(["bandwidth", "latency"], options)
-    path = measure(open_device("host"), options, chosen, tmp_path / "a.json", [], moments.append, lambda: None)
+    path = measure(open_device("host"), options, chosen, tmp_path / "a.json", [], moments.append)
     first, last = moments[0], moments[-1]
     assert (first.experiment, first.number, first.experiments, first.ended) == (chosen[0].name, 1, 2, 0)
     assert first.rate is None
