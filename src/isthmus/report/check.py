@@ -60,7 +60,8 @@ def device_blocks(run: Run, health: Health, brief: int, facts: Mapping[str, str]
     if len(shown) < len(points):
         texts[-1] += " ..."
     yield Labelled(mark, (machine_strip(run), texts[0]), health.level)
-    yield from _advice(shown[0], mark)
+    # At last the likeliest cause or cure alone.
+    yield from list(_advice(shown[0], mark))[: 1 if brief > _HOST_LEFT_OUT + len(points) else None]
     for text, (before, point) in zip(texts[1:], pairwise(shown), strict=True):
         same = point.level == health.level
         yield Prose(text, under=mark) if same else Labelled(point.level, (text,), point.level, under=mark)

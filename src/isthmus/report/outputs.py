@@ -40,7 +40,7 @@ def _blocks(ordered: Sequence[Checked], unread: Sequence[str], brief: int) -> It
     facts = {
         say("outputs.normal"): _normal(health, brief),
         say("health.link"): link_line(run) if brief < 2 and any(all(link.in_use) for link in links_of(run)) else "",
-        say("outputs.next"): _next(run, health),
+        say("outputs.next"): _next(run, health) if brief < _MOST_BRIEF - 1 else "",
     }
     yield from device_blocks(run, health, brief, facts)
     by_mark: dict[str, list[Checked]] = {}
