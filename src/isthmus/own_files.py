@@ -31,6 +31,7 @@ _KINDS = {
         OwnFile("survey", "the answer of isthmus fleet --json", "no command reads it; give the fleet file"),
         OwnFile("members", "a table of isthmus fleet", "no command reads it; give the fleet file"),
         OwnFile("check", "the answer of isthmus check --json", _BY_ITSELF),
+        OwnFile("outputs", "the answer of isthmus check --from --json", _BY_ITSELF),
         OwnFile("devices", "the answer of isthmus devices --json", _BY_ITSELF),
         OwnFile("calibration", "the answer of isthmus calibrate --json", _BY_ITSELF),
         OwnFile("acceleration", "the report of isthmus accelerate as JSON", _BY_ITSELF),

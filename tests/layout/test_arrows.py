@@ -75,7 +75,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis": {"errors", "files", "grouping", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
     # Outputs of other tools, as runs.
-    "outputs": {"errors", "files", "record"},
+    "outputs": {"errors", "files", "own_files", "record"},
     "compare": {"errors", "files", "language", "record", "analysis", "document"},
     # What a way costs its neighbours is a question of a plan.
     "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},

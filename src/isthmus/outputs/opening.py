@@ -11,6 +11,7 @@ from isthmus.errors import RunFileError
 from isthmus.files import read_bounded
 from isthmus.outputs import amd, bandwidth_test, dcgm, nvbandwidth, nvidia_smi, pci
 from isthmus.outputs.reading import Reading, merged, run_of
+from isthmus.own_files import mixed_up
 from isthmus.record import Run
 
 TOOLS = (
@@ -40,6 +41,8 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     unread: list[str] = []
     for path in dict.fromkeys(paths):
         text = _text(path)
+        if mixed := mixed_up(path, text.encode(), "output of another tool"):
+            raise RunFileError(mixed)
         printed = _read(text)
         if not printed:
             raise RunFileError(f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(text)}")

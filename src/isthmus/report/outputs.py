@@ -23,7 +23,13 @@ def outputs_document(checked: Sequence[Checked], unread: Sequence[str], *, colum
     from isthmus.report.renderers import terminal
 
     ordered = sorted(checked, key=lambda each: gravity(each[1].level))
-    data = Data(lambda: {"devices": [check_data(*each) for each in checked], "not_judged": list(unread)})
+    data = Data(
+        lambda: {
+            "format": "isthmus.outputs",
+            "devices": [check_data(*each) for each in checked],
+            "not_judged": list(unread),
+        }
+    )
     title = "\n".join(dict.fromkeys(describe_device(run) for run, _, _ in checked))
     for brief in range(_MOST_BRIEF):
         document = Document("check", title, tuple(_blocks(ordered, unread, brief)), data=data)

@@ -48,6 +48,7 @@ def test_outputs_of_standard_input_are_judged(
     assert main(["check", "--from", "-", "--json"]) == code
     if code < 2:
         document = json.loads(capsys.readouterr().out)
+        assert next(iter(document.items())) == ("format", "isthmus.outputs")
         assert [each["level"] for each in document["devices"]] == ["FAULT" if code else "OK"]
 
 

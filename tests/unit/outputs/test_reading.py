@@ -168,7 +168,7 @@ def test_what_is_cut_off_is_said(tmp_path: Path) -> None:
     [
         ("", "it begins: '(nothing)'"),
         ("ls: cannot access 'x'\n", "it begins: \"ls: cannot access 'x'\""),
-        ('{"format": "isthmus.run"}', "none of the outputs that are read: nvbandwidth"),
+        ('{"format": "isthmus.run"}', "and no output of another tool; see it with: isthmus report"),
         ("| NVIDIA-SMI 550.54    Driver Version: 550.54 |\n", "give `nvidia-smi -q`, best while copies run"),
         (
             "\n".join(["[CUDA Bandwidth Test]", " Host to Device Bandwidth, 8 Device(s)", " PINNED Memory Transfers"]),
