@@ -14,9 +14,9 @@ namespace {
 // The rest of what may be spent is for copies, and for what is not foreseen.
 constexpr double goal = 0.6;
 // What the first kernels may cost.
-constexpr std::uint64_t most_ns = 2'000'000;
+constexpr std::uint64_t most_at_once_ns = 2'000'000;
 // The clock is read once in so many launches while all kernels are recorded.
-constexpr std::uint64_t together = 64;
+constexpr std::uint64_t launches_a_look = 64;
 // At the end of the program it is not waited for.
 constexpr std::uint64_t look_ns = 20'000'000;
 constexpr auto switching_limit = std::chrono::seconds(2);
@@ -26,7 +26,7 @@ constexpr auto switching_limit = std::chrono::seconds(2);
 KernelWindows::KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share, std::uint64_t now_ns)
     : api_(api),
       file_(file),
-      budget_(goal * share, most_ns, now_ns),
+      budget_(goal * share, most_at_once_ns, now_ns),
       plan_(goal * share),
       ended_(share >= 1.0),
       opened_ns_(now_ns),
@@ -47,7 +47,7 @@ void KernelWindows::launched(std::uint64_t kernels) {
     }
     announced_.fetch_add(kernels, std::memory_order_relaxed);
     budget_.spend(kernels * kernel_ns);
-    if (count % together == together - 1 || kernels >= together) look();
+    if (count % launches_a_look == launches_a_look - 1 || kernels >= launches_a_look) look();
 }
 
 void KernelWindows::recorded(std::uint64_t kernels) {
