@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.figures import rate_cell
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.pieces.cell import BATCHING
@@ -15,7 +14,7 @@ from isthmus.analysis.pieces.words import layout_words, method_name, way_words
 from isthmus.document.finding import Finding, known
 from isthmus.document.grid import Column, Grid, Group, Row, excerpt, spread
 from isthmus.document.pivot import rows_of, word_column
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import say, sentences
 from isthmus.record import KIB, Direction, Run, format_bytes, format_rate

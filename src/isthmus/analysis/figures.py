@@ -1,15 +1,20 @@
-"""Measured cases as figures: times and rates with their intervals, and why a case has none; worked out here alone."""
+"""Measured cases as figures: times and rates with intervals, why a case has none, and points and legends of charts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from isthmus.analysis.labels import details, in_one_text
+from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import Point, case_metric, case_point, rate_of
 from isthmus.analysis.statistics.once import once
+from isthmus.document.chart import Look, Row, row
 from isthmus.document.grid import Cell, brief, failed, interval_cell, missing, skipped
+from isthmus.document.section import LegendEntry
 from isthmus.language import say
-from isthmus.record import Case, Interval, Metric, Run, median_interval
+from isthmus.record import Case, Interval, Metric, Run, format_rate, median_interval
+
+_Place = TypeVar("_Place", int, float)
 
 
 class Figure(NamedTuple):
@@ -107,3 +112,23 @@ def narrow_cell(value: Interval, unit: Literal["GB/s", "ns"] = "GB/s", *, wide: 
     """Bytes per second in GB/s or seconds in ns, for tables of many columns: pointing at it shows the interval."""
     shown = interval_cell(value, scale=1e9 if unit == "ns" else 1e-9, wide=wide)
     return replace(brief(shown), detail=say("common.half", half=shown.half_width, unit=unit))
+
+
+def rate_rows(
+    name: str, points: Mapping[_Place, Point], shown: Callable[[_Place], Mapping[str, str]]
+) -> tuple[Row, ...]:
+    """The points of a curve of rates by their places; pointing at one shows where it is, and the figures."""
+    return tuple(
+        row(name, place, point.rate.scaled(1e-9), **shown(place), **details(point)) for place, point in points.items()
+    )
+
+
+def link_rules(run: Run, *, both: bool = False) -> list[tuple[float, str]]:
+    """A line at the rate of the link, in GB/s; of both directions twice as high. None where no link is known."""
+    limit = link_rate(run, both=both)
+    return [(limit / 1e9, say("labels.link_rate", rate=format_rate(limit)))] if limit else []
+
+
+def legend_of(looks: Mapping[str, Look]) -> tuple[LegendEntry, ...]:
+    """Names of curves with their looks."""
+    return tuple(LegendEntry(*each) for each in looks.items())

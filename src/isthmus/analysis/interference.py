@@ -3,19 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.figures import Figure, figures, paired
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import Figure, figures, legend_of, paired
 from isthmus.analysis.labels import of_run, run_title
 from isthmus.analysis.phrases import memory_name, percent_cell, percent_words
 from isthmus.analysis.statistics.once import once
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.chart import Axis, Drawn, curves_chart, numbered_look
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Column, interval_cell
-from isthmus.document.palette import numbered_look
 from isthmus.document.pivot import Entry, pivot
-from isthmus.document.section import Chart, Part, Section
+from isthmus.document.section import Chart, Part, Section, section_of
 from isthmus.language import capitalised, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate
 

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import Figure, figures
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
-from isthmus.document.section import Part, Section
+from isthmus.document.section import Part, Section, section_of
 from isthmus.language import say, sentences
 from isthmus.record import Case, Run, format_bytes, format_seconds, kind_rank, median_interval
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.figures import figures
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import factor_words, times
 from isthmus.analysis.published.table import published_parts
@@ -13,7 +12,7 @@ from isthmus.analysis.statistics.curve import Point
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Row, interval_cell, missing, time_cell
 from isthmus.document.pivot import columns_of, grid_of, groups_of
-from isthmus.document.section import Part, Section
+from isthmus.document.section import Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import enumerated, say
 from isthmus.record import Case, Interval, Metric, Run, format_bytes

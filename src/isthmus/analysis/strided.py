@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.figures import quotient_cell
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
@@ -17,7 +16,7 @@ from isthmus.analysis.statistics.contrast import ratio
 from isthmus.document.finding import Finding, known
 from isthmus.document.grid import Grid, Row, brief, spread, text_grid
 from isthmus.document.pivot import columns_of, grid_of, groups_of
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run
 

@@ -1,11 +1,12 @@
 """The part of a report that one experiment fills, as plain data: every format draws the same charts and tables."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from isthmus.document.chart import Spec, Tiles, Timeline
+from isthmus.document.chart import Look, Spec, Tiles, Timeline
 from isthmus.document.grid import Grid
-from isthmus.document.palette import Look
+from isthmus.language import say
 
 
 @dataclass(frozen=True)
@@ -132,3 +133,21 @@ class FleetMap:
     lines: list[str]
     columns: list[str]
     views: list[MapView]
+
+
+def section_of(
+    experiment: str, parts: Iterable[Part | None], caveats: Iterable[str] = (), intro: str = ""
+) -> Section | None:
+    """A section of the parts that show something; None where none does. `caveats` are the names of those texts."""
+    shown = tuple(part for part in parts if part and (part.charts or part.grids))
+    if not shown:
+        return None
+    texts = f"{experiment}_report"
+    return Section(
+        experiment,
+        say(f"{texts}.title"),
+        intro or say(f"{texts}.intro"),
+        shown,
+        say(f"{texts}.question"),
+        tuple(say(f"{texts}.caveat_{caveat}") for caveat in caveats),
+    )

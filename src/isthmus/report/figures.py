@@ -8,7 +8,7 @@ from typing import Any, Literal
 from isthmus.analysis.labels import DIRECTIONS, direction_title, run_label, run_title
 from isthmus.analysis.machine import machine_strip, origin_line
 from isthmus.analysis.sections import sections
-from isthmus.document.palette import all_looks
+from isthmus.document.chart import all_looks
 from isthmus.document.section import Chart, Part, Section, chart_name
 from isthmus.errors import UsageError
 from isthmus.installing import install_extra

@@ -10,9 +10,8 @@ from torch.utils.data import DataLoader
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from isthmus.torch.copying import Pair, copy_pageable
+from isthmus.torch.copying import Pair, copy_pageable, is_plain, torch_device
 from isthmus.torch.nested import mapped
-from isthmus.torch.tensors import is_plain, torch_device
 from isthmus.transfer.ahead import Ahead
 
 

@@ -10,9 +10,8 @@ import torch
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from isthmus.torch.copying import Area, areas_of, copying
+from isthmus.torch.copying import Area, areas_of, copying, is_plain, torch_device
 from isthmus.torch.nested import Found, mapped, tensors
-from isthmus.torch.tensors import is_plain, torch_device
 
 _Pairs = list[tuple[torch.Tensor, torch.Tensor]]
 # What is smaller than this is packed with others: its own copy would end before the link is full.

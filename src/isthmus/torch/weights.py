@@ -9,7 +9,7 @@ import torch
 
 import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
-from isthmus.torch.tensors import torch_device
+from isthmus.torch.copying import torch_device
 from isthmus.transfer.file_copies import open_source
 from isthmus.weights import Header, Tensor, place, read_header, read_index
 

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from isthmus.document.palette import all_looks, look, numbered_look
+from isthmus.document.chart import all_looks, look, numbered_look
 from isthmus.record import MEMORY_KINDS
 
 

@@ -5,8 +5,20 @@ from typing import Any
 import altair as alt
 import pytest
 
-from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
-from isthmus.document.palette import look, numbered_look
+from isthmus.document.chart import (
+    Axis,
+    Drawn,
+    Spec,
+    Tiles,
+    Timeline,
+    bar,
+    curves_chart,
+    look,
+    numbered_look,
+    points_chart,
+    row,
+    tile,
+)
 from isthmus.record import KIB, Interval
 from isthmus.report.drawing import draw
 

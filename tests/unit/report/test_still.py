@@ -5,8 +5,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
-from isthmus.document.palette import look, numbered_look
+from isthmus.document.chart import (
+    Axis,
+    Drawn,
+    Spec,
+    Tiles,
+    Timeline,
+    bar,
+    curves_chart,
+    look,
+    numbered_look,
+    points_chart,
+    row,
+    tile,
+)
 from isthmus.record import Interval
 from isthmus.report.still import still
 

@@ -196,7 +196,8 @@ def test_a_session_that_copies_loads_nothing_of_what_measures() -> None:
     ran = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
     assert (
         ran.stdout
-        == "['_native', 'c_interface', 'cache', 'errors', 'files', 'machine', 'own_files', 'record', 'transfer']\n"
+        == "['_native', 'c_interface', 'cache', 'errors', 'files', 'installing', 'machine', 'own_files', 'record', "
+        "'transfer']\n"
     )
 
 

@@ -13,16 +13,14 @@ from isthmus.analysis.allocation.model import (
     ns_per_byte,
     pinned_choices,
 )
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import legend_of
 from isthmus.analysis.labels import Source, kind_heading, kind_label, sources
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
-from isthmus.document.chart import Axis, Drawn, curves_chart, row
+from isthmus.document.chart import Axis, Drawn, curves_chart, look, row
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, missing, skipped, time_cell
-from isthmus.document.palette import look
 from isthmus.document.pivot import grid_of, rows_of
-from isthmus.document.section import Chart, Glance, Part, Section
+from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.language import enumerated, say
 from isthmus.record import Run, format_bytes, format_seconds, kind_rank
 

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from isthmus.analysis.charts import legend_of, link_rules
+from isthmus.analysis.figures import legend_of, link_rules
 from isthmus.analysis.labels import DIRECTIONS, curve_name, details, direction_title, of_run, run_label
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, Point, bandwidth_curves
 from isthmus.analysis.statistics.shape import LARGE_BYTES
-from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row
+from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, look, points_chart, row
 from isthmus.document.grid import spread
-from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, chart_name
 from isthmus.language import say
 from isthmus.record import KIB, Interval, Run, format_bytes, format_rate, format_seconds, kind_rank

@@ -7,7 +7,6 @@ from dataclasses import replace
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
 from isthmus.analysis.bandwidth.grid import grids, half_cell
 from isthmus.analysis.figures import brief_rate
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import DIRECTIONS, curve_name, in_lines
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.published.source import Measured, Series, measured
@@ -16,7 +15,7 @@ from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, 
 from isthmus.analysis.statistics.shape import SMALL_BYTES, compared_bytes, compared_point, half_size
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
 from isthmus.document.pivot import columns_of, rows_of
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.language import say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_seconds, kind_rank
 

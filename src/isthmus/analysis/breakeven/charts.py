@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from isthmus.analysis.breakeven.derived import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, case_words, uses_count
-from isthmus.analysis.charts import legend_of
+from isthmus.analysis.figures import legend_of
 from isthmus.analysis.labels import Source, kind_label
-from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
-from isthmus.document.palette import Look, look, numbered_look
+from isthmus.document.chart import Axis, Drawn, Look, Row, curves_chart, look, numbered_look, row
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, format_bytes, format_seconds, kind_rank, three_figures

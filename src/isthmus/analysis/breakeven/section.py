@@ -24,12 +24,11 @@ from isthmus.analysis.breakeven.tables import (
     written,
 )
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import sources
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.document.grid import excerpt
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import legend_of
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.managed.granularity import Counted, Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, movements
@@ -15,11 +14,10 @@ from isthmus.analysis.managed.words import pattern_name, phases_shown, place_lab
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.chart import Axis, Drawn, curves_chart, numbered_look
 from isthmus.document.grid import Cell, Column, Group, Row, excerpt, missing, time_cell
-from isthmus.document.palette import numbered_look
 from isthmus.document.pivot import columns_of, grid_of
-from isthmus.document.section import Chart, Glance, Part, Section
+from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.language import can_say, say
 from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 

@@ -8,7 +8,7 @@ from isthmus.analysis.managed.model import ManagedWay, Pattern
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.palette import Look, look, numbered_look
+from isthmus.document.chart import Look, look, numbered_look
 from isthmus.language import in_brackets, say
 from isthmus.record import Metric, format_bytes, format_seconds
 

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.figures import cell_of, quotient_cell
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import cell_of, legend_of, quotient_cell
 from isthmus.analysis.labels import Source, kind_label, run_label, sources
 from isthmus.analysis.overlap.findings import Exchange, exchanges, multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_overlaps, overlaps, traced
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
+from isthmus.document.chart import Axis, Drawn, Look, Timeline, curves_chart, numbered_look
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, missing, time_cell
-from isthmus.document.palette import Look, numbered_look
 from isthmus.document.pivot import columns_of, grid_of, groups_of, rows_of, word_column
-from isthmus.document.section import Chart, Glance, Part, Section
+from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import capitalised, say
 from isthmus.record import Case, Interval, Run, Span, format_bytes, format_seconds, kind_rank

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from isthmus.analysis.figures import figure_cell, narrow_cell
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import in_lines, sources
 from isthmus.analysis.paths.model import (
     ALL,
@@ -24,7 +23,7 @@ from isthmus.analysis.paths.model import (
 from isthmus.analysis.phrases import direction_word, memory_label, percent_cell
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing
 from isthmus.document.pivot import Entry, columns_of, groups_of, pivot
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes

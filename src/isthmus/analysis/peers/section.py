@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.figures import Figure, figure_cell
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import Figure, figure_cell, legend_of
 from isthmus.analysis.labels import in_lines, of_run, run_label
 from isthmus.analysis.peers.model import (
     METHODS,
@@ -22,11 +20,10 @@ from isthmus.analysis.peers.model import (
     whole,
 )
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.chart import Axis, Drawn, curves_chart, numbered_look
 from isthmus.document.grid import Cell, Column, Grid, Group, Row
-from isthmus.document.palette import numbered_look
 from isthmus.document.pivot import Entry, columns_of, pivot, rows_of
-from isthmus.document.section import Chart, Glance, Part, Section, chart_name
+from isthmus.document.section import Chart, Glance, Part, Section, chart_name, section_of
 from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.charts import legend_of
+from isthmus.analysis.figures import legend_of
 from isthmus.analysis.labels import Source, in_one_text
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.model import Surface, main_surfaces

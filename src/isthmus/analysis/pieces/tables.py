@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.analysis.breakeven.words import about_uses
-from isthmus.analysis.charts import link_rules, rate_rows
-from isthmus.analysis.figures import rate_cell
+from isthmus.analysis.figures import link_rules, rate_cell, rate_rows
 from isthmus.analysis.labels import Source, details, in_one_text, sources
 from isthmus.analysis.phrases import spanned
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED, Cell, Kind

@@ -5,7 +5,7 @@ from isthmus.analysis.phrases import direction_name
 from isthmus.analysis.pieces.cell import BATCHING, Cell, Kind, Shape
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.curve import Point
-from isthmus.document.palette import Look, numbered_look
+from isthmus.document.chart import Look, numbered_look
 from isthmus.language import can_say, say
 from isthmus.record import LayoutName, format_bytes, format_rate, format_seconds
 

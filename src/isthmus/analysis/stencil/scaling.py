@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from isthmus.analysis.charts import legend_of
-from isthmus.analysis.figures import cell_of, quotient_cell
+from isthmus.analysis.figures import cell_of, legend_of, quotient_cell
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point
@@ -23,9 +22,8 @@ from isthmus.analysis.stencil.model import (
     way_title,
 )
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.chart import Axis, Drawn, Look, curves_chart, look, numbered_look
 from isthmus.document.grid import Cell, Column, Grid, Group, missing, time_cell
-from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.pivot import rows_of
 from isthmus.document.section import Chart, Part
 from isthmus.grouping import grouped

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import cell_of, quotient_cell
-from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import Source, kind_label, sources
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
@@ -22,7 +21,7 @@ from isthmus.analysis.stencil.model import (
 from isthmus.analysis.stencil.scaling import scaling_part
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing, time_cell
 from isthmus.document.pivot import groups_of
-from isthmus.document.section import Glance, Part, Section
+from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.language import say
 from isthmus.record import Run
 

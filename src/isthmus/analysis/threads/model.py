@@ -8,8 +8,8 @@ from typing import Literal, get_args
 from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.once import once
+from isthmus.document.chart import Look, numbered_look
 from isthmus.document.grid import Cell
-from isthmus.document.palette import Look, numbered_look
 from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import MIB, Case, Direction, Run, kind_rank

@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from isthmus.analysis.charts import legend_of, link_rules, rate_rows
-from isthmus.analysis.figures import brief_rate, cell_of, rate_cell
-from isthmus.analysis.frame import section_of
+from isthmus.analysis.figures import brief_rate, cell_of, legend_of, link_rules, rate_cell, rate_rows
 from isthmus.analysis.labels import DIRECTIONS, Source, direction_title, in_lines, kind_label, run_label, sources
 from isthmus.analysis.phrases import direction_name, link_rate
 from isthmus.analysis.published.source import Measured, Series
@@ -27,7 +25,7 @@ from isthmus.analysis.threads.places_tables import place_parts
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, spread
 from isthmus.document.pivot import rows_of
-from isthmus.document.section import Chart, Glance, Part, Section
+from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, kind_rank

@@ -20,9 +20,8 @@ from isthmus.experiment.calibration.buffers import (
     stores_of,
     thread_counts,
 )
-from isthmus.experiment.calibration.kernels import kernel_blocks
 from isthmus.experiment.calibration.links import LinkChoice, choose_links, reaching
-from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, settings
+from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, kernel_blocks, settings
 from isthmus.experiment.calibration.turns import (
     BUILT_IN,
     DRIVERS,

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Literal
 
 from isthmus.compare import VERDICTS, CaseResult, Comparison, GroupResult, Verdict, WholeResult
-from isthmus.document.chart import Axis, Drawn, points_chart, row
+from isthmus.document.chart import Axis, Drawn, Look, numbered_look, points_chart, row
 from isthmus.document.document import Block, Heading, Prose, Table
 from isthmus.document.grid import Cell, Grid, text_grid
-from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import say
 from isthmus.record import Interval, format_seconds

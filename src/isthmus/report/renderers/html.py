@@ -11,11 +11,10 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from isthmus.document.chart import Spec, Tiles, Timeline
+from isthmus.document.chart import Spec, Tiles, Timeline, all_looks
 from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
 from isthmus.document.finding import level_word
 from isthmus.document.grid import Cell, Column
-from isthmus.document.palette import all_looks
 from isthmus.document.section import Lanes
 from isthmus.language import say, sentences, spoken
 from isthmus.messages import plain

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
+from isthmus.document.chart import Look, look, numbered_look
 from isthmus.document.document import Picture
-from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Lane, Lanes
 from isthmus.language import clauses, say
 from isthmus.report.trace.names import CopyKind, copy_kinds

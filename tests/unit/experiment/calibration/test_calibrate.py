@@ -24,8 +24,7 @@ from isthmus.experiment.calibration.buffers import (
     thread_counts,
 )
 from isthmus.experiment.calibration.calibrate import calibrate, table_text
-from isthmus.experiment.calibration.kernels import fewest, kernel_blocks
-from isthmus.experiment.calibration.pieces import METHODS, PieceChoice, PieceTimer, simplest
+from isthmus.experiment.calibration.pieces import METHODS, PieceChoice, PieceTimer, fewest, kernel_blocks, simplest
 from isthmus.experiment.engine.piece_buffers import Cell, Setting
 from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB, Direction
