@@ -8,22 +8,3 @@ from isthmus.advice.links import generation_of
 from isthmus.advice.machines import are_alike
 from isthmus.advice.rates import has_library, prices_by_itself
 from isthmus.advice.records import interface_of_all, library_of, other_vendor
-
-__all__ = [
-    "ADVICE_LANGUAGES",
-    "Abstention",
-    "Advice",
-    "Evidence",
-    "Finding",
-    "Steps",
-    "advise",
-    "are_alike",
-    "generation_of",
-    "has_library",
-    "interface_of_all",
-    "library_of",
-    "lines_for",
-    "other_vendor",
-    "parse_gain_gate",
-    "prices_by_itself",
-]

@@ -26,37 +26,3 @@ from isthmus.trace.recorded import grouped
 from isthmus.trace.sites import own_frame, package, site_words
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
-
-__all__ = [
-    "CAUSES",
-    "DIRECTIONS",
-    "MEMORY_KINDS",
-    "UNKNOWN",
-    "Allocations",
-    "Calls",
-    "Copies",
-    "Faults",
-    "Integers",
-    "Intervals",
-    "Knowledge",
-    "Maker",
-    "Process",
-    "Ranges",
-    "Site",
-    "Trace",
-    "Union",
-    "Windows",
-    "cause_index",
-    "direction_index",
-    "fault_index",
-    "grouped",
-    "join_parts",
-    "kernel_name",
-    "memory_index",
-    "open_trace",
-    "own_frame",
-    "package",
-    "site_words",
-    "union",
-    "vendors",
-]

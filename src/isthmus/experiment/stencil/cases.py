@@ -71,7 +71,9 @@ class StencilSweep(Sweep):
             self._devices[cut] = len({(room.host, room.device) for room in members})
             share = Share.of(members, memory_bytes // self.team.local_count, self.shares_host_memory)
             self._limits[cut] = Limits(share, cut)
-        self.references = References(self.team, Share.of(rooms, 0, self.shares_host_memory).reference_bytes)
+        self._most_reference_bytes = Share.of(rooms, 0, self.shares_host_memory).reference_bytes
+        # Sums of fields as they come out without exchanges, however they are cut.
+        self._references: dict[tuple[int, int, int], int] = {}
 
     def cases(self) -> Iterator[Case]:
         """Every method with every kind of memory, cut by cut."""
@@ -107,9 +109,12 @@ class StencilSweep(Sweep):
     def prepare(self, cases: Sequence[Case]) -> Bench:
         """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
         points = [HaloPoint.of(case) for case in cases]
-        expected = 0
+        cut = points[0].cut
+        key, expected = (cut.rows, cut.columns, cut.iterations), 0
         try:
-            expected = self.references.of(points[0].cut)
+            if key not in self._references:
+                self._references[key] = self.team.reference(cut, self._most_reference_bytes)
+            expected = self._references[key]
         except IsthmusError as error:
             reasons = dict.fromkeys(points, reason_of(error, "what the ranks' result is compared with: "))
         else:
@@ -120,22 +125,6 @@ class StencilSweep(Sweep):
             return reasons.get(point) or cache(partial(_Exchanged, self.team, point, expected))
 
         return Bench(start)
-
-
-class References:
-    """Sums of fields as they come out without exchanges, each computed when it is first needed."""
-
-    def __init__(self, team: Team, most_bytes: int) -> None:
-        self._team = team
-        self._most_bytes = most_bytes
-        self._known: dict[tuple[int, int, int], int] = {}
-
-    def of(self, cut: Cut) -> int:
-        """The checksum of the field, however it is cut."""
-        key = cut.rows, cut.columns, cut.iterations
-        if key not in self._known:
-            self._known[key] = self._team.reference(cut, self._most_bytes)
-        return self._known[key]
 
 
 def _why_not(device: OpenDevice, point: HaloPoint) -> str | None:
