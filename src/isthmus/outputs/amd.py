@@ -11,11 +11,11 @@ _DEVICE = re.compile(
     re.MULTILINE,
 )
 _PEAK = re.compile(r"(Uni|Bi?)directional copy peak bandwidth GB/s(.*?)(?=Bi?directional copy peak|\Z)", re.DOTALL)
-_ROW = re.compile(r"^[ \t]*(CPU|GPU) (\d+)[ \t]*(->|<->)((?:[ \t]+(?:N/A|[\d.]+))+)[ \t]*$", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*(CPU|GPU) (\d{1,4})[ \t]*(->|<->)((?:[ \t]+(?:N/A|[\d.]+))+)[ \t]*$", re.MULTILINE)
 # Source, executor and destination: C is the host's memory, G a device's; the executor copies by kernels or by DMA.
 _TRANSFER = re.compile(
-    r"^\s*Transfer\s+\d+\s*\|\s*([\d.]+) GB/s\s*\|.*?(\d+) bytes\s*\|\s*\(?([A-Z])(\d+)\s*->"
-    r"\s*([A-Z]+)\d+(?:[:.]\d+)?\s*->\s*([A-Z])(\d+)",
+    r"^\s*Transfer\s+\d+\s*\|\s*([\d.]+) GB/s\s*\|.*?(\d{1,15}) bytes\s*\|\s*\(?([A-Z])(\d{1,4})\s*->"
+    r"\s*([A-Z]+)\d+(?:[:.]\d+)?\s*->\s*([A-Z])(\d{1,4})\b",
     re.MULTILINE,
 )
 _HOST = "CBUNMH"

@@ -7,15 +7,15 @@ from typing import Literal
 from isthmus.outputs.reading import Figure, Reading, number
 from isthmus.record import Direction
 
-_DEVICE = re.compile(r"^[ \t]*device (\d+):[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_DEVICE = re.compile(r"^[ \t]*device (\d{1,4}):[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _TABLE = re.compile(
-    r"(Host to Device|Device to Host) Bandwidth(?:, (\d+) Device\(s\))?(?: for (\w+) memory)?(.*?)"
+    r"(Host to Device|Device to Host) Bandwidth(?:, (\d{1,4}) Device\(s\))?(?: for (\w+) memory)?(.*?)"
     r"(?=Device to Device|Host to Device|Device to Host|Result =|Test PASSED|&&&&|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_ROW = re.compile(r"^[ \t]*(\d{4,})[ \t]+(\d+(?:[.,]\d+)?)[ \t]*$", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*(\d{4,15})[ \t]+(\d+(?:[.,]\d+)?)[ \t]*$", re.MULTILINE)
 _LINE = re.compile(
-    r"bandwidthTest-(H2D|D2H)-(\w+), Bandwidth = ([\d.,]+) (\S+?), .*?Size = (\d+) bytes, NumDevsUsed = (\d+)"
+    r"bandwidthTest-(H2D|D2H)-(\w+), Bandwidth = ([\d.,]+) (\S+?), .*?Size = (\d{1,15}) bytes, NumDevsUsed = (\d{1,4})"
 )
 _DIRECTIONS: dict[str, Direction] = {"host to device": "h2d", "device to host": "d2h", "h2d": "h2d", "d2h": "d2h"}
 # The samples' MB were kibibytes a millisecond, those of the SDK before them mebibytes a second.

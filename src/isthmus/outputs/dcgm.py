@@ -7,7 +7,9 @@ from typing import Any
 from isthmus.outputs.reading import Figure, Reading, number
 from isthmus.record import Direction
 
-_RATE = re.compile(r"(?:GPU ?(\d+) ?)?(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*(\d+(?:[.,]\d+)?)")
+_RATE = re.compile(r"(?:GPU ?(\d{1,4}) ?)?(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*(\d+(?:[.,]\d+)?)")
+# A number of a device.
+_LONGEST = 5
 _CELL = re.compile(r"^\|[^|\n]*\| ?([^|\n]*?) *\|[ \t]*$", re.MULTILINE)
 _DIRECTIONS: dict[str, Direction] = {"GPU to Host": "d2h", "Host to GPU": "h2d", "bidirectional": "both"}
 
@@ -24,7 +26,7 @@ def _readings(texts: Mapping[str, str]) -> Iterator[Reading]:
     for own, text in texts.items():
         for index, direction, value in _RATE.findall(text):
             rate = number(value)
-            if rate and (index or own).isdigit():
+            if rate and (index or own).isdecimal() and len(index or own) < _LONGEST:
                 figures.setdefault(int(index or own), []).append(Figure(_DIRECTIONS[direction], rate * 1e9))
     yield from (Reading(vendor="NVIDIA", index=index, figures=each) for index, each in sorted(figures.items()))
 

@@ -18,7 +18,7 @@ _SECTION = re.compile(
     r"^[ \t>]*Running (?:benchmark )?(\w+?)\.?[ \t]*\n(.*?)(?=^[ \t>]*(?:Running |Waived|SUM )|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_DEVICE = re.compile(r"^[ \t]*Device (\d+): (.+?)(?: \(([0-9A-Fa-f:.]+)\))?[ \t]*$", re.MULTILINE)
+_DEVICE = re.compile(r"^[ \t]*Device (\d{1,4}): (.+?)(?: \(([0-9A-Fa-f:.]+)\))?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Iterator[Reading | str]:
@@ -39,7 +39,7 @@ def read_json(document: Any) -> Iterator[Reading | str]:
     devices = [str(each) for each in body.get("GPU Device list", body.get("device list", [])) or []]
     names = {}
     for at, text in enumerate(devices):
-        match = re.fullmatch(r"(?:(\d+): )?(.+?)(?: ?\((?:PCI:)?([0-9A-Fa-f:.]+)\))?(?:: \(?[\w:.-]+\)?)?", text)
+        match = re.fullmatch(r"(?:(\d{1,4}): )?(.+?)(?: ?\((?:PCI:)?([0-9A-Fa-f:.]+)\))?(?:: \(?[\w:.-]+\)?)?", text)
         if match:
             names[int(match[1] or at)] = (match[2], match[3] or "")
     rates = []

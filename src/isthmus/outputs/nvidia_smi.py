@@ -7,6 +7,8 @@ from isthmus.outputs.reading import Reading, address_of
 from isthmus.record import Link
 
 _GPU = re.compile(r"^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f:.]+)[ \t]*$", re.MULTILINE)
+# Per cent of the time, and the last of the performance states P0 to P15 that are those of work.
+_LEAST_BUSY, _MOST_AWAKE = 30, 3
 _THROTTLING = ("HW Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown", "SW Thermal Slowdown", "SW Power Cap")
 
 
@@ -42,9 +44,16 @@ def _query(text: str) -> Iterator[Reading | str]:
             uuid=_value(body, "GPU UUID"),
             driver=driver,
             link=link if (link.generation or link.width) else None,
-            is_busy=(_whole(_value(body, "Gpu")) or 0) > 0,
+            is_busy=_is_busy(body),
             conditions={"throttling": ", ".join(reasons)} if reasons else {},
         )
+
+
+def _is_busy(body: str) -> bool:
+    """Whether the device worked in a state in which its link does not slow down; a desktop's few per cent are rest."""
+    state = re.match(r"P(\d{1,2})\b", _value(body, "Performance State"))
+    is_awake = state is None or int(state[1]) <= _MOST_AWAKE
+    return is_awake and (_whole(_value(body, "Gpu")) or 0) >= _LEAST_BUSY
 
 
 def _value(text: str, name: str) -> str:
@@ -60,7 +69,7 @@ def _block(text: str, name: str) -> Mapping[str, str]:
 
 
 def _whole(text: str | None) -> int | None:
-    match = re.match(r"(\d+) ?(?:x|%|$)", text or "")
+    match = re.match(r"(\d{1,15}) ?(?:x|%|$)", text or "")
     return int(match[1]) if match else None
 
 
@@ -72,7 +81,7 @@ def _topology(text: str) -> Iterator[Reading]:
     names = [each.strip() for each in re.split(r"\t|  +", header[1].strip()) if each.strip()]
     for line in text[header.end() :].splitlines():
         cells = [each.strip() for each in re.split(r"\t+|  +", line.strip()) if each.strip()]
-        if not cells or not re.fullmatch(r"GPU\d+", cells[0]):
+        if not cells or not re.fullmatch(r"GPU\d{1,4}", cells[0]):
             continue
         row = dict(zip(names, cells[1:], strict=False))
         near = [name for name, how in row.items() if name.startswith("GPU") and how in ("PIX", "PXB")]
@@ -80,6 +89,6 @@ def _topology(text: str) -> Iterator[Reading]:
         yield Reading(
             vendor="NVIDIA",
             index=int(cells[0][3:]),
-            numa_node=int(node) if node.isdigit() else None,
+            numa_node=int(node) if node.isdecimal() and len(node) < 5 else None,
             conditions={"same_switch": ", ".join(near)} if near else {},
         )

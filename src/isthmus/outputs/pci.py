@@ -9,7 +9,9 @@ from isthmus.record import Link
 
 _DEVICE = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\n]+): (.+)$", re.MULTILINE)
 _GPU = re.compile(r"VGA compatible|3D controller|Display controller|Processing accelerator")
-_LINK = r"Speed (?:([\d.]+)GT/s|unknown)(?: \([^)]*\))?, Width x(\d+)"
+_LINK = r"Speed (?:(\d{1,3}(?:\.\d)?)GT/s|unknown)(?: \([^)]*\))?, Width x(\d{1,2})\b"
+# What the specification allows; a device that fell off the bus reads as all ones.
+_WIDTHS = frozenset({1, 2, 4, 8, 12, 16, 32})
 _LOGGED = re.compile(
     r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?PCIe Bus Error: severity=([^,]+)", re.IGNORECASE
 )
@@ -21,7 +23,7 @@ def read(text: str) -> Iterator[Reading | str]:
     parts = _DEVICE.split(text)
     devices = [(address_of(parts[at]), parts[at + 1], parts[at + 2], parts[at + 3]) for at in range(1, len(parts), 4)]
     ports = {
-        bus: (address, body)
+        f"{address[:5]}{bus}": (address, body)
         for address, kind, _, body in devices
         if "bridge" in kind
         for bus in re.findall(r"secondary=([0-9a-f]{2})", body)
@@ -31,10 +33,10 @@ def read(text: str) -> Iterator[Reading | str]:
         vendor = "NVIDIA" if "NVIDIA" in name else "AMD" if re.search(r"\[AMD|Advanced Micro", name) else ""
         if not _GPU.search(kind) or not vendor:
             continue
-        port, of_port = ports.get(address[5:7], ("", ""))
+        port, of_port = ports.get(address[:7], ("", ""))
         if "access denied" in body:
             yield "lspci was not run as root, so that it says nothing of links: sudo lspci -vv"
-        node = re.search(r"NUMA node: (\d+)", body)
+        node = re.search(r"NUMA node: (\d{1,4})\b", body)
         yield Reading(
             vendor="NVIDIA" if vendor == "NVIDIA" else "AMD",
             index=counted[vendor],
@@ -72,7 +74,10 @@ def _link(body: str, port: str) -> Link | None:
 
 def _speed_and_width(body: str, register: str) -> tuple[int | None, int | None]:
     match = re.search(rf"{register}:.*?{_LINK}", body)
-    return (generation_of(match[1]) if match[1] else None, int(match[2]) or None) if match else (None, None)
+    if match is None:
+        return None, None
+    width = int(match[2])
+    return (generation_of(match[1]) if match[1] else None), (width if width in _WIDTHS else None)
 
 
 def _logged(text: str) -> Iterator[Reading | str]:

@@ -75,8 +75,24 @@ class Reading(msgspec.Struct, kw_only=True):
                 setattr(self, name, getattr(other, name))
         self.figures = [*self.figures, *other.figures]
         self.conditions = {**other.conditions, **self.conditions}
+        self.link = self._link_with(other)
         self.is_busy = self.is_busy or other.is_busy
-        self.link = _more(self.link, other.link)
+
+    def _link_with(self, other: "Reading") -> Link | None:
+        """What the link runs at by the busy device's reading, or the faster one; what it can do by the fuller one."""
+        if self.link is None or other.link is None:
+            return self.link or other.link
+        now = max((self, other), key=lambda each: (each.is_busy, each.speed)).link
+        most = other.link if other.link.source == "lspci with port" else self.link
+        replays = [each.replays for each in (self.link, other.link) if each.replays is not None]
+        return msgspec.structs.replace(
+            most, generation=now and now.generation, width=now and now.width, replays=max(replays, default=None)
+        )
+
+    @property
+    def speed(self) -> float:
+        """Bytes per second that the link carries as it was read; 0 where it was not."""
+        return (self.link.theoretical_bytes_per_second if self.link else None) or 0.0
 
     @property
     def largest_difference(self) -> float:
@@ -85,14 +101,6 @@ class Reading(msgspec.Struct, kw_only=True):
         for figure in self.figures:
             rates.setdefault(figure._replace(rate=0.0), []).append(figure.rate)
         return max((max(each) / min(each) for each in rates.values()), default=1.0)
-
-
-def _more(link: Link | None, other: Link | None) -> Link | None:
-    """The reading that knows both ends of a link, with the replays of either."""
-    if link is None or other is None:
-        return link or other
-    best, rest = (other, link) if other.source == "lspci with port" else (link, other)
-    return msgspec.structs.replace(best, replays=best.replays if best.replays is not None else rest.replays)
 
 
 def merged(readings: Iterable[Reading]) -> list[Reading]:

@@ -127,7 +127,14 @@ def transfer_bench(h2d: Sequence[float], d2h: Sequence[float], both: Sequence[fl
 
 
 def nvidia_smi(
-    name: str, generation: tuple[int, int], width: tuple[int, int], *, busy: int = 0, replays: int = 0, gpus: int = 1
+    name: str,
+    generation: tuple[int, int],
+    width: tuple[int, int],
+    *,
+    busy: int = 0,
+    replays: int = 0,
+    gpus: int = 1,
+    state: str = "P0",
 ) -> str:
     """`nvidia-smi -q`: generation and width now and at most."""
     text = "==============NVSMI LOG==============\n\nDriver Version                            : 570.86.10\n"
@@ -147,6 +154,7 @@ GPU 00000000:{16 + at:02X}:00.0
                 Max                       : {width[1]}x
                 Current                   : {width[0]}x
         Replays Since Reset               : {replays}
+    Performance State                     : {state}
     Utilization
         Gpu                               : {busy} %
         Memory                            : 0 %

@@ -181,6 +181,12 @@ THREADS: Mapping[str, tuple[str, Sequence[str], str, str]] = {
         "note",
         "link_idle",
     ),
+    "a desktop that draws its screen": (
+        "baaz.dev on links of generation 1",
+        [printed.nvidia_smi("NVIDIA GeForce RTX 3090", (1, 4), (16, 16), busy=37, state="P8")],
+        "note",
+        "link_idle",
+    ),
     "at rest, and fast when it copies": (
         "xaskasdf/ntransformer#5",
         [
@@ -189,6 +195,15 @@ THREADS: Mapping[str, tuple[str, Sequence[str], str, str]] = {
         ],
         "OK",
         "rate",
+    ),
+    "busy by the driver, at rest by the kernel": (
+        "open-mpi/hwloc#653",
+        [
+            printed.nvidia_smi("NVIDIA GeForce RTX 4090", (4, 4), (16, 16), busy=95),
+            printed.lspci(AD102, "16GT/s, Width x16", "2.5GT/s (downgraded), Width x16", port="16GT/s, Width x16"),
+        ],
+        "OK",
+        "link",
     ),
     "trained down for hours of work": (
         "NVIDIA/open-gpu-kernel-modules#1010",
