@@ -116,11 +116,11 @@ bool are_valid(const BatchCall& call) {
 }  // namespace
 
 std::size_t Copy::span_bytes(bool of_source) const {
-    const ArrayView* const view = of_source ? rows_from : rows_to;
-    if (view == nullptr) return batch == nullptr ? bytes : 1;
+    if (rows == nullptr) return batch == nullptr ? bytes : 1;
+    const ArrayView& view = of_source ? rows->source : rows->destination;
     std::size_t last = 0;
-    for (std::size_t i = 0; i < view->shape.size(); ++i) {
-        last += (view->shape[i] - 1) * static_cast<std::size_t>(view->strides_bytes[i]);
+    for (std::size_t i = 0; i < view.shape.size(); ++i) {
+        last += (view.shape[i] - 1) * static_cast<std::size_t>(view.strides_bytes[i]);
     }
     return last + 1;
 }

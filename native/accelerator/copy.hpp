@@ -30,12 +30,20 @@ class Plain {
 // Kinds that the driver's structures name.
 enum class Type : int { host = 1, device = 2, array = 3, unified = 4 };
 
+// Rows of a 2-D or 3-D copy.
+struct Rows {
+    ArrayView destination, source;  // whose sides are said when the direction is known
+    // How far before their first bytes the addresses are that the driver is given, and looks at.
+    std::size_t destination_position = 0, source_position = 0;
+    std::optional<bool> to_device;
+};
+std::optional<Rows> rows_of(const cuda::Copy2d& copy);
+std::optional<Rows> rows_of(const cuda::Copy3d& copy);
+
 struct Copy {
     // Nothing where addresses tell.
     std::optional<bool> to_device;
     std::uintptr_t destination = 0, source = 0;  // the first byte of either side
-    // How far before that the address is that the driver is given, and looks at: rows may have a position.
-    std::size_t destination_position = 0, source_position = 0;
     std::size_t bytes = 0;
     std::uintptr_t stream = 0;  // as Device::borrow_stream takes it
     bool is_asynchronous = false;
@@ -43,12 +51,11 @@ struct Copy {
     // Rows that lie apart, as the driver's structure says; both null for a copy in one piece.
     const cuda::Copy2d* copy_2d = nullptr;
     const cuda::Copy3d* copy_3d = nullptr;
-    // What that means, and whose sides are said when the direction is known.
-    ArrayView *rows_to = nullptr, *rows_from = nullptr;
+    Rows* rows = nullptr;  // what that means
     // Many pieces, the first of which is above; null for one.
     const Batch* batch = nullptr;
 
-    bool in_one_piece() const { return rows_to == nullptr && batch == nullptr; }
+    bool in_one_piece() const { return rows == nullptr && batch == nullptr; }
     // From the first byte of the source, or of the destination, to the last; 1 for a batch.
     std::size_t span_bytes(bool of_source) const;
     // The same from the address on that the driver is given.
@@ -57,7 +64,9 @@ struct Copy {
         std::size_t bytes;
     };
     Given given(bool of_source) const {
-        const std::size_t position = of_source ? source_position : destination_position;
+        const std::size_t position = rows == nullptr ? 0
+                                     : of_source     ? rows->source_position
+                                                     : rows->destination_position;
         return {(of_source ? source : destination) - position, position + span_bytes(of_source)};
     }
 };
@@ -66,15 +75,6 @@ struct Copy {
 // far as that can be seen without the driver. All others, wrong or only unusual, are the driver's, and so is its
 // answer.
 bool is_valid_piece(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes);
-
-// Rows of a 2-D or 3-D copy.
-struct Rows {
-    ArrayView destination, source;
-    std::size_t destination_position = 0, source_position = 0;  // as Copy's
-    std::optional<bool> to_device;
-};
-std::optional<Rows> rows_of(const cuda::Copy2d& copy);
-std::optional<Rows> rows_of(const cuda::Copy3d& copy);
 
 // A batch as the driver is given it.
 struct BatchCall {

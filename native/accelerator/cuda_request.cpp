@@ -184,9 +184,9 @@ bool CudaRequest::is_on_stream_of_context() const {
 }
 
 bool CudaRequest::has_pitches() const {
-    if (copy_.rows_to == nullptr) return true;
+    if (copy_.rows == nullptr) return true;
     const int most = cuda_->program()->most_pitch_bytes(session_->device().info().index);
-    return std::max(copy_.rows_to->strides_bytes[1], copy_.rows_from->strides_bytes[1]) <= most;
+    return std::max(copy_.rows->destination.strides_bytes[1], copy_.rows->source.strides_bytes[1]) <= most;
 }
 
 bool CudaRequest::holds(KnownMemory& known, std::uintptr_t address, std::size_t bytes) const {
@@ -201,7 +201,7 @@ bool CudaRequest::holds(KnownMemory& known, std::uintptr_t address, std::size_t 
                                               (known.context == 0 || known.context == device.context_handle()));
     if (!is_own) return false;
     // The driver's 2-D copies refuse several allocations, also if each begins where another ends.
-    if (copy_.rows_to != nullptr) return known.begin < known.end && bytes <= known.end - address;
+    if (copy_.rows != nullptr) return known.begin < known.end && bytes <= known.end - address;
     return check_span(device, known, {address, Side::device, bytes}, "device's side").ok();
 }
 
@@ -274,7 +274,7 @@ double CudaRequest::probe() {
     // What any call costs is not the memory's.
     constexpr double call_seconds = 100e-6;
     constexpr std::size_t most_probed_bytes = std::size_t{64} << 10;
-    const std::size_t first = copy_.batch != nullptr ? copy_.batch->bytes[0] : copy_.rows_to->shape[2];
+    const std::size_t first = copy_.batch != nullptr ? copy_.batch->bytes[0] : copy_.rows->destination.shape[2];
     const std::size_t bytes = std::min(first, most_probed_bytes);
     if (!is_there(to_device() ? Access::read : Access::write, to_device() ? copy_.source : copy_.destination, bytes)) {
         return 0;
@@ -289,10 +289,10 @@ double CudaRequest::probe() {
 Outcome CudaRequest::by_library(std::size_t begin) {
     // Without a stream: what it comes behind has ended, and what others have put there since is not waited for.
     if (copy_.batch != nullptr) return session_->copy_batch(*copy_.batch, {}, std::nullopt);
-    if (copy_.rows_to != nullptr) {
-        copy_.rows_to->side = sides().destination;
-        copy_.rows_from->side = sides().source;
-        return session_->copy(*copy_.rows_to, *copy_.rows_from, std::nullopt);
+    if (copy_.rows != nullptr) {
+        copy_.rows->destination.side = sides().destination;
+        copy_.rows->source.side = sides().source;
+        return session_->copy(copy_.rows->destination, copy_.rows->source, std::nullopt);
     }
     return session_->copy_bytes(piece(begin), sides(), std::nullopt);
 }
@@ -354,9 +354,9 @@ Result<bool> CudaRequest::same_by_driver() {
         }
         return true;
     }
-    if (copy_.rows_to == nullptr) return is_same(copy_.destination, copy_.source, copy_.bytes);
-    const ArrayView& to = *copy_.rows_to;
-    const ArrayView& from = *copy_.rows_from;
+    if (copy_.rows == nullptr) return is_same(copy_.destination, copy_.source, copy_.bytes);
+    const ArrayView& to = copy_.rows->destination;
+    const ArrayView& from = copy_.rows->source;
     for (std::size_t layer = 0; layer < to.shape[0]; ++layer) {
         for (std::size_t row = 0; row < to.shape[1]; ++row) {
             const auto at = [&](const ArrayView& view) {
@@ -381,10 +381,7 @@ Result<bool> CudaRequest::same_by_driver() {
         copy.to_device = rows->to_device;
         copy.destination = rows->destination.address;
         copy.source = rows->source.address;
-        copy.destination_position = rows->destination_position;
-        copy.source_position = rows->source_position;
-        copy.rows_to = &rows->destination;
-        copy.rows_from = &rows->source;
+        copy.rows = &*rows;
     }
     CudaRequest request(copy);
     return next_part(request, progress);

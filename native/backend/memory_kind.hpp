@@ -3,37 +3,35 @@
 #pragma once
 
 #include <array>
-#include <optional>
-#include <string_view>
+#include <cstddef>
 
+#include "base/names.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus {
 
-enum class MemoryKind {
-    malloc,                   // from the C library, which recycles what it was given back
-    pageable,                 // ordinary pages, fresh from the system
-    pageable_huge,            // transparent huge pages
-    pinned,                   // page-locked by the driver
-    pinned_portable,          // for every context of the process
-    write_combined,           // page-locked, uncached for the CPU
-    mapped,                   // page-locked and read or written by kernels over the link
-    registered,               // ordinary pages, touched and then page-locked
-    registered_huge,          // the same on huge pages
-    touched_registered,       // the same, counting the pages and their touching by many threads
-    touched_registered_huge,  // likewise on huge pages
-    managed,                  // one address, pages migrate
-    device,
-    device_pitched,    // 2-D, rows padded by the driver
-    device_array,      // 2-D in the layout of textures (OpenCL: an image)
-    device_pool,       // from a stream-ordered pool that keeps what it was given back
-    device_pool_cold,  // from one that gives it back to the system
-};
+ISTHMUS_ENUM(MemoryKind,
+             malloc,                   // from the C library, which recycles what it was given back
+             pageable,                 // ordinary pages, fresh from the system
+             pageable_huge,            // transparent huge pages
+             pinned,                   // page-locked by the driver
+             pinned_portable,          // for every context of the process
+             write_combined,           // page-locked, uncached for the CPU
+             mapped,                   // page-locked and read or written by kernels over the link
+             registered,               // ordinary pages, touched and then page-locked
+             registered_huge,          // the same on huge pages
+             touched_registered,       // the same, counting the pages and their touching by many threads
+             touched_registered_huge,  // likewise on huge pages
+             managed,                  // one address, pages migrate
+             device,
+             device_pitched,    // 2-D, rows padded by the driver
+             device_array,      // 2-D in the layout of textures (OpenCL: an image)
+             device_pool,       // from a stream-ordered pool that keeps what it was given back
+             device_pool_cold)  // from one that gives it back to the system
 
 // Python's table (src/isthmus/record/memory_kinds.py) says the same of `huge`, `by_cpu`, `locked` and `on_device`.
 struct MemoryTraits {
     MemoryKind kind;
-    std::string_view name;
     bool locked = false;      // page-locked
     bool huge = false;        // on transparent huge pages
     bool by_cpu = false;      // ordinary or huge pages that are not locked: drivers copy them with the CPU
@@ -44,36 +42,24 @@ struct MemoryTraits {
 
 // In the order of the enumeration.
 inline constexpr std::array memory_kinds{
-    MemoryTraits{.kind = MemoryKind::malloc, .name = "malloc", .by_cpu = true},
-    MemoryTraits{.kind = MemoryKind::pageable, .name = "pageable", .by_cpu = true},
-    MemoryTraits{.kind = MemoryKind::pageable_huge, .name = "pageable_huge", .huge = true, .by_cpu = true},
-    MemoryTraits{.kind = MemoryKind::pinned, .name = "pinned", .locked = true},
-    MemoryTraits{.kind = MemoryKind::pinned_portable, .name = "pinned_portable", .locked = true},
-    MemoryTraits{.kind = MemoryKind::write_combined, .name = "write_combined", .locked = true},
-    MemoryTraits{.kind = MemoryKind::mapped, .name = "mapped", .locked = true},
-    MemoryTraits{.kind = MemoryKind::registered, .name = "registered", .locked = true, .registered = true},
-    MemoryTraits{.kind = MemoryKind::registered_huge,
-                 .name = "registered_huge",
-                 .locked = true,
-                 .huge = true,
-                 .registered = true},
-    MemoryTraits{.kind = MemoryKind::touched_registered,
-                 .name = "touched_registered",
-                 .locked = true,
-                 .registered = true,
-                 .touched = true},
-    MemoryTraits{.kind = MemoryKind::touched_registered_huge,
-                 .name = "touched_registered_huge",
-                 .locked = true,
-                 .huge = true,
-                 .registered = true,
-                 .touched = true},
-    MemoryTraits{.kind = MemoryKind::managed, .name = "managed"},
-    MemoryTraits{.kind = MemoryKind::device, .name = "device", .on_device = true},
-    MemoryTraits{.kind = MemoryKind::device_pitched, .name = "device_pitched", .on_device = true},
-    MemoryTraits{.kind = MemoryKind::device_array, .name = "device_array", .on_device = true},
-    MemoryTraits{.kind = MemoryKind::device_pool, .name = "device_pool", .on_device = true},
-    MemoryTraits{.kind = MemoryKind::device_pool_cold, .name = "device_pool_cold", .on_device = true},
+    MemoryTraits{.kind = MemoryKind::malloc, .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pageable, .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pageable_huge, .huge = true, .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pinned, .locked = true},
+    MemoryTraits{.kind = MemoryKind::pinned_portable, .locked = true},
+    MemoryTraits{.kind = MemoryKind::write_combined, .locked = true},
+    MemoryTraits{.kind = MemoryKind::mapped, .locked = true},
+    MemoryTraits{.kind = MemoryKind::registered, .locked = true, .registered = true},
+    MemoryTraits{.kind = MemoryKind::registered_huge, .locked = true, .huge = true, .registered = true},
+    MemoryTraits{.kind = MemoryKind::touched_registered, .locked = true, .registered = true, .touched = true},
+    MemoryTraits{
+        .kind = MemoryKind::touched_registered_huge, .locked = true, .huge = true, .registered = true, .touched = true},
+    MemoryTraits{.kind = MemoryKind::managed},
+    MemoryTraits{.kind = MemoryKind::device, .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pitched, .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_array, .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pool, .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pool_cold, .on_device = true},
 };
 
 constexpr const MemoryTraits& traits_of(MemoryKind kind) {
@@ -107,17 +93,6 @@ constexpr bool is_on_device(MemoryKind kind) {
 constexpr HostBlock::Source source_of(MemoryKind kind) {
     if (kind == MemoryKind::malloc) return HostBlock::Source::malloc;
     return traits_of(kind).huge ? HostBlock::Source::huge : HostBlock::Source::ordinary;
-}
-
-constexpr std::string_view name_of(MemoryKind kind) {
-    return traits_of(kind).name;
-}
-
-constexpr std::optional<MemoryKind> memory_kind_of(std::string_view name) {
-    for (const MemoryTraits& traits : memory_kinds) {
-        if (traits.name == name) return traits.kind;
-    }
-    return std::nullopt;
 }
 
 }  // namespace isthmus

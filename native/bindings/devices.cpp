@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "backend/cuda/cuda_device.hpp"
@@ -91,7 +92,7 @@ nb::list memory_kind_table() {
     nb::list rows;
     for (const MemoryTraits& traits : memory_kinds) {
         nb::dict row;
-        row["name"] = std::string(traits.name);
+        row["name"] = name_of(traits.kind);
         row["locked"] = traits.locked;
         row["huge"] = traits.huge;
         row["by_cpu"] = traits.by_cpu;
@@ -129,9 +130,7 @@ auto host_access(Status (Buffer::*change)()) {
 }  // namespace
 
 MemoryKind kind_of(const std::string& name) {
-    const auto kind = memory_kind_of(name);
-    if (!kind) raise({Code::invalid_argument, "no memory kind '" + name + "'"});
-    return *kind;
+    return named<MemoryKind>(name, "memory kind");
 }
 
 void raise_unknown(const char* what, const std::string& name, std::span<const std::string_view> known) {

@@ -41,7 +41,6 @@ void bind_transfer_table(nanobind::module_& module);
 void bind_migrations(nanobind::module_& module);
 void bind_sessions(nanobind::module_& module);
 void bind_copies(nanobind::module_& module);
-void bind_file_copies(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_addresses(nanobind::module_& module);
 void bind_device_array(nanobind::module_& module);

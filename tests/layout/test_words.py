@@ -14,7 +14,7 @@ SUFFIXES = {".py", ".pyi", ".j2", ".json", ".txt", ".c", ".cl", ".cpp", ".cu", "
 # Each word, whole and in any case, with what to write in its place and how often it may be there.
 ALLOWED: dict[str, tuple[str, int]] = {
     "found": ("the thing that it is: `curve`, `runs`, `reply`", 346),
-    "way": ("method, direction, link or memory kind", 227),
+    "way": ("method, direction, link or memory kind", 226),
     "ways": ("methods, directions, links or memory kinds", 72),
     "told": ("values, reported, distinguished", 39),
     "said": ("reported, stated, shown", 38),

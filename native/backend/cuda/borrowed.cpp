@@ -1,5 +1,5 @@
 // Memory and streams that a caller owns: what the CUDA driver knows of them, and views of them.
-#include "backend/cuda/borrowed.hpp"
+#include "backend/cuda/memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 
 #include "backend/borrowed.hpp"
 #include "backend/cuda/cuda_device.hpp"
-#include "backend/cuda/memory.hpp"
 #include "backend/cuda/stream.hpp"
 
 namespace isthmus::cuda {

@@ -6,10 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "backend/cuda/borrowed.hpp"
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/describe.hpp"
-#include "backend/cuda/features.hpp"
 #include "backend/cuda/gate.hpp"
 #include "backend/cuda/memory.hpp"
 #include "backend/cuda/pieces.hpp"

@@ -1,4 +1,4 @@
-// What CUDA and NVML say about a device without a context.
+// What CUDA and NVML say about a device, without a context and with one.
 #pragma once
 
 #include "backend/cuda/context.hpp"
@@ -14,5 +14,17 @@ Result<DeviceInfo> describe(const Driver& driver, int index);
 // Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
 PeerReading read_peer(const Driver& driver, const std::string& here, const std::string& there);
 LinkReading read_link(const Driver& driver, const std::string& pci_address);
+
+// What it can do, as its attributes say.
+struct Features {
+    int multiprocessors = 1;
+    bool maps_host_memory = false;
+    bool registers_host_memory = false;
+    bool managed = false;
+    bool concurrent_managed = false;
+    bool memory_pools = false;
+};
+
+Result<Features> read_features(const PrimaryContext& context);
 
 }  // namespace isthmus::cuda

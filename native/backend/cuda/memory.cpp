@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "backend/cuda/borrowed.hpp"
 #include "backend/lockable_pages.hpp"
 #include "base/pages.hpp"
 #include "base/threads.hpp"

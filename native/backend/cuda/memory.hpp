@@ -1,10 +1,10 @@
-// Allocations of the CUDA backend, one class a way to get memory.
+// Allocations of the CUDA backend, one class for each kind, and views of memory and streams that a caller owns.
 #pragma once
 
 #include <memory>
 
 #include "backend/cuda/context.hpp"
-#include "backend/region.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::cuda {
 
@@ -37,5 +37,13 @@ inline DevicePointer address_of(const Region& region) {
 // Precondition: the context is current, and the device can have memory of this kind. `pages` as for Device::reserve.
 Result<std::unique_ptr<Allocation>> reserve(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
                                             std::size_t bytes, std::byte* pages);
+
+// As the functions of Device of the same names. Precondition: the context is current.
+Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address);
+bool is_mapped(const PrimaryContext& context, std::uintptr_t address);
+Result<std::unique_ptr<Allocation>> borrow(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
+                                           std::uintptr_t address, std::size_t bytes, std::uintptr_t kernel_address);
+Result<std::unique_ptr<isthmus::Stream>> borrow_stream(const std::shared_ptr<PrimaryContext>& context,
+                                                       std::uintptr_t handle);
 
 }  // namespace isthmus::cuda

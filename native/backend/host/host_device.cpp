@@ -13,7 +13,6 @@
 #include "backend/host/directory.hpp"
 #include "backend/host/kernels.hpp"
 #include "backend/host/memory.hpp"
-#include "backend/host/pieces.hpp"
 #include "backend/host/stream.hpp"
 #include "backend/launch.hpp"
 #include "kernels/kernels.hpp"
@@ -35,6 +34,28 @@ void wait_until(TimePoint deadline) {
 TimePoint::duration duration_of(double seconds) {
     return std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds));
 }
+
+// The pieces of one side, by address; outlives the layout, but not the table.
+class Pieces {
+  public:
+    Pieces(const Layout& layout, const Extent& extent, const std::uint64_t* offsets)
+        : start_(reinterpret_cast<std::uintptr_t>(layout.allocation->host()) + layout.offset),
+          offsets_(layout.is_scattered() ? offsets : nullptr),
+          rows_(extent.rows),
+          pitch_(layout.pitch_bytes),
+          slice_pitch_(layout.slice_pitch_bytes) {}
+    // As a number until here, since a layout may count from before its allocation.
+    std::byte* at(std::size_t piece) const {
+        const std::size_t offset =
+            offsets_ != nullptr ? offsets_[piece] : piece / rows_ * slice_pitch_ + piece % rows_ * pitch_;
+        return reinterpret_cast<std::byte*>(start_ + offset);  // NOLINT(performance-no-int-to-ptr)
+    }
+
+  private:
+    std::uintptr_t start_;
+    const std::uint64_t* offsets_;
+    std::size_t rows_, pitch_, slice_pitch_;
+};
 
 class HostDevice final : public Device {
   public:

@@ -1,11 +1,10 @@
 // Memory that a caller owns: views of buffers, of shared virtual memory, and of ordinary memory.
-#include "backend/opencl/borrowed.hpp"
+#include "backend/opencl/memory.hpp"
 
 #include <string>
 #include <utility>
 
 #include "backend/borrowed.hpp"
-#include "backend/opencl/memory.hpp"
 #include "backend/opencl/query.hpp"
 
 namespace isthmus::opencl {

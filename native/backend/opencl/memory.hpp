@@ -1,4 +1,4 @@
-// Allocations of the OpenCL backend, one class for each kind.
+// Allocations of the OpenCL backend, one class for each kind, and views of memory that a caller owns.
 #pragma once
 
 #include <memory>
@@ -45,5 +45,9 @@ class ClAllocation : public Allocation {
 // `pages` as for Device::reserve.
 Result<std::unique_ptr<Allocation>> reserve(const std::shared_ptr<SharedContext>& context, MemoryKind kind,
                                             std::size_t bytes, std::byte* pages);
+
+// As Device::borrow.
+Result<std::unique_ptr<Allocation>> borrow(const std::shared_ptr<SharedContext>& context, MemoryKind kind,
+                                           std::uintptr_t handle, std::size_t bytes);
 
 }  // namespace isthmus::opencl

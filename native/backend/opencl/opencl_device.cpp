@@ -7,7 +7,6 @@
 
 #include "backend/device_info.hpp"
 #include "backend/launch.hpp"
-#include "backend/opencl/borrowed.hpp"
 #include "backend/opencl/context.hpp"
 #include "backend/opencl/launch.hpp"
 #include "backend/opencl/memory.hpp"

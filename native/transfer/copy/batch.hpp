@@ -47,18 +47,32 @@ struct Batch {
 // A batch with lists of its own.
 class BatchLists {
   public:
-    void reserve(std::size_t pieces);
-    void add(const BatchPiece& piece);
+    void reserve(std::size_t pieces) {
+        destinations_.addresses.reserve(pieces);
+        sources_.addresses.reserve(pieces);
+        bytes_.reserve(pieces);
+    }
+    void add(const BatchPiece& piece) {
+        destinations_.add(piece.destination, piece.destination_offset_bytes);
+        sources_.add(piece.source, piece.source_offset_bytes);
+        bytes_.push_back(piece.bytes);
+    }
     bool empty() const { return bytes_.empty(); }
     // Until more is added.
-    Batch batch() const;
+    Batch batch() const { return {destinations_.side(), sources_.side(), bytes_}; }
 
   private:
     struct List {
         std::vector<const void*> addresses;
         std::vector<std::size_t> offsets_bytes;
 
-        void add(std::uintptr_t address, std::size_t offset_bytes);
+        void add(std::uintptr_t address, std::size_t offset_bytes) {
+            if (offset_bytes != 0 || !offsets_bytes.empty()) {
+                offsets_bytes.resize(addresses.size());
+                offsets_bytes.push_back(offset_bytes);
+            }
+            addresses.push_back(reinterpret_cast<const void*>(address));  // NOLINT(performance-no-int-to-ptr)
+        }
         BatchSide side() const { return {addresses, offsets_bytes}; }
     };
     List destinations_, sources_;

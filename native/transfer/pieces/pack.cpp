@@ -10,7 +10,6 @@
 #include "base/cache.hpp"
 #include "base/cache_copies.hpp"
 #include "base/pages.hpp"
-#include "transfer/pieces/repeated.hpp"
 
 namespace isthmus {
 namespace {

@@ -22,6 +22,10 @@ void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t b
 void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end,
             Stores stores = Stores::ordinary);
 
+// As pack(), of a layout that has steps, which repeat elements by 0 bytes: what they would be, written out.
+void write_out(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end,
+               Stores stores);
+
 // Whether an access to the same bytes raises no signal, as the mappings tell, or each page; not of pieces that are
 // repeated.
 Mappings::Answer may_access(Access access, const Layout& layout, const Extent& extent);

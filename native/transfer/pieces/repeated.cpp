@@ -1,5 +1,5 @@
 // Sources that repeat their elements, by steps of 0 bytes: what they would be without repetition, written out.
-#include "transfer/pieces/repeated.hpp"
+#include "transfer/pieces/pack.hpp"
 
 #include <algorithm>
 #include <array>
