@@ -1,4 +1,4 @@
-"""bandwidthTest of the CUDA samples and the SDK before them: tables, and lines of its CSV mode."""
+"""bandwidthTest of the CUDA samples and the SDK before them, its lines of CSV, and the matrix of busGrind."""
 
 import re
 from collections.abc import Iterator
@@ -17,13 +17,24 @@ _ROW = re.compile(r"^[ \t]*(\d{4,15})[ \t]+(\d+(?:[.,]\d+)?)[ \t]*$", re.MULTILI
 _LINE = re.compile(
     r"bandwidthTest-(H2D|D2H)-(\w+), Bandwidth = ([\d.,]+) (\S+?), .*?Size = (\d{1,15}) bytes, NumDevsUsed = (\d{1,4})"
 )
-_DIRECTIONS: dict[str, Direction] = {"host to device": "h2d", "device to host": "d2h", "h2d": "h2d", "d2h": "d2h"}
+_MATRIX = re.compile(
+    r"^Host/Device Bandwidth Matrix \(GB/s\), memory=(\w+)[ \t]*\n(.*?)(?=^\*|\Z)", re.MULTILINE | re.DOTALL
+)
+_MATRIX_ROW = re.compile(r"^[ \t]*(D2H|H2D|BiDir)((?:[ \t]+\d+[.,]\d+)+)[ \t]*$", re.MULTILINE)
+_DIRECTIONS: dict[str, Direction] = {
+    "host to device": "h2d",
+    "device to host": "d2h",
+    "h2d": "h2d",
+    "d2h": "d2h",
+    "bidir": "both",
+}
 # The samples' MB were kibibytes a millisecond, those of the SDK before them mebibytes a second.
 _UNITS = {"GB/s": 1e9, "GiB/s": 1 << 30, "MiB/s": 1 << 20}
 
 
 def read(text: str) -> Iterator[Reading | str]:
     """A reading a device, or a sentence on what cannot be read."""
+    yield from _bus_grind(text)
     if not re.search(r"bandwidth ?test|Transfer Size \(Bytes\)", text, re.IGNORECASE):
         return
     units = {**_UNITS, "MB/s": 1.024e6 if "[CUDA Bandwidth Test]" in text or "bandwidthTest-" in text else 1 << 20}
@@ -50,6 +61,18 @@ def read(text: str) -> Iterator[Reading | str]:
         yield "bandwidthTest's output has no rate between host and device: it ended before"
     for index, of_device in figures.items():
         yield Reading(vendor="NVIDIA", index=index, name=names.get(index, ""), figures=of_device)
+
+
+def _bus_grind(text: str) -> Iterator[Reading]:
+    """The matrix of one device at a time, a row a direction and a column a device; both directions are a sum."""
+    figures: dict[int, list[Figure]] = {}
+    for kind, matrix in _MATRIX.findall(text):
+        for direction, cells in _MATRIX_ROW.findall(matrix):
+            for index, rate in enumerate(map(number, cells.split())):
+                if rate:
+                    figure = Figure(_DIRECTIONS[direction.lower()], rate * 1e9, "copy", _memory(kind))
+                    figures.setdefault(index, []).append(figure)
+    yield from (Reading(vendor="NVIDIA", index=index, figures=each) for index, each in figures.items())
 
 
 def _memory(word: str) -> Literal["pinned", "pageable"]:

@@ -23,7 +23,10 @@ def read(text: str) -> Iterator[Reading | str]:
 def _query(text: str) -> Iterator[Reading | str]:
     parts = _GPU.split(text)
     driver = _value(parts[0], "Driver Version")
-    for index, (address, body) in enumerate(zip(parts[1::2], parts[2::2], strict=True)):
+    devices = list(zip(parts[1::2], parts[2::2], strict=True))
+    if not devices and _block(text, "PCIe Generation"):
+        devices = [("", text)]  # The lines of one device that were searched for.
+    for index, (address, body) in enumerate(devices):
         generation, width = (_block(body, name) for name in ("PCIe Generation", "Link Width"))
         link = Link(
             generation=_whole(generation.get("Current")),

@@ -15,8 +15,8 @@ from isthmus.own_files import mixed_up
 from isthmus.record import Run
 
 TOOLS = (
-    "nvbandwidth (text, JSON), bandwidthTest, dcgmi diag (-j), TransferBench, rocm-bandwidth-test, nvidia-smi -q, "
-    "nvidia-smi topo -m, lspci -vv, dmesg"
+    "nvbandwidth (text, JSON), bandwidthTest, busGrind, dcgmi diag (-j), TransferBench, rocm-bandwidth-test, "
+    "nvidia-smi -q, nvidia-smi topo -m, lspci -vv, dmesg"
 )
 # Repeats of one copy on a quiet machine differ by a few per cent.
 _SAME = 1.5

@@ -57,6 +57,24 @@ def old_bandwidth_test(name: str, h2d: float, d2h: float) -> str:
     return "\n".join([*lines, "&&&& Test PASSED", ""])
 
 
+def bus_grind(d2h: Rates, h2d: Rates, both: Rates) -> str:
+    """The demo suite's busGrind -p 1 -u 0: one device at a time, then all at once, which says less of each."""
+    stars = "*" * 73
+    lines = [stars, "Test Description: Bus bandwidth between the host and a single device", stars]
+    lines += [
+        "Host/Device Bandwidth Matrix (GB/s), memory=Pinned",
+        "   Dir\\D  " + "".join(f"{at:>7}" for at in range(len(d2h))),
+    ]
+    for name, rates in (("D2H", d2h), ("H2D", h2d), ("BiDir", both)):
+        lines += [f"   {name:<6}" + "".join(f"{rate:>7.2f}" for rate in rates if rate)]
+    lines += [
+        stars,
+        "Concurrent Host/Device Bandwidth Matrix (GB/s), memory=Pinned",
+        "   H2D   " + "   9.00" * len(d2h),
+    ]
+    return "\n".join([*lines, stars, ""])
+
+
 def dcgm(rates: Sequence[tuple[float, float, float]], version: int = 4) -> str:
     """`dcgmi diag -j`: D2H, H2D and both directions of each device; until version 3 all in one text."""
     words = ("GPU to Host bandwidth:\t\t", "Host to GPU bandwidth:\t\t", "bidirectional bandwidth:\t")

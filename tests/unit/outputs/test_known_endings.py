@@ -44,7 +44,7 @@ THREADS: Mapping[str, tuple[str, Sequence[str], str, str]] = {
     ),
     "both directions collapse on four of eight": (
         "NVIDIA/cuda-samples#357",
-        [printed.dcgm([(57.0, 56.2, each) for each in (101.3, 101.2, 101.3, 101.1, 101.0, 43.6, 7.25, 9.71)])],
+        [printed.bus_grind([56.8] * 8, [56.2] * 8, [101.26, 101.38, 101.4, 101.37, 89.2, 43.62, 7.25, 9.71])],
         "FAULT",
         "both",
     ),

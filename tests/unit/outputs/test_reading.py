@@ -133,6 +133,23 @@ def test_lines_that_were_searched_for_are_a_link(tmp_path: Path) -> None:
     assert (link.generation, link.max_generation, link.source) == (3, 4, "lspci")
 
 
+def test_a_part_of_a_query_is_a_link(tmp_path: Path) -> None:
+    whole = printed.nvidia_smi("NVIDIA L40S", (1, 4), (16, 16))
+    part = whole[whole.index("        GPU Link Info") : whole.index("        Replays")]
+    link = read([part], tmp_path).runs[0].fingerprint.device.link
+    assert link
+    assert (link.generation, link.max_generation, link.width) == (1, 4, 16)
+
+
+def test_bus_grind_says_both_directions(tmp_path: Path) -> None:
+    [run] = read([printed.bus_grind([56.83], [56.17], [101.26])], tmp_path).runs
+    assert rates(run) == {
+        ("copy", "d2h", "pinned"): 56.83,
+        ("copy", "h2d", "pinned"): 56.17,
+        ("copy", "both", "pinned"): 101.26,
+    }
+
+
 def test_a_number_in_place_of_a_name_is_known(tmp_path: Path) -> None:
     """Lists of devices that are older than the card name its number."""
     run = read([printed.lspci("Device 2330", "32GT/s, Width x16", "32GT/s, Width x16")], tmp_path).runs[0]
