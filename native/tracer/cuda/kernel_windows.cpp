@@ -19,7 +19,7 @@ constexpr std::uint64_t most_at_once_ns = 2'000'000;
 constexpr std::uint64_t launches_a_look = 64;
 // At the end of the program it is not waited for.
 constexpr std::uint64_t look_ns = 20'000'000;
-constexpr auto switching_limit = std::chrono::seconds(2);
+constexpr std::uint64_t switching_limit_ns = 2'000'000'000;
 
 }  // namespace
 
@@ -144,8 +144,10 @@ void KernelWindows::finish() {
     // Without windows all kernels were recorded.
     if (ended_.exchange(true) || whole_) return;
     // CUPTI may wait for a call that the program has left by a jump.
-    const std::unique_lock lock(switching_, switching_limit);
-    if (lock.owns_lock()) write(trace_clock());
+    for (const std::uint64_t begin_ns = monotonic_ns(); monotonic_ns() - begin_ns < switching_limit_ns;) {
+        if (const std::unique_lock lock(switching_, std::try_to_lock); lock.owns_lock()) return write(trace_clock());
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 void KernelWindows::write(std::uint64_t end_ns) {

@@ -64,7 +64,7 @@ class KernelWindows {
     // Since the program began.
     std::atomic<std::uint64_t> announced_ = 0, recorded_ = 0;
     // Held while anything is switched, and at the end.
-    std::timed_mutex switching_;
+    std::mutex switching_;
     // When the window that is open began, 0 where none is; and the last launch that was counted before.
     std::uint64_t opened_ns_ = 0, launched_ns_ = 0;
 };
