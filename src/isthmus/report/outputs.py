@@ -22,7 +22,7 @@ def outputs_document(checked: Sequence[Checked], unread: Sequence[str], *, colum
     """The verdict on the worst of the devices, and a line for those of each level; at most 15 lines on a screen."""
     from isthmus.report.renderers import terminal
 
-    ordered = sorted(checked, key=lambda each: gravity(each[1].level))
+    ordered = sorted(checked, key=lambda each: (gravity(each[1].level), _least_share(each[1])))
     data = Data(
         lambda: {
             "format": "isthmus.outputs",
@@ -39,6 +39,11 @@ def outputs_document(checked: Sequence[Checked], unread: Sequence[str], *, colum
         if out.getvalue().count("\n") <= _MOST_LINES:
             break
     return document
+
+
+def _least_share(health: Health) -> float:
+    """The lowest rate, as a share of the least that is normal for it."""
+    return min((rate.rate / rate.normals[0].low for rate in _pinned(health) if rate.normals), default=1.0)
 
 
 def _blocks(ordered: Sequence[Checked], unread: Sequence[str], brief: int) -> Iterator[Block]:

@@ -283,6 +283,15 @@ def test_a_thread_gets_its_verdict(name: str, tmp_path: Path) -> None:
     assert all(point.do or point.cause for point in worst.points if point.level in TROUBLES)
 
 
+def test_the_worst_of_those_at_fault_is_shown(tmp_path: Path) -> None:
+    _, texts, _, _ = THREADS["both directions collapse on four of eight"]
+    outputs = read(texts, tmp_path)
+    screen = io.StringIO()
+    terminal.write(outputs_document(judge_together(outputs.runs), outputs.unread, columns=80), screen, width=80)
+    assert screen.getvalue().startswith("FAULT  cuda:6 ")
+    assert "FAULT  2 more (cuda:7, cuda:5)" in screen.getvalue()
+
+
 def test_no_healthy_thread_is_a_fault() -> None:
     levels = [level for _, _, level, _ in THREADS.values()]
     assert len(levels) >= 20
