@@ -129,7 +129,7 @@ class Asked {
         name_ = "wrong, ";
         void* block = nullptr;
         say("no bytes", memory_.cuMemHostAlloc(&block, 0, 0), block != nullptr);
-        say("too many", memory_.cuMemHostAlloc(&block, std::size_t{1} << 46, 0), block != nullptr);
+        say("too many", memory_.cuMemHostAlloc(&block, std::size_t{1} << 60, 0), block != nullptr);
         say("older function", call(memory_.cuMemAllocHost, &block, bytes_), block != nullptr);
         if (block != nullptr) say("its free", memory_.cuMemFreeHost(block));
         std::byte here[64] = {};
