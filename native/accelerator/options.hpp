@@ -14,8 +14,8 @@ namespace isthmus::accelerator {
 
 // How the pages of memory that the driver page-locks are put in place.
 enum class HostPageChoice {
-    automatic,  // by threads, so that all is as the driver has it
-    huge,       // in huge pages also where the driver's memory is shared with forked children, who then get a copy
+    automatic,  // by threads, so that all is as the driver has it; huge ones where a forked child shares them, too
+    huge,       // huge ones also where a child gets a copy
     off,        // by the driver
 };
 

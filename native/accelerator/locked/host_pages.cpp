@@ -1,9 +1,11 @@
 // The pages of memory that a driver page-locks for a program, put in place by threads before it takes them.
 #include "accelerator/locked/host_pages.hpp"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/crowd.hpp"
@@ -11,6 +13,7 @@
 #include "base/fork.hpp"
 #include "base/limits/memory_room.hpp"
 #include "base/memory/fresh_pages.hpp"
+#include "base/memory/huge_file.hpp"
 #include "base/processors.hpp"
 #include "interpose/foreign_process.hpp"
 
@@ -45,18 +48,18 @@ void HostPages::begin(const void* site, std::size_t bytes, const void* frame) {
     HostAllocation& allocation = HostAllocation::of_thread();
     allocation = {};
     if (options_.host_pages == HostPageChoice::off) return;
-    // Without others to help, only huge pages gain.
     const bool is_alone = !options_.eager && (allowed_processors() == 1 || is_crowded());
     const bool is_private = may_be_private();
-    if (is_alone && !is_private) return;
+    // Without others to help, only huge pages gain.
+    if (is_alone && !is_private && !HugeFile::make(bytes)) return;
     const auto [row, maker] = learning_.next({site, Way::locked, bytes});
     if (maker == Learning::Maker::driver && !options_.eager) return;
     // The driver would be refused some of the pages; how, is its own answer. For small blocks asking takes too long.
     if (bytes >= least_asked_bytes && !check_memory_room(bytes, "").ok()) return;
     allocation.row = row;
     allocation.alone_seconds_per_byte = latest_alone;
-    const bool is_worth_trying = maker == Learning::Maker::sample && bytes >= least_tried_bytes;
-    allocation.was_tried_alone = is_worth_trying || allocation.alone_seconds_per_byte == 0;
+    const bool is_due = maker == Learning::Maker::sample || allocation.alone_seconds_per_byte == 0;
+    allocation.was_tried_alone = is_due && bytes >= least_tried_bytes;
     if (allocation.was_tried_alone) latest_alone = allocation.alone_seconds_per_byte = seconds_per_byte_alone();
     allocation.bytes = bytes;
     allocation.is_private = is_private;
@@ -75,13 +78,31 @@ void HostPages::end(bool succeeded) {
     allocation = {};
 }
 
+void* map_host_pages(HostAllocation& allocation, Map map, void* address, std::size_t bytes, int protection, int flags,
+                     int file, off_t offset) noexcept {
+    const NotCancelled not_cancelled;
+    allocation.is_huge = true;
+    void* memory = MAP_FAILED;
+    // Huge pages are where addresses and places in a file are alike.
+    const std::size_t shift = (flags & MAP_FIXED) != 0 ? reinterpret_cast<std::uintptr_t>(address) % huge_page : 0;
+    if (const auto huge = HugeFile::make(shift + bytes)) {
+        memory = map(address, bytes, protection, flags & ~MAP_ANONYMOUS, huge->descriptor(), static_cast<off_t>(shift));
+    }
+    if (memory == MAP_FAILED && allocation.is_private) {
+        memory = map(address, bytes, protection, (flags & ~MAP_SHARED) | MAP_PRIVATE, file, offset);
+    }
+    if (memory != MAP_FAILED) return memory;
+    allocation.is_huge = shares_huge_pages();
+    return map(address, bytes, protection, flags, file, offset);
+}
+
 void place_host_pages(HostAllocation& allocation, std::byte* data, std::size_t bytes) noexcept {
     const NotCancelled not_cancelled;
     interpose::guarded([&] {
         const TimePoint begun = now();
         allocation.data = data;
         FreshPages pages;
-        if (allocation.is_private || shares_huge_pages()) pages.size = PageSize::huge;
+        if (allocation.is_huge) pages.size = PageSize::huge;
         pages.alone_seconds_per_byte = allocation.alone_seconds_per_byte;
         if (allocation.is_alone) {
             pages.most_threads = 1;

@@ -5,6 +5,8 @@
 // it returns. All else is the driver's own call, and so are the answers to all later questions about the memory.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 
 #include "accelerator/learning.hpp"
@@ -22,6 +24,7 @@ struct HostAllocation {
     const void* since = nullptr;
     std::size_t bytes = 0;
     bool is_private = false;  // whether huge pages may be had at the price that a forked child gets a copy of them
+    bool is_huge = false;     // whether what was mapped last may have huge pages
     bool is_alone = false;    // whether no other threads place pages
     std::size_t row = 0;      // in what was learned
     double alone_seconds_per_byte = 0;
@@ -51,6 +54,11 @@ class HostPages {
     const Options& options_;
 };
 
+// Maps memory as a driver asks for it, without a file and shared, or in its place what may have huge pages: shared from
+// a file that nothing sees, or private where that may be. `map` is the program's own mmap.
+using Map = void* (*)(void*, std::size_t, int, int, int, off_t);
+void* map_host_pages(HostAllocation& allocation, Map map, void* address, std::size_t bytes, int protection, int flags,
+                     int file, off_t offset) noexcept;
 // For the hooks of mmap and madvise, by a thread that is in such a call: places the pages of what was just mapped, with
 // signals deferred; and learns that the driver keeps what begins there from children.
 void place_host_pages(HostAllocation& allocation, std::byte* data, std::size_t bytes) noexcept;

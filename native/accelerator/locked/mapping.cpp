@@ -14,7 +14,6 @@
 namespace isthmus::accelerator {
 namespace {
 
-using Map = void* (*)(void*, std::size_t, int, int, int, off_t);
 using Advise = int (*)(void*, std::size_t, int);
 
 // Until the C library's are known: other libraries may begin earlier than this one.
@@ -52,11 +51,7 @@ __attribute__((noinline)) void* mapped(Map next, void* address, std::size_t byte
     if (!allocation.is_under_way(__builtin_frame_address(0)) || !is_of_pages(allocation, bytes, protection, flags)) {
         return next(address, bytes, protection, flags, file, offset);
     }
-    void* memory = MAP_FAILED;
-    if (allocation.is_private) {
-        memory = next(address, bytes, protection, (flags & ~MAP_SHARED) | MAP_PRIVATE, file, offset);
-    }
-    if (memory == MAP_FAILED) memory = next(address, bytes, protection, flags, file, offset);
+    void* const memory = map_host_pages(allocation, next, address, bytes, protection, flags, file, offset);
     if (memory == MAP_FAILED) return memory;
     const SignalMask before = interpose::defer_signals();
     place_host_pages(allocation, static_cast<std::byte*>(memory), bytes);

@@ -25,7 +25,7 @@ _MIN = "Leave smaller copies to the driver: 256KiB by default."
 _BUDGET = "Page-locked memory for each process and device: 64MiB by default."
 _THREADS = "The most threads that copy; by default as many as pay here."
 _PATHS = "Over whose links: own by default, all, or other devices such as cuda:1."
-_PINNED = "Pages of pinned memory: auto, huge (forked children get copies) or off."
+_PINNED = "Pages of pinned memory: auto, huge (a forked child may get a copy) or off."
 _VERIFY = "Compare each copy with what the driver copies: slow, for trust."
 _PRINT = "Print the variables to set, for containers and job scripts, and run nothing."
 

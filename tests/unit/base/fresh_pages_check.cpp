@@ -3,11 +3,17 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include "base/memory/huge_file.hpp"
 
 namespace {
 
@@ -19,9 +25,16 @@ void expect(bool condition, const char* what, std::size_t bytes) {
     std::exit(1);
 }
 
+// Of a file where one can be made, else without.
+void* mapped(std::size_t bytes, int kind) {
+    const auto file = kind == MAP_SHARED ? HugeFile::make(bytes) : std::nullopt;
+    if (!file) return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, file->descriptor(), 0);
+}
+
 void check(std::size_t bytes, std::size_t first, int kind, const FreshPages& pages) {
     const std::size_t all = in_pages(bytes) + first + 2 * huge_page;
-    void* const mapping = mmap(nullptr, all, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    void* const mapping = mapped(all, kind);
     expect(mapping != MAP_FAILED, "there is memory", bytes);
     auto* const data = static_cast<std::byte*>(mapping) + first;
     place_fresh_pages(data, bytes, pages);
@@ -31,6 +44,14 @@ void check(std::size_t bytes, std::size_t first, int kind, const FreshPages& pag
     for (std::size_t i = 0; i < all; i += 512) {
         expect(static_cast<std::byte*>(mapping)[i] == std::byte{0}, "memory is all zeros", bytes);
     }
+    // What is shared is shared with children, the other is not.
+    if (const pid_t child = fork(); child == 0) {
+        data[0] = std::byte{1};
+        _exit(0);
+    } else {
+        waitpid(child, nullptr, 0);
+    }
+    expect((data[0] == std::byte{1}) == (kind == MAP_SHARED), "children have it as its kind says", bytes);
     munmap(mapping, all);
 }
 
@@ -54,6 +75,12 @@ void check_all() {
 }  // namespace
 
 int main() {
+    check_all();
+    errno = 77;
+    expect(!HugeFile::make(std::size_t{1} << 63) && errno == 77, "there is no such file, and no error either", 0);
+    const rlimit limit{1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    expect(!HugeFile::make(huge_page), "none is made beyond a limit", huge_page);
     check_all();
     expect(seconds_per_byte_alone() > 0, "it takes time", tried_alone_bytes);
     // Without huge pages for the process.

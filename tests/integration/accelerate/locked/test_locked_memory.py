@@ -1,7 +1,7 @@
 """Page-locked memory that a program gets under the library: every answer is the driver's, and its pages were there."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,9 @@ pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="a sanitizer stands before 
 
 MIB = 1 << 20
 CHOICES = ["auto", "huge"]
+# Files of huge pages, which take rights that not all have, are made where no file is limited.
+FILES = {"with-files": [], "without-files": ["prlimit", "--fsize=1000000000"]}
+with_and_without_files = pytest.mark.parametrize("files", FILES.values(), ids=FILES)
 EAGER = {"ISTHMUS_ACCELERATE_OPTIONS": "eager"}
 
 
@@ -24,7 +27,7 @@ def locked_memory(build: Callable[..., Path]) -> Path:
 class Both:
     """A program as it is and under the library: what it printed, and how much was there before the driver locked it."""
 
-    def __init__(self, words: list[str | Path], driver: Path, folder: Path, pinned: str, **more: str) -> None:
+    def __init__(self, words: Sequence[str | Path], driver: Path, folder: Path, pinned: str, **more: str) -> None:
         self.plain = ran(words, driver, **more)
         self.done = ran(words, driver, **accelerating(folder, f"eager,pinned={pinned}"), **more)
         self.found = [found_bytes(done.stderr) for done in (self.plain, self.done)]
@@ -40,11 +43,12 @@ def placed(folder: Path) -> int:
     return sum(row.bytes for row in read_counts(folder).moved if row.way == "locked")
 
 
+@with_and_without_files
 @pytest.mark.parametrize("more", [{}, {"FAKE_CUDA_DONTFORK": "1"}, {"FAKE_CUDA_CONFIDENTIAL": "1"}], ids=str)
 def test_every_question_has_the_driver_s_answer(
-    more: Mapping[str, str], locked_memory: Path, driver: Path, tmp_path: Path
+    more: Mapping[str, str], files: list[str], locked_memory: Path, driver: Path, tmp_path: Path
 ) -> None:
-    both = Both([locked_memory, "questions", "8"], driver, tmp_path, "auto", **more)
+    both = Both([*files, locked_memory, "questions", "8"], driver, tmp_path, "auto", **more)
     assert both.plain.returncode == 0, both.plain.stdout + both.plain.stderr
     answers = [line.split(":")[0] for line in both.plain.stdout.splitlines()]
     assert len(answers) >= 300
@@ -57,22 +61,28 @@ def test_every_question_has_the_driver_s_answer(
     assert placed(tmp_path) >= 10 * 8 * MIB
 
 
-def test_a_child_has_what_it_has_without_the_library(locked_memory: Path, driver: Path, tmp_path: Path) -> None:
-    both = Both([locked_memory, "forks", "8"], driver, tmp_path, "auto")
+@with_and_without_files
+def test_a_child_has_what_it_has_without_the_library(
+    files: list[str], locked_memory: Path, driver: Path, tmp_path: Path
+) -> None:
+    both = Both([*files, locked_memory, "forks", "8"], driver, tmp_path, "auto")
     assert both.done.stdout == both.plain.stdout
     assert both.plain.stdout.count("the parent sees 2") == both.plain.stdout.count("the child ends 13") == 3
     assert both.found == [0, 8 * MIB]
 
 
-def test_a_child_has_nothing_where_the_driver_keeps_it(locked_memory: Path, driver: Path, tmp_path: Path) -> None:
-    both = Both([locked_memory, "forks", "8"], driver, tmp_path, "auto", FAKE_CUDA_DONTFORK="1")
+@with_and_without_files
+def test_a_child_has_nothing_where_the_driver_keeps_it(
+    files: list[str], locked_memory: Path, driver: Path, tmp_path: Path
+) -> None:
+    both = Both([*files, locked_memory, "forks", "8"], driver, tmp_path, "auto", FAKE_CUDA_DONTFORK="1")
     assert both.done.stdout == both.plain.stdout
     assert both.plain.stdout.count("the child ends -11") == 3
     assert both.found == [0, 8 * MIB]
 
 
 def test_huge_pages_cost_a_child_its_share(locked_memory: Path, driver: Path, tmp_path: Path) -> None:
-    both = Both([locked_memory, "forks", "8"], driver, tmp_path, "huge")
+    both = Both([*FILES["without-files"], locked_memory, "forks", "8"], driver, tmp_path, "huge")
     # It reads what was there, and each writes for itself.
     assert both.done.stdout.count("the parent sees 1") == both.done.stdout.count("the child ends 11") == 3
     assert both.found == [0, 8 * MIB]
@@ -80,10 +90,11 @@ def test_huge_pages_cost_a_child_its_share(locked_memory: Path, driver: Path, tm
 
 @pytest.mark.parametrize("pinned", CHOICES)
 @pytest.mark.parametrize("mode", ["uses", "threads"])
+@with_and_without_files
 def test_it_is_used_as_without_the_library(
-    mode: str, pinned: str, locked_memory: Path, driver: Path, tmp_path: Path
+    mode: str, pinned: str, files: list[str], locked_memory: Path, driver: Path, tmp_path: Path
 ) -> None:
-    both = Both([locked_memory, mode, "9"], driver, tmp_path, pinned)
+    both = Both([*files, locked_memory, mode, "9"], driver, tmp_path, pinned)
     assert (both.done.returncode, both.done.stdout) == (both.plain.returncode, both.plain.stdout)
     assert both.plain.stdout.endswith("wrong: 0\n")
     assert both.found[0] == 0
