@@ -226,7 +226,11 @@ def _preloading(environment: Mapping[str, str], name: str) -> dict[str, str]:
     sanitizer = ["verify_asan_link_order=0", environment.get(_ASAN_OPTIONS, "")]
     # Where the library itself were missing, the linker would say nothing.
     _library(f"{name}.so")
-    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_library(f"{name}_preload.so"))]
+    # The path, unless the linker would take it for several.
+    path = _library(f"{name}_preload.so")
+    if any(character in ": \t\n" for character in str(path)):
+        raise Unsupported(f"{path} cannot be preloaded: its path has a space or a colon; install the package elsewhere")
+    preloaded = [environment.get(_PRELOADED, ""), str(path)]
     return {
         **environment,
         _PRELOADED: " ".join(filter(None, preloaded)),
@@ -240,13 +244,6 @@ def _library(name: str) -> Path:
         return installed_file(name)
     except FileNotFoundError as error:
         raise Unsupported(str(error)) from None
-
-
-def _preloadable(path: Path) -> str:
-    """The path, unless the linker would take it for several."""
-    if any(character in ": \t\n" for character in str(path)):
-        raise Unsupported(f"{path} cannot be preloaded: its path has a space or a colon; install the package elsewhere")
-    return str(path)
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals | int]) -> int:

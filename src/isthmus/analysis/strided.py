@@ -57,11 +57,7 @@ def _typical(cells: Iterable[Cell], kind: str) -> list[Cell]:
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of sections of arrays; None where that is nothing but skips."""
-    return section_of("strided", [*_known(runs), _padding(runs), *pieces_parts(runs, STRIDED)], ("threads",))
-
-
-def _known(runs: Sequence[Run]) -> list[Part]:
-    """The narrowest of each kind as programs exchange them; then, on the page alone, the others."""
+    # The narrowest of each kind as programs exchange them; then, on the page alone, the others.
     known = [each for each in sources(runs, _cells) if each.value.shape.is_known]
     chosen = main_known([each.value for each in known])
     main = [each for each in known if each.value in chosen]
@@ -73,7 +69,7 @@ def _known(runs: Sequence[Run]) -> list[Part]:
     if others:
         title = say("pieces_report.known_other_title")
         parts.append(Part(title, grids=(_known_grid(others),), page_only=bool(main)))
-    return parts
+    return section_of("strided", [*parts, _padding(runs), *pieces_parts(runs, STRIDED)], ("threads",))
 
 
 def _cells(run: Run) -> Sequence[Cell]:

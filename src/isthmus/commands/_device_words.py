@@ -16,14 +16,31 @@ def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Col
     if device.memory_bytes:
         shared = ", shared with the host: copies never cross a link" if device.shares_host_memory else ""
         block.add("memory", near_size(device.memory_bytes) + shared)
-    block.add("driver", _driver(device, backend))
+    capability = device.compute_capability and f"compute capability {device.compute_capability}"
+    # What drivers report ranges from "580.159" and "13.0" to "OpenCL 3.0 CUDA 13.0.97".
+    api = device.api_version
+    if api and not re.search("[A-Za-z]", api):
+        api = f"{_API_NAMES.get(device.backend, 'API')} {api}"
+    block.add("driver", ", ".join(filter(None, (device.driver_version, api, capability, backend.library))))
     if device.backend == "opencl" and "/site-packages/" in backend.library:
         # No file of the system's names a driver that came in a package.
         block.add("elsewhere", f"other programs see it with OCL_ICD_VENDORS={backend.library}")
         block.add("", "(OCL_ICD_FILENAMES where the OpenCL loader is Khronos')")
     block.add("address", device.pci_address)
     if device.link is not None:
-        block.facts += _link_rows(device.link)
+        link = device.link
+        now, most = _pcie(link.generation, link.width), _pcie(link.max_generation, link.max_width)
+        under_load = _pcie(link.generation_under_load, link.width_under_load)
+        rows = [
+            Fact("link", f"PCIe {now} now, {most} at most"),
+            Fact("", f"PCIe {under_load} under load" if link.read_under_load else "not read under load"),
+        ]
+        best = link if link.read_under_load else _at_most(link)
+        if (rate := best.theoretical_bytes_per_second) is not None:
+            reached = _pcie(*best.in_use)
+            rows.append(Fact("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
+        remark = _link_remark(link)
+        block.facts += [*rows, Fact.remark(remark)] if remark else rows
     elif device.pci_address:
         block.add("link", "not shown by driver or kernel (a virtual machine or container may hide it)")
     if device.crosses_link:
@@ -48,31 +65,7 @@ def absent_block(backend: Backend) -> Machine:
     return block
 
 
-def _driver(device: Device, backend: Backend) -> str:
-    capability = device.compute_capability and f"compute capability {device.compute_capability}"
-    # What drivers report ranges from "580.159" and "13.0" to "OpenCL 3.0 CUDA 13.0.97".
-    api = device.api_version
-    if api and not re.search("[A-Za-z]", api):
-        api = f"{_API_NAMES.get(device.backend, 'API')} {api}"
-    return ", ".join(filter(None, (device.driver_version, api, capability, backend.library)))
-
-
 _API_NAMES = {"cuda": "CUDA", "opencl": "OpenCL"}
-
-
-def _link_rows(link: Link) -> list[Fact]:
-    now, most = _pcie(link.generation, link.width), _pcie(link.max_generation, link.max_width)
-    under_load = _pcie(link.generation_under_load, link.width_under_load)
-    rows = [
-        Fact("link", f"PCIe {now} now, {most} at most"),
-        Fact("", f"PCIe {under_load} under load" if link.read_under_load else "not read under load"),
-    ]
-    best = link if link.read_under_load else _at_most(link)
-    if (rate := best.theoretical_bytes_per_second) is not None:
-        reached = _pcie(*best.in_use)
-        rows.append(Fact("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
-    remark = _link_remark(link)
-    return [*rows, Fact.remark(remark)] if remark else rows
 
 
 def _pcie(generation: int | None, width: int | None) -> str:

@@ -34,7 +34,9 @@ def read_container_limits(root: Path = Path("/")) -> ContainerLimits:
     memory, cpus, processes = [], [], []
     for directory in _group_directories(root):
         memory += [_limit(directory / name) for name in ("memory.max", "memory.limit_in_bytes")]
-        cpus += [_cpu_max(directory), _cpu_quota(directory)]
+        # Version 2: "200000 100000" is two CPUs, "max 100000" no limit.
+        words = read_text(directory / "cpu.max").split()
+        cpus += [_quotient(*words) if len(words) == 2 else None, _cpu_quota(directory)]
         processes.append(_limit(directory / "pids.max"))
     return ContainerLimits(_smallest(memory), _smallest(cpus), _smallest(processes))
 
@@ -115,12 +117,6 @@ def _below(path: str, top: str) -> PurePosixPath:
 def _limit(path: Path) -> int | None:
     value = read_int(path)
     return value if value is not None and 0 <= value < _NO_LIMIT else None
-
-
-def _cpu_max(directory: Path) -> float | None:
-    # Version 2: "200000 100000" is two CPUs, "max 100000" no limit.
-    words = read_text(directory / "cpu.max").split()
-    return _quotient(*words) if len(words) == 2 else None
 
 
 def _cpu_quota(directory: Path) -> float | None:

@@ -21,6 +21,7 @@ def read_host(root: Path = Path("/")) -> Host:
     affinity and the environment are always those of the calling process.
     """
     system = os.uname()
+    container = read_container_limits(root)
     return Host(
         name=read_text(root / "proc/sys/kernel/hostname") or system.nodename,
         kernel=read_text(root / "proc/sys/kernel/osrelease") or system.release,
@@ -28,7 +29,14 @@ def read_host(root: Path = Path("/")) -> Host:
         cpu=read_cpu(root),
         numa_nodes=read_numa_nodes(root),
         memory=_memory(root),
-        limits=_limits(root),
+        limits=Limits(
+            locked_memory_bytes=None if _locks_without_limit(root) else _soft_limit(resource.RLIMIT_MEMLOCK),
+            address_space_bytes=_soft_limit(resource.RLIMIT_AS),
+            container_memory_bytes=container.memory_bytes,
+            container_cpus=container.cpus,
+            container_processes=container.processes,
+            container=container_kind(root, os.environ),
+        ),
         iommu=_iommu(root),
         confidential=_confidential(root),
     )
@@ -91,18 +99,6 @@ def _chosen(path: Path) -> str:
     """The word in brackets of a setting such as ``always [madvise] never``."""
     match = re.search(r"\[(\S+)\]", read_text(path))
     return match[1] if match else ""
-
-
-def _limits(root: Path) -> Limits:
-    container = read_container_limits(root)
-    return Limits(
-        locked_memory_bytes=None if _locks_without_limit(root) else _soft_limit(resource.RLIMIT_MEMLOCK),
-        address_space_bytes=_soft_limit(resource.RLIMIT_AS),
-        container_memory_bytes=container.memory_bytes,
-        container_cpus=container.cpus,
-        container_processes=container.processes,
-        container=container_kind(root, os.environ),
-    )
 
 
 def _soft_limit(which: int) -> int | None:

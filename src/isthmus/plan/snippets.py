@@ -34,7 +34,8 @@ def snippet(need: Need, method: Method, language: str) -> str:
     if name is None:
         others = ", ".join(snippet_languages(need, method.name)) or "none"
         raise UsageError(f"{language} has no calls for {method.name}; with snippets for it: {others}")
-    text = _one_way(_templates(language)[name], _directions(need))
+    direction = getattr(need, "direction", "both")
+    text = _one_way(_templates(language)[name], {"h2d", "d2h"} if direction == "both" else {direction})
     return Template(text).substitute(_values(need, method.options))
 
 
@@ -66,11 +67,6 @@ def _templates(language: str) -> dict[str, str]:
     """The texts of a language by name."""
     folder = files(__package__) / "snippets" / language
     return {file.name.removesuffix(".txt"): file.read_text("utf-8") for file in folder.iterdir()}
-
-
-def _directions(need: Need) -> set[str]:
-    direction = getattr(need, "direction", "both")
-    return {"h2d", "d2h"} if direction == "both" else {direction}
 
 
 def _one_way(text: str, directions: set[str]) -> str:

@@ -115,18 +115,14 @@ def interpolation_finding(run: Run) -> Finding | None:
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """One finding for every kind measured in one direction; pageable memory has its own file."""
+    text = moves(run, curves, "pinned")
     return known(
-        _pinned(run, curves),
+        Finding("note", "pinned", text, do=(small_advice(curves),)) if text else None,
         _beside_pinned(run, curves, "write_combined"),
         _beside_pinned(run, curves, "registered"),
         _mapped(run, curves),
         _beside_pinned(run, curves, "managed"),
     )
-
-
-def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    text = moves(run, curves, "pinned")
-    return Finding("note", "pinned", text, do=(small_advice(curves),)) if text else None
 
 
 def small_advice(curves: Sequence[Curve]) -> str:

@@ -8,7 +8,7 @@ from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.managed.granularity import Counted, Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, movements
 from isthmus.analysis.managed.published import measured_movements
-from isthmus.analysis.managed.tables import Movements, movement_title, thresholds_part, times_part, whole_part
+from isthmus.analysis.managed.tables import movement_title, thresholds_part, times_part, whole_part
 from isthmus.analysis.managed.timing import Touches, Unit, touches
 from isthmus.analysis.managed.words import pattern_name, phases_shown, place_label, way_label, way_look
 from isthmus.analysis.published.table import published_parts
@@ -31,10 +31,15 @@ _WORDS = ("counters", "timing", "agree")
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of it; None where that is nothing but skips."""
     measured = sources(runs, movements)
+    # The part with a chart for each size and pattern that has a curve of two points at least.
+    part = times_part(measured)
+    chosen = [each for each in measured if any(_curves(each.value))]
+    methods = dict.fromkeys(method for each in chosen for method, _ in _curves(each.value))
+    charts = tuple(_chart(part.title, each) for each in chosen)
     parts = [
         thresholds_part(measured),
         whole_part(measured),
-        _with_curves(times_part(measured), measured),
+        replace(part, charts=charts, legend=legend_of({way_label(each): way_look(each) for each in methods})),
         *published_parts(runs, "managed", measured_movements),
         *granularity_parts(runs),
     ]
@@ -48,14 +53,6 @@ def glance(run: Run) -> Glance | None:
     parts = (whole_part(measured), times_part(measured), *granularity_parts([run]))
     grids = [grid for part in parts if not part.page_only for grid in part.grids]
     return Glance((excerpt(grids[0], _MOST),)) if grids else None
-
-
-def _with_curves(part: Part, measured: Movements) -> Part:
-    """The part with a chart for each size and pattern that has a curve of two points at least."""
-    chosen = [each for each in measured if any(_curves(each.value))]
-    methods = dict.fromkeys(method for each in chosen for method, _ in _curves(each.value))
-    charts = tuple(_chart(part.title, each) for each in chosen)
-    return replace(part, charts=charts, legend=legend_of({way_label(each): way_look(each) for each in methods}))
 
 
 def _chart(heading: str, source: Source[Movement]) -> Chart:

@@ -29,11 +29,16 @@ _BOUND_LOOK = numbered_look(5)
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
     everything, mains = _sorted(sources(runs, overlaps)), _sorted(sources(runs, _mains))
+    # Copies in both directions at once, a group for each size, a row for each memory; none without cases.
+    measured = sorted(sources(runs, exchanges), key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory)))
+    groups = groups_of((format_bytes(each.value.bytes), _exchange_row(each)) for each in measured)
+    corner = say("overlap_report.memory")
+    grid = grid_of(say("overlap_report.exchange"), _columns(_EXCHANGE), groups, corner)
     parts = [
         Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=_best_grids(everything)),
         Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=_shares_grids(mains)),
         speedup_part(mains),
-        Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=_exchange_grids(runs)),
+        Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=(grid,) if grid else ()),
         timeline_part(runs),
     ]
     return section_of("overlap", parts, ("work", "bound"))
@@ -118,15 +123,6 @@ def _share_cell(source: Source[Overlap] | None, place: tuple[int, int]) -> Cell:
         return quotient_cell(overlap.points[place].share, target, scale=100.0, detail=detail)
 
     return cell_of(overlap.figures.get(place), share)
-
-
-def _exchange_grids(runs: Sequence[Run]) -> tuple[Grid, ...]:
-    """Copies in both directions at once, a group for each size, a row for each memory; none without cases."""
-    measured = sorted(sources(runs, exchanges), key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory)))
-    groups = groups_of((format_bytes(each.value.bytes), _exchange_row(each)) for each in measured)
-    corner = say("overlap_report.memory")
-    grid = grid_of(say("overlap_report.exchange"), _columns(_EXCHANGE), groups, corner)
-    return (grid,) if grid else ()
 
 
 def _exchange_row(source: Source[Exchange]) -> Row:

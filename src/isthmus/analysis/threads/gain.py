@@ -160,7 +160,17 @@ def _sentences(gains: Sequence[Gain]) -> Iterator[str]:
     """
     for gain in gains:
         if gain.answer == "yes":
-            yield _gained(gain)
+            rate = gain.curve.points[gain.enough].rate.median
+            factor = rate / gain.one.rate.median
+            yield say(
+                "threads.gain",
+                **_about(gain),
+                threads=threads_of(gain.curve.direction, gain.enough),
+                mode=mode_name(gain.curve),
+                rate=format_rate(rate),
+                direction=direction_name(gain.curve.direction),
+                times=times(factor, factor),
+            )
     for answer, key in (("no", "threads.no_gain"), ("cannot tell", "threads.unknown")):
         chosen = [gain for gain in gains if gain.answer == answer]
         if chosen:
@@ -175,20 +185,6 @@ def _slowed(gain: Gain, threads: int, factor: float) -> str:
         "threads.slowdown",
         threads=threads_of(gain.curve.direction, threads),
         rate=format_rate(gain.points[threads].rate.median),
-        direction=direction_name(gain.curve.direction),
-        times=times(factor, factor),
-    )
-
-
-def _gained(gain: Gain) -> str:
-    rate = gain.curve.points[gain.enough].rate.median
-    factor = rate / gain.one.rate.median
-    return say(
-        "threads.gain",
-        **_about(gain),
-        threads=threads_of(gain.curve.direction, gain.enough),
-        mode=mode_name(gain.curve),
-        rate=format_rate(rate),
         direction=direction_name(gain.curve.direction),
         times=times(factor, factor),
     )

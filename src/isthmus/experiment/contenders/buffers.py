@@ -103,7 +103,14 @@ class _BufferSubject(CheckedSubject):
 
     def seconds(self) -> float:
         """Of the whole need."""
-        return self._held.seconds() + self._uses()
+        total = 0.0
+        for direction, uses, transfer in self._moves:
+            timed = timed_uses(uses, self._seconds_a_use)
+            if self._way.staged:
+                total += sum(self._staged_use(direction, transfer) for _ in range(timed)) * uses / timed
+            elif timed:
+                total += sum(transfer.run(0, timed, timed, 0.0)["host_seconds"]) * uses / timed
+        return self._held.seconds() + total
 
     def wrong(self) -> str:
         """What is wrong with one transfer each way, every byte of which is checked."""
@@ -119,16 +126,6 @@ class _BufferSubject(CheckedSubject):
             if words:
                 return wrong_data(direction, words, first, self._need.bytes)
         return ""
-
-    def _uses(self) -> float:
-        total = 0.0
-        for direction, uses, transfer in self._moves:
-            timed = timed_uses(uses, self._seconds_a_use)
-            if self._way.staged:
-                total += sum(self._staged_use(direction, transfer) for _ in range(timed)) * uses / timed
-            elif timed:
-                total += sum(transfer.run(0, timed, timed, 0.0)["host_seconds"]) * uses / timed
-        return total
 
     def _staged_use(self, direction: str, transfer: _native.Timed) -> float:
         """One thread's memcpy between the program's memory and pinned memory, or its read, and the copy of that."""

@@ -37,7 +37,9 @@ def measure_ways(
     Data has the need's size, or less where that exceeds 1 GiB, the machine's memory or the time.
     """
     begin = time.monotonic()
-    measured = within(need, min(_MOST_BYTES, _memory(device)))
+    # What one buffer may take, of which there are a few of several kinds, and twice where device memory is host's.
+    share = 24 if device.description.shares_host_memory else 8
+    measured = within(need, min(_MOST_BYTES, max(available_memory_bytes(read_host()) // share, MIB)))
     trial = within(measured, _TRIAL_BYTES, _TRIAL_PIECES)
     methods = ways_of(device, measured, seed)
     tried: list[_Lazy] = []
@@ -91,12 +93,6 @@ def _nearer(width: int, most: int, pitch: int) -> int:
 def _whole(size: float, most: int) -> int:
     """About so many bytes that many chunks divide into words."""
     return min(max(int(size) >> 12 << 12, 1 << 12), most)
-
-
-def _memory(device: OpenDevice) -> int:
-    """What one buffer may take, of which there are a few of several kinds, and twice where device memory is host's."""
-    share = 24 if device.description.shares_host_memory else 8
-    return max(available_memory_bytes(read_host()) // share, MIB)
 
 
 class _Lazy:

@@ -45,7 +45,11 @@ def folded(grid: Grid) -> Block:
 def short_tables(comparison: Comparison) -> Iterator[Block]:
     """Experiments as a whole, then the groups and the cases that are slower or faster and differ most."""
     if comparison.judgement.wholes:
-        yield from headed(_wholes(comparison))
+        comma = say("common.comma")
+        rows: list[tuple[str, list[str], WholeResult]] = [
+            (comma.join([whole.experiment, size_name(whole.size)]), [], whole) for whole in comparison.judgement.wholes
+        ]
+        yield from headed(_grid("compare.wholes", [], rows))
     groups = [group for group in comparison.judgement.groups if group.verdict in ("slower", "faster")]
     if groups:
         groups.sort(key=_group_order)
@@ -77,14 +81,6 @@ def more(hidden: int) -> Iterator[Block]:
     """That a table has more rows elsewhere."""
     if hidden > 0:
         yield Prose(say("compare.more", count=hidden), "small")
-
-
-def _wholes(comparison: Comparison) -> Grid:
-    comma = say("common.comma")
-    rows: list[tuple[str, list[str], WholeResult]] = [
-        (comma.join([whole.experiment, size_name(whole.size)]), [], whole) for whole in comparison.judgement.wholes
-    ]
-    return _grid("compare.wholes", [], rows)
 
 
 def _group_order(group: GroupResult) -> tuple[int, float]:

@@ -60,7 +60,9 @@ def _lines(block: Block) -> Iterator[str]:
         case Table(grids):
             yield from (line for grid in grids for line in _table(grid))
         case Code(title, text):
-            yield from ("", _escaped(title), "", _fenced(text))
+            # Code as it is, between fences that it does not contain.
+            fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+            yield from ("", _escaped(title), "", f"{fence}\n{plain(text).rstrip()}\n{fence}")
         case Machines(machines):
             yield from (line for machine in machines for line in _machine(machine))
 
@@ -114,9 +116,3 @@ def _escaped(words: str) -> str:
         words = words.replace(mark, f"\\{mark}")
     # What is shown in a terminal, too, may not command it.
     return " ".join(printable(words).split())
-
-
-def _fenced(code: str) -> str:
-    """Code as it is, between fences that it does not contain."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-    return f"{fence}\n{plain(code).rstrip()}\n{fence}"

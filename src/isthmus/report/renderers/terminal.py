@@ -90,7 +90,13 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
                 yield _text(origin, _TONES["small"])
             yield Text("")
         case Labelled(label, lines, level):
-            yield _labelled(label, lines, _LEVELS[level] if level else "bold")
+            style = _LEVELS[level] if level else "bold"
+            table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for number, line in enumerate(lines):
+                table.add_row(_text("" if number else label, style), _text(line))
+            yield Padding(table, 0)
         case Bullets(items):
             yield from (_indented(_text(item.words)) for item in items)
         case Answer():
@@ -124,15 +130,6 @@ def _strip(text: str, width: int) -> str:
     while cell_len(text) > width and " · " in text:
         text = text.rpartition(" · ")[0]
     return text
-
-
-def _labelled(label: str, lines: Sequence[str], style: str) -> Padding:
-    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for number, line in enumerate(lines):
-        table.add_row(_text("" if number else label, style), _text(line))
-    return Padding(table, 0)
 
 
 def _finding(finding: Finding) -> Iterator[RenderableType]:
