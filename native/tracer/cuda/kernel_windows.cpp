@@ -40,13 +40,13 @@ Status KernelWindows::listen(cupti::Subscriber subscriber, int domain, std::uint
 
 void KernelWindows::launched(std::uint64_t kernels) {
     const std::uint64_t count = counted_.fetch_add(1, std::memory_order_relaxed);
-    kernels_.fetch_add(kernels, std::memory_order_relaxed);
+    cost_ns_.fetch_add(recording_ns(kernels), std::memory_order_relaxed);
     if (!whole_.load(std::memory_order_relaxed)) {
         last_ns_.store(trace_clock(), std::memory_order_relaxed);
         return;
     }
     announced_.fetch_add(kernels, std::memory_order_relaxed);
-    budget_.spend(kernels * kernel_ns);
+    budget_.spend(recording_ns(kernels));
     if (count % launches_a_look == launches_a_look - 1 || kernels >= launches_a_look) look();
 }
 
@@ -55,7 +55,7 @@ void KernelWindows::recorded(std::uint64_t kernels) {
     const std::uint64_t announced = announced_.load(std::memory_order_relaxed);
     if (!whole_.load(std::memory_order_relaxed) || all <= announced) return;
     announced_.fetch_add(all - announced, std::memory_order_relaxed);
-    budget_.spend((all - announced) * kernel_ns);
+    budget_.spend(recording_ns(all - announced));
     look();
 }
 
@@ -73,23 +73,25 @@ void KernelWindows::start() {
 
 void KernelWindows::run() {
     close();
+    listen_to_all(false);
     std::uint64_t pause = plan_.next_window_ns();
     while (rest(pause)) {
         const std::uint64_t lasts = plan_.next_window_ns();
-        if (!listen_to_all(true) || !rest(lasts)) return;
-        const Stretch counted = stretch();
-        const bool goes_on = plan_.is_cheap(counted, trace_clock());
+        if (!listen_to_all(true) || !rest(WindowPlan::compared_ns)) return;
+        const Stretch before = stretch();
         if (!open() || !rest(lasts)) return;
         Stretch opened = stretch();
         // For as long as little is launched, and no longer: what that leaves is not saved for later.
-        while (goes_on && plan_.is_cheap(opened, trace_clock())) {
-            begin_stretch(trace_clock());
+        while (plan_.is_cheap(before) && plan_.is_cheap(opened)) {
+            begin_stretch();
             if (!rest(lasts)) return;
             opened = stretch();
         }
-        const std::uint64_t closing_ns = trace_clock();
-        close();
-        pause = plan_.pause_ns(counted, opened, closing_ns, trace_clock());
+        begin_stretch();
+        if (!close() || !rest(WindowPlan::compared_ns)) return;
+        const Stretch after = stretch();
+        listen_to_all(false);
+        pause = plan_.pause_ns(before, opened, after);
     }
 }
 
@@ -111,7 +113,7 @@ bool KernelWindows::listen_to_all(bool on) {
         (void)api_.cuptiEnableCallback(on ? 1U : 0U, subscriber_, launch.domain, launch.number);
     }
     if (on) changes_.fetch_add(1);
-    begin_stretch(trace_clock());
+    begin_stretch();
     return true;
 }
 
@@ -120,7 +122,7 @@ bool KernelWindows::open() {
     if (ended_) return false;
     const std::uint64_t before_ns = last_ns_;
     // The time that it takes is the window's, which it costs.
-    begin_stretch(trace_clock());
+    begin_stretch();
     if (api_.cuptiActivityEnable(cupti::activity_kind_concurrent_kernel) != cupti::success) return false;
     changes_.fetch_add(2);
     // What is launched while it opens may be missing.
@@ -129,15 +131,13 @@ bool KernelWindows::open() {
     return true;
 }
 
-void KernelWindows::close() {
-    {
-        const std::lock_guard lock(switching_);
-        if (ended_) return;
-        write(trace_clock());
-        changes_.fetch_add(2);
-        (void)api_.cuptiActivityDisable(cupti::activity_kind_concurrent_kernel);
-    }
-    listen_to_all(false);
+bool KernelWindows::close() {
+    const std::lock_guard lock(switching_);
+    if (ended_) return false;
+    write(trace_clock());
+    changes_.fetch_add(2);
+    (void)api_.cuptiActivityDisable(cupti::activity_kind_concurrent_kernel);
+    return true;
 }
 
 void KernelWindows::finish() {
@@ -159,15 +159,15 @@ void KernelWindows::write(std::uint64_t end_ns) {
     opened_ns_ = 0;
 }
 
-void KernelWindows::begin_stretch(std::uint64_t now_ns) {
-    begin_ns_ = now_ns;
-    last_ns_ = now_ns;
+void KernelWindows::begin_stretch() {
+    begin_ns_ = trace_clock();
+    last_ns_ = begin_ns_.load();
     counted_ = 0;
-    kernels_ = 0;
+    cost_ns_ = 0;
 }
 
 Stretch KernelWindows::stretch() const {
-    return {.begin_ns = begin_ns_, .last_ns = last_ns_, .launches = counted_, .kernels = kernels_};
+    return {.begin_ns = begin_ns_, .end_ns = trace_clock(), .launches = counted_, .cost_ns = cost_ns_};
 }
 
 }  // namespace isthmus::tracer

@@ -45,9 +45,9 @@ class KernelWindows {
     bool rest(std::uint64_t nanoseconds);
     bool listen_to_all(bool on);
     bool open();
-    void close();
+    bool close();
     void write(std::uint64_t end_ns);
-    void begin_stretch(std::uint64_t now_ns);
+    void begin_stretch();
     Stretch stretch() const;
 
     const cupti::Api& api_;
@@ -60,7 +60,7 @@ class KernelWindows {
     std::vector<Launch> launches_;
     std::atomic<Changes> changes_ = 0;
     // Since the present stretch began.
-    std::atomic<std::uint64_t> begin_ns_ = 0, last_ns_ = 0, counted_ = 0, kernels_ = 0;
+    std::atomic<std::uint64_t> begin_ns_ = 0, last_ns_ = 0, counted_ = 0, cost_ns_ = 0;
     // Since the program began.
     std::atomic<std::uint64_t> announced_ = 0, recorded_ = 0;
     // Held while anything is switched, and at the end.
