@@ -6,7 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from isthmus.document.document import Fact, Machine
-from isthmus.machine.numa import format_cpu_list, parse_cpu_list
+from isthmus.machine.cpu import format_cpu_list, parse_cpu_list
 from isthmus.record import GIB, KIB, MIB, Backend, Device, Host, Link, NumaNode, format_rate
 
 

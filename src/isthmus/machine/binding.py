@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.machine.numa import cpus_of_node, format_cpu_list, read_numa_nodes
+from isthmus.machine.cpu import cpus_of_node, format_cpu_list, read_numa_nodes
 from isthmus.record import Device, Placement
 
 # A node and those of its processors that may be used.

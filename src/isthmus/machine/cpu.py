@@ -1,12 +1,12 @@
-"""The host's processors: model, sockets, how many the process may use, last-level cache, hypervisor."""
+"""The host's processors and NUMA nodes: model, sockets, how many may be used, caches, and which CPUs a node has."""
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from isthmus.machine.kernel_files import exists, names, read_fields, read_int, read_text
-from isthmus.machine.numa import parse_cpu_list
-from isthmus.record import KIB, MIB, Cpu
+from isthmus.record import KIB, MIB, Cpu, NumaNode
 
 # Arm's own cores give no name, only the number that they have in MIDR_EL1; those that accelerators are combined with.
 _ARM_CORES = {
@@ -19,6 +19,9 @@ _ARM_CORES = {
 }
 _SIZE = re.compile(r"(\d+)\s*(K|KB|M|MB)?")
 _SIZE_UNITS = {None: 1, "K": KIB, "KB": KIB, "M": MIB, "MB": MIB}
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+# Far above what any kernel is built for (8192); keeps a damaged list from asking for gigabytes of numbers.
+_MOST_CPUS = 1 << 16
 
 
 def read_cpu(root: Path = Path("/")) -> Cpu:
@@ -94,3 +97,60 @@ def _hypervisor(root: Path, info: dict[str, str]) -> bool | None:
     if read_text(root / "sys/hypervisor/type") or exists(root / "proc/device-tree/hypervisor"):
         return True
     return True if read_text(root / "sys/class/dmi/id/sys_vendor") == "QEMU" else None
+
+
+def parse_cpu_list(text: str) -> set[int]:
+    """CPU numbers of a list in the kernel's form, such as ``0-3,8``; empty for an empty list.
+
+    Raises ValueError when the text is not such a list.
+    """
+    cpus: set[int] = set()
+    for item in filter(None, text.strip().split(",")):
+        match = _RANGE.fullmatch(item.strip())
+        if match is None:
+            raise ValueError(f"not a list of CPUs: {text!r}; expected numbers and ranges, such as 0-3,8")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last >= _MOST_CPUS:
+            raise ValueError(f"not a range of CPUs: {item!r}")
+        cpus.update(range(first, last + 1))
+    return cpus
+
+
+def format_cpu_list(cpus: Iterable[int]) -> str:
+    """The kernel's form of a set of CPUs: ``0-3,8``."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def cpus_of_node(node: int, root: Path = Path("/")) -> set[int]:
+    """CPUs that are near the node's memory; empty for a node of memory only, and for one that does not exist."""
+    return _cpus(_nodes_directory(root) / f"node{node}")
+
+
+def read_numa_nodes(root: Path = Path("/")) -> list[NumaNode]:
+    """The nodes in order of their numbers; empty on a kernel without NUMA support."""
+    directory = _nodes_directory(root)
+    matches = [re.fullmatch(r"node(\d+)", name) for name in names(directory) or []]
+    return [_read_node(directory, node) for node in sorted(int(match[1]) for match in matches if match)]
+
+
+def _read_node(directory: Path, node: int) -> NumaNode:
+    path = directory / f"node{node}"
+    total = re.search(r"MemTotal:\s*(\d+) kB", read_text(path / "meminfo"))
+    return NumaNode(id=node, cpus=format_cpu_list(_cpus(path)), memory_bytes=int(total[1]) * KIB if total else 0)
+
+
+def _nodes_directory(root: Path) -> Path:
+    return root / "sys/devices/system/node"
+
+
+def _cpus(path: Path) -> set[int]:
+    try:
+        return parse_cpu_list(read_text(path / "cpulist"))
+    except ValueError:
+        return set()

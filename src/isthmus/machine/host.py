@@ -6,9 +6,8 @@ import resource
 from pathlib import Path
 
 from isthmus.machine.cgroup import container_kind, read_container_limits, read_container_usage
-from isthmus.machine.cpu import read_cpu
+from isthmus.machine.cpu import read_cpu, read_numa_nodes
 from isthmus.machine.kernel_files import exists, names, read_fields, read_int, read_text
-from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import KIB, Host, Limits, Memory
 
 _CAP_IPC_LOCK = 14

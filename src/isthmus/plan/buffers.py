@@ -13,9 +13,8 @@ from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
-from isthmus.plan.answer import Method, Plan
+from isthmus.plan.answer import Method, Part, Plan, by_time, way_of
 from isthmus.plan.prices import Price, PriceList, Unpriced
-from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import (
     KIB,
     BufferNeed,

@@ -7,8 +7,7 @@ from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedWay, Movement, P
 from isthmus.analysis.statistics.curve import Point
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.plan.answer import Method, Plan, Step
-from isthmus.plan.ways import by_time
+from isthmus.plan.answer import Method, Plan, Step, by_time
 from isthmus.record import Interval, ManagedNeed, Run, format_bytes
 
 # An array so many times as large or as small as any that was measured still takes its share of time: all is by page.

@@ -5,9 +5,8 @@ from statistics import median
 
 from isthmus.analysis.statistics.resample import resampled_medians
 from isthmus.language import say
-from isthmus.plan.answer import Method, Plan
+from isthmus.plan.answer import Method, Plan, by_time
 from isthmus.plan.planner import on_device
-from isthmus.plan.ways import by_time
 from isthmus.record import Case, Device, Need, Timed, median_interval
 
 # Methods whose medians are as near as this are level: the plainest leads.

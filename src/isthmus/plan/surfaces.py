@@ -9,8 +9,7 @@ from isthmus.analysis.statistics.resample import interval_of
 from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.plan.answer import Method, Plan
-from isthmus.plan.ways import by_time
+from isthmus.plan.answer import Method, Plan, by_time
 from isthmus.record import LayoutName, PiecesNeed, Run, SectionNeed, format_bytes
 
 _PLAINEST = ("section", *BATCHING.methods)

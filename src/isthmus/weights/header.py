@@ -1,4 +1,4 @@
-"""The header of a safetensors file: 8 bytes of length, JSON, then the tensors side by side.
+"""The header of a safetensors file (8 bytes of length, JSON, then the tensors), and the index of several files.
 
 Files of weights come from strangers, so that each number is checked before anything is done by it. The format:
 https://github.com/huggingface/safetensors#format
@@ -7,9 +7,11 @@ https://github.com/huggingface/safetensors#format
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from isthmus.errors import WeightsFileError
+from isthmus.files import open_plain
 
 MOST_HEADER_BYTES = 100_000_000
 _LENGTH_BYTES = 8
@@ -41,6 +43,7 @@ BITS = {
     "I64": 64,
     "U64": 64,
 }
+SUFFIX = ".index.json"
 
 
 @dataclass(frozen=True)
@@ -202,3 +205,27 @@ def parse_object(text: bytes, what: str) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise WeightsFileError(f"{what} is a {type(parsed).__name__}; expected a JSON object")
     return parsed
+
+
+def read_index(path: Path) -> dict[Path, set[str]]:
+    """The files that an index (``*.safetensors.index.json``) names, and which tensors are in each.
+
+    Files are next to the index: a name that leads anywhere else is refused. Raises WeightsFileError for what is no
+    index, and OSError where it cannot be read.
+    """
+    with open_plain(path) as file:
+        text = file.read(MOST_HEADER_BYTES + 1)
+    if len(text) > MOST_HEADER_BYTES:
+        raise WeightsFileError(f"{path}: more than {MOST_HEADER_BYTES} bytes; is it an index of safetensors files?")
+    weight_map = parse_object(text, f"{path}: the index").get("weight_map")
+    if not isinstance(weight_map, dict):
+        raise WeightsFileError(f"{path}: no object weight_map, which says the file of each tensor")
+    files: dict[Path, set[str]] = {}
+    for tensor, name in weight_map.items():
+        if not (isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")):
+            raise WeightsFileError(
+                f"{path}: the tensor {tensor[:80]!r} is said to be in {str(name)[:200]!r}; expected the name of a file "
+                "beside the index"
+            )
+        files.setdefault(path.parent / name, set()).add(tensor)
+    return files

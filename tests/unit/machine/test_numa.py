@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.machine.numa import cpus_of_node, format_cpu_list, parse_cpu_list, read_numa_nodes
+from isthmus.machine.cpu import cpus_of_node, format_cpu_list, parse_cpu_list, read_numa_nodes
 from isthmus.record import KIB, NumaNode
 
 

@@ -1,7 +1,7 @@
 """Of ways that are level, the one that is known not to take long leads; of several such, the plainest."""
 
 from isthmus.plan import Method
-from isthmus.plan.ways import by_time
+from isthmus.plan.answer import by_time
 from isthmus.record import Interval
 
 

@@ -17,8 +17,8 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, planned
 from isthmus.experiment.engine.transfers import Transfer, transfer_bench, transfer_case
 from isthmus.machine.binding import NodeBinding, binding_to, on_node, why_not_bound
+from isthmus.machine.cpu import read_numa_nodes
 from isthmus.machine.devices import OpenDevice, open_native
-from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import GIB, KIB, MIB, Case, Direction, NumaNode, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
 

@@ -15,8 +15,8 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.threads.concurrent import MOST_PIECES, Concurrent, Division, native_lanes, undivided
 from isthmus.experiment.threads.places import DeviceSweep, NodeSweep
+from isthmus.machine.cpu import read_numa_nodes
 from isthmus.machine.devices import OpenDevice, neighbours, probe
-from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import GIB, MIB, Case, Direction
 
 NAME = "threads"
