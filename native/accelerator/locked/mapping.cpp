@@ -1,7 +1,11 @@
 // Hooks mmap and madvise, and passes on all calls but those of a driver that gets page-locked memory.
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/functions.hpp"
@@ -34,13 +38,22 @@ __attribute__((constructor)) void find_next_maps() {
     if (void* next = next_symbol("madvise")) next_madvise = reinterpret_cast<Advise>(next);
 }
 
+// What is mapped from it, shared, is memory of its own.
+bool is_zero_device(int file) {
+    struct stat status {};
+    const int reason = errno;
+    const bool is_known = fstat(file, &status) == 0;
+    errno = reason;
+    return is_known && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 5);
+}
+
 // Shared memory without a file, of about the size that the program asked for: the driver rounds up.
-bool is_of_pages(const HostAllocation& allocation, std::size_t bytes, int protection, int flags) {
+bool is_of_pages(const HostAllocation& allocation, std::size_t bytes, int protection, int flags, int file) {
     constexpr std::size_t most_more = std::size_t{4} << 20;
     constexpr int kinds = MAP_SHARED | MAP_PRIVATE, others = MAP_HUGETLB | MAP_POPULATE | MAP_GROWSDOWN;
     return bytes >= least_placed_bytes && bytes <= allocation.bytes + most_more &&
            (protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE) && (flags & kinds) == MAP_SHARED &&
-           (flags & MAP_ANONYMOUS) != 0 && (flags & others) == 0;
+           (flags & others) == 0 && ((flags & MAP_ANONYMOUS) != 0 || is_zero_device(file));
 }
 
 // Nothing is to be cleaned up here, and it is not noexcept: signals that have come meanwhile are taken in the last
@@ -48,7 +61,8 @@ bool is_of_pages(const HostAllocation& allocation, std::size_t bytes, int protec
 __attribute__((noinline)) void* mapped(Map next, void* address, std::size_t bytes, int protection, int flags, int file,
                                        off_t offset) {
     HostAllocation& allocation = HostAllocation::of_thread();
-    if (!allocation.is_under_way(__builtin_frame_address(0)) || !is_of_pages(allocation, bytes, protection, flags)) {
+    if (!allocation.is_under_way(__builtin_frame_address(0)) ||
+        !is_of_pages(allocation, bytes, protection, flags, file)) {
         return next(address, bytes, protection, flags, file, offset);
     }
     void* const memory = map_host_pages(allocation, next, address, bytes, protection, flags, file, offset);

@@ -3,7 +3,9 @@
 // 570).
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,8 @@ constexpr std::size_t least_mapped_bytes = std::size_t{1} << 20;
 
 class HostPages {
   public:
-    // Null where the system has none. With FAKE_CUDA_DONTFORK children get none of it.
+    // Null where the system has none. With FAKE_CUDA_DONTFORK children get none of it, with FAKE_CUDA_ZERO_DEVICE it is
+    // mapped from /dev/zero.
     void* take(std::size_t bytes) {
         constexpr std::size_t alignment = std::size_t{2} << 20;
         const std::size_t rounded = (bytes + page - 1) / page * page, reserved = rounded + alignment;
@@ -25,8 +28,11 @@ class HostPages {
         if (range == MAP_FAILED) return nullptr;
         const auto first = reinterpret_cast<std::uintptr_t>(range);
         void* const at = reinterpret_cast<void*>((first + alignment - 1) / alignment * alignment);
-        constexpr int flags = MAP_SHARED | MAP_FIXED | MAP_ANONYMOUS;
-        void* const memory = mmap(at, rounded, PROT_READ | PROT_WRITE, flags, -1, 0);
+        const bool has_device = std::getenv("FAKE_CUDA_ZERO_DEVICE") != nullptr;
+        const int device = has_device ? open("/dev/zero", O_RDWR) : -1;
+        const int flags = MAP_SHARED | MAP_FIXED | (has_device ? 0 : MAP_ANONYMOUS);
+        void* const memory = mmap(at, rounded, PROT_READ | PROT_WRITE, flags, device, 0);
+        if (has_device) close(device);
         if (memory == MAP_FAILED) return munmap(range, reserved), nullptr;
         if (std::getenv("FAKE_CUDA_DONTFORK") != nullptr) madvise(memory, rounded, MADV_DONTFORK);
         lock(static_cast<std::byte*>(memory), rounded);
