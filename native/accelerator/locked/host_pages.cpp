@@ -15,6 +15,7 @@
 #include "base/memory/fresh_pages.hpp"
 #include "base/memory/huge_file.hpp"
 #include "base/processors.hpp"
+#include "base/threads.hpp"
 #include "interpose/foreign_process.hpp"
 
 namespace isthmus::accelerator {
@@ -51,7 +52,7 @@ void HostPages::begin(const void* site, std::size_t bytes, const void* frame) {
     const bool is_alone = !options_.eager && (allowed_processors() == 1 || is_crowded());
     const bool is_private = may_be_private();
     // Without others to help, only huge pages gain.
-    if (is_alone && !is_private && !HugeFile::make(bytes)) return;
+    if (is_alone && !is_private && !HugeFile::may_be_made()) return;
     const auto [row, maker] = learning_.next({site, Way::locked, bytes});
     if (maker == Learning::Maker::driver && !options_.eager) return;
     // The driver would be refused some of the pages; how, is its own answer. For small blocks asking takes too long.
@@ -85,8 +86,15 @@ void* map_host_pages(HostAllocation& allocation, Map map, void* address, std::si
     void* memory = MAP_FAILED;
     // Huge pages are where addresses and places in a file are alike.
     const std::size_t shift = (flags & MAP_FIXED) != 0 ? reinterpret_cast<std::uintptr_t>(address) % huge_page : 0;
-    if (const auto huge = HugeFile::make(shift + bytes)) {
-        memory = map(address, bytes, protection, flags & ~MAP_ANONYMOUS, huge->descriptor(), static_cast<off_t>(shift));
+    const auto map_huge = [&] {
+        if (!leave_descriptors()) return;
+        if (const auto huge = HugeFile::make(shift + bytes)) {
+            memory =
+                map(address, bytes, protection, flags & ~MAP_ANONYMOUS, huge->descriptor(), static_cast<off_t>(shift));
+        }
+    };
+    if (HugeFile::may_be_made()) {
+        if (auto helper = start_thread("isthmus-file", map_huge)) helper->join();
     }
     if (memory == MAP_FAILED && allocation.is_private) {
         memory = map(address, bytes, protection, (flags & ~MAP_SHARED) | MAP_PRIVATE, file, offset);

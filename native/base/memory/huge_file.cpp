@@ -19,7 +19,8 @@ namespace isthmus {
 namespace {
 
 // Newer than the headers that the library is built with.
-constexpr long call_fsopen = 430, call_fsconfig = 431, call_fsmount = 432;
+constexpr long call_fsopen = 430, call_fsconfig = 431, call_fsmount = 432, call_close_range = 436;
+constexpr unsigned unshare_descriptors = 2;
 constexpr unsigned close_at_exec = 1;
 enum class Configure : unsigned { text = 1, create = 6 };
 
@@ -38,6 +39,8 @@ class Descriptor {
   private:
     int number_;
 };
+
+std::atomic<bool> is_refused = false;
 
 // Each call is asked of the kernel once a block.
 bool may_try() {
@@ -64,7 +67,6 @@ Descriptor mounted() {
 }  // namespace
 
 std::optional<HugeFile> HugeFile::make(std::size_t bytes) noexcept {
-    static std::atomic<bool> is_refused = false;
     if (is_refused) return std::nullopt;
     const int reason = errno;
     std::optional<HugeFile> made;
@@ -84,10 +86,22 @@ std::optional<HugeFile> HugeFile::make(std::size_t bytes) noexcept {
     return made;
 }
 
+bool HugeFile::may_be_made() noexcept {
+    try {
+        return !is_refused && may_try();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
 HugeFile::~HugeFile() {
     const int reason = errno;
     if (file_ >= 0) close(file_);
     errno = reason;
+}
+
+bool leave_descriptors() noexcept {
+    return syscall(call_close_range, 0U, ~0U, unshare_descriptors) == 0;
 }
 
 }  // namespace isthmus

@@ -58,6 +58,13 @@ inline void forks(const Memory& memory, std::size_t bytes) {
     }
 }
 
+// The number that the next file gets.
+inline int next_descriptor() {
+    const int next = dup(0);
+    close(next);
+    return next;
+}
+
 // Of one size and then of others, each zeroed, written, copied and given back, while signals come.
 inline std::atomic<long> signals = 0;
 inline void uses(const Memory& memory, Context context, std::size_t bytes) {
@@ -67,6 +74,7 @@ inline void uses(const Memory& memory, Context context, std::size_t bytes) {
     sigaction(SIGALRM, &action, nullptr);
     const itimerval every{{0, 500}, {0, 500}};
     setitimer(ITIMER_REAL, &every, nullptr);
+    const int first_descriptor = next_descriptor();
     for (const std::size_t size : {bytes, bytes + 1, bytes - 4095, bytes / 2, bytes}) {
         std::byte* const data = allocated(memory, size);
         if (data == nullptr) break;
@@ -82,6 +90,7 @@ inline void uses(const Memory& memory, Context context, std::size_t bytes) {
     }
     const itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);
+    std::printf("descriptors are left: %d\n", next_descriptor() - first_descriptor);
     std::printf("signals came: %d\n", signals > 0);
     // A thread that is to end has its memory first.
     struct Asked {
