@@ -28,7 +28,7 @@ from isthmus.commands._own_files import (
     stamped,
 )
 from isthmus.commands._progress import ProgressBar, working_on
-from isthmus.errors import IsthmusError, ReportFailed, RunFileError, Terminated, UsageError, as_text
+from isthmus.errors import IsthmusError, RunFileError, Terminated, UsageError, as_text
 from isthmus.files import new_file, write_whole
 from isthmus.messages import heard_enough, to_stderr
 from isthmus.registry import MEASURED
@@ -382,7 +382,7 @@ def _write_page(document: "Document", page: Path) -> str | None:
         report.write(document, "html", rendered)
         with write_whole(page) as file:
             file.write(rendered.getvalue().encode())
-    except ReportFailed as error:
+    except IsthmusError as error:
         return str(error)
     except OSError as error:
         return error.strerror or str(error)

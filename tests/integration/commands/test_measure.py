@@ -1,7 +1,6 @@
 """`isthmus measure` as a user runs it: real files, limits and signals, exit codes and messages."""
 
 import csv
-import importlib.metadata
 import os
 import re
 import resource
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from isthmus.errors import Unsupported
 from isthmus.machine.devices import probe
 from isthmus.record import KIB, MIB, Run, read_run
 from tests.processes import HANGS_SECONDS, Done, ended, python
@@ -287,17 +287,18 @@ def test_a_page_that_cannot_be_written_costs_neither_table_nor_run(isthmus: Isth
     assert read_run(tmp_path / "a.json").end
 
 
-def test_a_page_whose_packages_are_missing_costs_neither_table_nor_run(
-    isthmus: Isthmus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [ModuleNotFoundError("gone", name="jinja2"), Unsupported("no vega-embed.js here")])
+def test_a_page_that_lacks_what_it_is_made_of_costs_neither_table_nor_run(
+    isthmus: Isthmus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def version(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
+    def script() -> str:
+        raise error
 
-    monkeypatch.setattr("isthmus.report.vega.version", version)
+    monkeypatch.setattr("isthmus.report.vega.packed_script", script)
     done = isthmus("measure", "--device", "host", *QUICK, "-o", "a.json")
     assert done.returncode == 2
     assert "GB/s" in done.stdout
-    assert "cannot be made without the package" in done.stderr
+    assert re.search("without the package jinja2|no vega-embed.js here", done.stderr)
     assert "Traceback" not in done.stderr
     assert read_run(tmp_path / "a.json").end
 
