@@ -95,7 +95,7 @@ enum class Timing : std::uint32_t {
     timed = 1,   // one copy
     maybe = 2,   // one copy, and time stamps were turned on or off meanwhile
     none = 3,    // one copy, and a record of it is another copy's
-    graph = 4,   // one copy of several that a graph makes, if there is no record of any
+    graph = 4,   // one copy of a graph or of another call, if there is no record of any of them
 };
 
 // What a call was asked to copy.

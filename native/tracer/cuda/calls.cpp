@@ -24,7 +24,6 @@ struct CallInProgress {
     unsigned long accelerate_mark = 0;
     std::optional<CopyOperands> operands;
     CopyTiming::Period period = 0;
-    KernelWindows::Changes changes = 0;
     // Calls within it of which only the device can tell what they copy.
     unsigned timed = 0;
     std::optional<Memory> memory;
@@ -175,7 +174,6 @@ void Recorder::begin_outermost_call(const Function& function, const cupti::Callb
     calls_under_way_.fetch_add(1, std::memory_order_relaxed);
     call.role = function.role;
     call.correlation = data.correlation;
-    call.changes = windows_.changes();
     call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
     call.operands.reset();
     call.memory.reset();
@@ -222,12 +220,15 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
         trace::OperandsRecord record =
             operands_record(copied, call.correlation, {.device = 0, .stream = 0}, trace::Timing::always);
         if (is_plain(copied)) record.timing = timing_.since(call.period);
-        // Where launches are not listened to, its record may be taken for another copy's.
-        const bool unheard = call.changes % 2 != 0 || call.changes != windows_.changes();
-        if (unheard && record.timing == trace::Timing::timed) record.timing = trace::Timing::maybe;
+        // Once launches are listened to for a part of the time, CUPTI mistakes copies for earlier ones of their
+        // threads.
+        if (windows_.begun()) {
+            if (record.timing == trace::Timing::timed) record.timing = trace::Timing::maybe;
+            if (record.timing == trace::Timing::always && copied.copy_kind != 0) record.timing = trace::Timing::graph;
+        }
         // Devices tell of the parts that it was made in, by other calls than the program's.
         if (by_accelerator && is_plain(copied)) record.timing = trace::Timing::none;
-        if (record.timing == trace::Timing::maybe || record.timing == trace::Timing::none) {
+        if (record.timing != trace::Timing::always && record.timing != trace::Timing::timed) {
             const CopyPlace place = place_of(api_, copied, data.context);
             record.device = place.device;
             record.stream = place.stream;

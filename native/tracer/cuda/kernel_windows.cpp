@@ -107,12 +107,9 @@ bool KernelWindows::rest(std::uint64_t nanoseconds) {
 bool KernelWindows::listen_to_all(bool on) {
     const std::lock_guard lock(switching_);
     if (ended_) return false;
-    // What begins meanwhile is taken for unheard.
-    if (!on) changes_.fetch_add(1);
     for (const Launch& launch : launches_) {
         (void)api_.cuptiEnableCallback(on ? 1U : 0U, subscriber_, launch.domain, launch.number);
     }
-    if (on) changes_.fetch_add(1);
     begin_stretch();
     return true;
 }
@@ -124,7 +121,6 @@ bool KernelWindows::open() {
     // The time that it takes is the window's, which it costs.
     begin_stretch();
     if (api_.cuptiActivityEnable(cupti::activity_kind_concurrent_kernel) != cupti::success) return false;
-    changes_.fetch_add(2);
     // What is launched while it opens may be missing.
     launched_ns_ = counted_ > 0 ? last_ns_.load() : before_ns;
     opened_ns_ = trace_clock();
@@ -135,7 +131,6 @@ bool KernelWindows::close() {
     const std::lock_guard lock(switching_);
     if (ended_) return false;
     write(trace_clock());
-    changes_.fetch_add(2);
     (void)api_.cuptiActivityDisable(cupti::activity_kind_concurrent_kernel);
     return true;
 }

@@ -15,9 +15,6 @@ namespace isthmus::tracer {
 
 class KernelWindows {
   public:
-    // How often it began or ceased to listen to launches: odd while it does not.
-    using Changes = std::uint32_t;
-
     // `share` of the time may be spent; 1 or more: on all kernels, whatever that costs.
     KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share, std::uint64_t now_ns);
 
@@ -30,7 +27,8 @@ class KernelWindows {
     // The program ends: the window that is open ends here.
     void finish();
 
-    Changes changes() const { return changes_.load(std::memory_order_acquire); }
+    // Whether kernels are recorded in windows from now on.
+    bool begun() const { return !whole_.load(std::memory_order_acquire); }
 
   private:
     struct Launch {
@@ -58,7 +56,6 @@ class KernelWindows {
     std::atomic<bool> whole_ = true, ended_;
     cupti::Subscriber subscriber_ = nullptr;
     std::vector<Launch> launches_;
-    std::atomic<Changes> changes_ = 0;
     // Since the present stretch began.
     std::atomic<std::uint64_t> begin_ns_ = 0, last_ns_ = 0, counted_ = 0, cost_ns_ = 0;
     // Since the program began.

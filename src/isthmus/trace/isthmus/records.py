@@ -39,7 +39,7 @@ MEMORY = {
 _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: direction_index("peer")}
 _TO_DEVICE = 1
 # What operands say of a copy that its device may not have timed, and of one that it has not.
-MAYBE_TIMED, _NOT_TIMED = 2, 3
+MAYBE_TIMED, NOT_TIMED = 2, 3
 # And of one of the copies of a graph: devices report all of them, or none.
 OF_GRAPH = 4
 # What a call of CUDA waits for, by how its name ends.
@@ -132,7 +132,7 @@ def _of_their_calls(records: Records, place: Integers, operands: Records) -> Int
     place = place[known]
     timing = operands["timing"][place]
     unlike = [operands[name][place] != records[name][known] for name in ("bytes", "copy_kind")]
-    wrong = (timing == _NOT_TIMED) | ((timing == MAYBE_TIMED) & (unlike[0] | unlike[1]))
+    wrong = (timing == NOT_TIMED) | ((timing == MAYBE_TIMED) & (unlike[0] | unlike[1]))
     first = np.zeros(place.size, np.bool_)
     first[np.unique(place, return_index=True)[1]] = True
     right = np.ones(records["bytes"].size, np.bool_)

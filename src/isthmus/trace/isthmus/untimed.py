@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, direction_index, memory_index
-from isthmus.trace.isthmus.records import MAYBE_TIMED, OF_GRAPH, Records, called_copies
+from isthmus.trace.isthmus.records import MAYBE_TIMED, NOT_TIMED, OF_GRAPH, Records, called_copies
 from isthmus.trace.live_memory import kinds_at
 from isthmus.trace.recorded import CORRELATIONS, MOST_BYTES, places_of
 
@@ -241,11 +241,18 @@ def unreported_copies(
         without_times = {name: column[untimed] for name, column in copies.items()}
         for name, column in estimated_times(timed, kernels, without_times, calls, waits).items():
             copies[name][untimed] = column
-        notes.append(
-            f"{untimed.size} of {untimed.size + timed['bytes'].size} copies came so fast that timing them would have "
-            "slowed the program: when the device made them is estimated from those it timed. "
-            "To time all: isthmus trace --all-times."
-        )
+        every = untimed.size + timed["bytes"].size
+        fast = int(np.count_nonzero(operands["timing"][rows[untimed]] == NOT_TIMED))
+        if fast:
+            notes.append(
+                f"{fast} of {every} copies came so fast that timing them would have slowed the program: when the "
+                "device made them is estimated from those it timed. To time all: isthmus trace --all-times."
+            )
+        if fast < untimed.size:
+            notes.append(
+                f"{untimed.size - fast} of {every} copies have no time of the device that is certain to be theirs: it "
+                "is estimated from those that have."
+            )
     return copies
 
 

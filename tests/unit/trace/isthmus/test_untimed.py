@@ -124,7 +124,8 @@ def test_untimed_copies_are_read_and_mistaken_records_left_out(tmp_path: Path) -
     # The source lies in what was got as pinned memory, until it was given back at 500: the first is the device's word.
     assert copies.source.tolist() == [memory_index("pinned")] + [memory_index("pageable")] * 4
     assert copies.lasted_ns[[1, 2]].tolist() == [60, 60]
-    assert any(note.startswith("4 of 5 copies came so fast") for note in trace.notes)
+    for words in ("1 of 5 copies came so fast", "3 of 5 copies have no time"):
+        assert any(note.startswith(words) for note in trace.notes)
 
 
 def test_a_copy_of_the_library_s_is_one_copy_with_the_time_of_its_call(tmp_path: Path) -> None:
