@@ -13,16 +13,15 @@ namespace isthmus {
 inline Status check_borrowed(MemoryKind kind, std::uintptr_t address) {
     if (kind != MemoryKind::pageable && kind != MemoryKind::pinned && kind != MemoryKind::managed &&
         kind != MemoryKind::device) {
-        return {Code::invalid_argument,
-                "memory of a caller is pageable, pinned, managed or device, not " + std::string(name_of(kind))};
+        return invalid("memory of a caller is pageable, pinned, managed or device, not " + std::string(name_of(kind)));
     }
-    if (address == 0) return {Code::invalid_argument, "memory of a caller has an address, not 0"};
+    if (address == 0) return invalid("memory of a caller has an address, not 0");
     return {};
 }
 
 // What acquiring and releasing memory of a caller end with.
 inline Status not_ours() {
-    return {Code::invalid_argument, "borrowed memory is its owner's to get and to give back"};
+    return invalid("borrowed memory is its owner's to get and to give back");
 }
 
 }  // namespace isthmus

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {
 }
 
 Result<std::shared_ptr<Device>> Device::open_other(int) const {
-    return Status(Code::unsupported, "devices of this backend do not copy to each other");
+    return unsupported("devices of this backend do not copy to each other");
 }
 
 Status Device::copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source, std::size_t bytes,

@@ -178,14 +178,12 @@ Result<Section> section_of(const Layout& destination, const Layout& source, cons
     Section section{destination, source, extent};
     if (extent.rows == 1) section.extent = {extent.width_bytes, extent.slices, 1};
     for (Layout* layout : {&section.destination, &section.source}) {
-        if (layout->is_scattered()) {
-            return Status(Code::unsupported, "2-D and 3-D copies take rows at regular distances");
-        }
+        if (layout->is_scattered()) return unsupported("2-D and 3-D copies take rows at regular distances");
         if (extent.rows == 1) layout->pitch_bytes = extent.slices == 1 ? extent.width_bytes : layout->slice_pitch_bytes;
         if (section.extent.slices > 1 && layout->slice_pitch_bytes % layout->pitch_bytes != 0) {
-            return Status(Code::unsupported, "3-D copies take slices of whole rows, not a slice pitch of " +
-                                                 std::to_string(layout->slice_pitch_bytes) + " with a pitch of " +
-                                                 std::to_string(layout->pitch_bytes));
+            return unsupported("3-D copies take slices of whole rows, not a slice pitch of " +
+                               std::to_string(layout->slice_pitch_bytes) + " with a pitch of " +
+                               std::to_string(layout->pitch_bytes));
         }
     }
     return section;

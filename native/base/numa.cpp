@@ -55,7 +55,7 @@ Status bind_to_node(int node, const std::vector<int>& processors) {
     constexpr std::size_t bits = 8 * sizeof(unsigned long);
     constexpr std::size_t most_nodes = 1024;
     if (node < 0 || static_cast<std::size_t>(node) >= most_nodes || processors.empty()) {
-        return {Code::invalid_argument, "no NUMA node " + std::to_string(node) + " with processors to bind to"};
+        return invalid("no NUMA node " + std::to_string(node) + " with processors to bind to");
     }
     // Memory first: it is the call that containers refuse, and a refusal must leave nothing half bound.
     unsigned long nodes[most_nodes / bits] = {};

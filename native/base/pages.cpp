@@ -37,9 +37,7 @@ void populate_alone(std::byte* data, std::size_t bytes) {
 }  // namespace
 
 Result<PageMemory> PageMemory::allocate(std::size_t bytes, PageSize size) {
-    if (bytes > SIZE_MAX - 2 * huge_page) {
-        return Status(Code::invalid_argument, std::to_string(bytes) + " bytes exceed the address space");
-    }
+    if (bytes > SIZE_MAX - 2 * huge_page) return invalid(std::to_string(bytes) + " bytes exceed the address space");
     const std::size_t mapped = bytes + huge_page;
     void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) {

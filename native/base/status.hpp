@@ -88,6 +88,11 @@ inline Status invalid(std::string what) {
     return {Code::invalid_argument, std::move(what)};
 }
 
+// What this device, driver or system cannot do.
+inline Status unsupported(std::string what) {
+    return {Code::unsupported, std::move(what)};
+}
+
 // A value or the reason why there is none.
 template <typename T>
 class [[nodiscard]] Result {

@@ -104,11 +104,11 @@ namespace {
 
 Status too_few(std::size_t started, std::size_t wanted) {
     if (!may_start_threads()) {
-        return {Code::unsupported, "a filter of system calls (seccomp) may end the process for starting threads"};
+        return unsupported("a filter of system calls (seccomp) may end the process for starting threads");
     }
-    return {Code::unsupported, "only " + std::to_string(started) + " of " + std::to_string(wanted) +
-                                   " threads could be started: the limit on threads is reached (ulimit -u, or pids.max "
-                                   "of the container)"};
+    return unsupported("only " + std::to_string(started) + " of " + std::to_string(wanted) +
+                       " threads could be started: the limit on threads is reached (ulimit -u, or pids.max "
+                       "of the container)");
 }
 
 }  // namespace

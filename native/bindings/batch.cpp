@@ -52,18 +52,17 @@ struct ArraysOfSide {
             side = operand.side();
         }
         if (operand.backend() != backend) {
-            raise({Code::invalid_argument, "piece " + std::to_string(index) + ": its " + role + " (" + operand.text() +
-                                               ") is not on the same side as that of piece 0; all "
-                                               "pieces of a batch go one way: make a batch of each"});
+            raise(invalid("piece " + std::to_string(index) + ": its " + role + " (" + operand.text() +
+                          ") is not on the same side as that of piece 0; all "
+                          "pieces of a batch go one way: make a batch of each"));
         }
         if (operand.side() == Side::device && operand.device() >= 0) {
             if (device < 0) device = operand.device();
             if (operand.device() != device) {
-                raise({Code::invalid_argument, "piece " + std::to_string(index) + ": its " + role + " (" +
-                                                   operand.text() + ") is on " + std::string(backend) + ":" +
-                                                   std::to_string(operand.device()) + ", that of others on " +
-                                                   std::string(backend) + ":" + std::to_string(device) +
-                                                   "; a session copies for one device: make a batch of each"});
+                raise(invalid("piece " + std::to_string(index) + ": its " + role + " (" + operand.text() + ") is on " +
+                              std::string(backend) + ":" + std::to_string(operand.device()) + ", that of others on " +
+                              std::string(backend) + ":" + std::to_string(device) +
+                              "; a session copies for one device: make a batch of each"));
             }
         }
         if (operand.side() != side) side.reset();
@@ -121,8 +120,8 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, Stream
     : destination(destinations, "destinations"), source(sources, "sources") {
     const std::size_t count = destination.count();
     if (source.count() != count) {
-        raise({Code::invalid_argument, "a batch has " + std::to_string(count) + " destinations and " +
-                                           std::to_string(source.count()) + " sources; expected as many"});
+        raise(invalid("a batch has " + std::to_string(count) + " destinations and " + std::to_string(source.count()) +
+                      " sources; expected as many"));
     }
     pieces.reserve(count);
     CurrentStreams current;

@@ -70,8 +70,8 @@ class Caller {
         if (thread_) return {};
         thread_ = start_thread("isthmus-calls", [this] { run(); });
         if (thread_) return {};
-        return {Code::unsupported,
-                "no thread for callbacks: the limit on threads is reached (ulimit -u, or pids.max of the container)"};
+        return unsupported(
+            "no thread for callbacks: the limit on threads is reached (ulimit -u, or pids.max of the container)");
     }
 
     void stop() {

@@ -71,10 +71,9 @@ void check_device(Session& session, const Operand& operand, const Operand& oppos
         // Between two devices of CUDA a session of either copies.
         if (info.backend == "cuda" && opposite.backend() == "cuda" && !is_elsewhere(opposite, info)) return;
     }
-    raise({Code::invalid_argument, "the " + std::string(role) + " is memory of " +
-                                       name_of(operand.backend(), operand.device()) + ", the session copies for " +
-                                       name_of(info.backend, info.index) +
-                                       "; use a session of that device, or copy by way of the host"});
+    raise(invalid("the " + std::string(role) + " is memory of " + name_of(operand.backend(), operand.device()) +
+                  ", the session copies for " + name_of(info.backend, info.index) +
+                  "; use a session of that device, or copy by way of the host"));
 }
 
 }  // namespace

@@ -153,11 +153,11 @@ void copy_from_file(nb::handle destination, int descriptor, std::uint64_t offset
     const std::optional<std::uintptr_t> asked = stream_of(stream);
     CurrentStreams current;
     const Operand to(destination, Role::destination, asked, Keep::object, current);
-    if (to.is_read_only()) raise({Code::invalid_argument, "the destination (" + to.text() + ") is read-only"});
+    if (to.is_read_only()) raise(invalid("the destination (" + to.text() + ") is read-only"));
     if (!to.is_contiguous()) {
-        raise({Code::invalid_argument, "the destination (" + to.text() +
-                                           ") has gaps or another order than C's, and a file's bytes go to one block; "
-                                           "read into a contiguous array, then copy"});
+        raise(invalid("the destination (" + to.text() +
+                      ") has gaps or another order than C's, and a file's bytes go to one block; "
+                      "read into a contiguous array, then copy"));
     }
     const std::shared_ptr<Session> chosen = session_for(session, to, to);
     if (to.bytes() == 0) return;

@@ -80,7 +80,7 @@ Result<std::shared_ptr<Device>> open_backend(const std::string& backend, int ind
         ISTHMUS_TRY_ASSIGN(parsed, host::Model::parse(model));
         return host::open_device(std::move(parsed));
     }
-    return Status(Code::invalid_argument, "no backend '" + backend + "'; there are cuda, opencl and host");
+    return invalid("no backend '" + backend + "'; there are cuda, opencl and host");
 }
 
 std::shared_ptr<OpenDevice> open_device(const std::string& backend, int index, const std::string& model,
@@ -138,7 +138,7 @@ void raise_unknown(const char* what, const std::string& name, std::span<const st
     for (std::size_t i = 0; i < known.size(); ++i) {
         message.append(i == 0 ? "" : i + 1 == known.size() ? " and " : ", ").append(known[i]);
     }
-    raise({Code::invalid_argument, message});
+    raise(invalid(message));
 }
 
 nb::dict link_dict(const LinkReading& link) {

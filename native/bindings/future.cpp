@@ -57,7 +57,7 @@ bool wait_until_done(const Future& self, std::optional<double> timeout) {
 
 void check_timeout(std::optional<double> timeout) {
     if (!timeout || !std::isnan(*timeout)) return;
-    raise({Code::invalid_argument, "a timeout of nan; expected a number of seconds, or None for no end"});
+    raise(invalid("a timeout of nan; expected a number of seconds, or None for no end"));
 }
 
 void wait(const Future& self, std::optional<double> timeout) {

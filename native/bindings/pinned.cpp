@@ -37,7 +37,7 @@ int fill_buffer(PyObject* object, Py_buffer* buffer, int flags) noexcept {
 }
 
 void check_open(const SessionHandle& session) {
-    if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
+    if (session.closed) raise(invalid("the session was closed; open another one"));
 }
 
 void create_memory(PinnedMemory* self, const SessionHandle& session, std::size_t bytes) {
@@ -69,8 +69,7 @@ void create_place(PinnedPlace* self, const SessionHandle& session, nb::handle ar
     CurrentStreams current;
     const Operand operand(array, Role::source, std::nullopt, Keep::object, current);
     if (operand.side() != Side::host) {
-        raise({Code::invalid_argument,
-               operand.text() + " does not lie in the host's memory, which alone is page-locked"});
+        raise(invalid(operand.text() + " does not lie in the host's memory, which alone is page-locked"));
     }
     const auto [address, bytes] = span_of(operand);
     new (self) PinnedPlace;

@@ -98,7 +98,7 @@ std::string device_name(const SessionHandle& self) {
 
 void check_not_shut_down() {
     if (!shut_down) return;
-    raise({Code::invalid_argument, "Python is shutting down and Isthmus has closed its sessions: copy before exit"});
+    raise(invalid("Python is shutting down and Isthmus has closed its sessions: copy before exit"));
 }
 
 void bind_sessions(nb::module_& module) {

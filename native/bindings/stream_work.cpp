@@ -20,7 +20,7 @@ std::size_t span_of(std::size_t count, std::size_t stride, std::size_t unit) {
     std::size_t bytes = 0;
     if (count > 0 &&
         (__builtin_mul_overflow(count - 1, stride, &bytes) || __builtin_add_overflow(bytes, unit, &bytes))) {
-        raise({Code::invalid_argument, "count times stride overflows 64 bits"});
+        raise(invalid("count times stride overflows 64 bits"));
     }
     return bytes;
 }
@@ -28,8 +28,8 @@ std::size_t span_of(std::size_t count, std::size_t stride, std::size_t unit) {
 // Such units. Raises UsageError for what is not aligned to them, or leaves the buffer.
 Region units_of(Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride, std::size_t unit) {
     if (stride == 0 || stride % unit != 0 || offset % unit != 0) {
-        raise({Code::invalid_argument, "offset " + std::to_string(offset) + " and stride " + std::to_string(stride) +
-                                           ": expected multiples of " + std::to_string(unit) + ", the stride above 0"});
+        raise(invalid("offset " + std::to_string(offset) + " and stride " + std::to_string(stride) +
+                      ": expected multiples of " + std::to_string(unit) + ", the stride above 0"));
     }
     return unwrap(memory.region(offset, span_of(count, stride, unit)));
 }
@@ -39,8 +39,7 @@ Region points_of(Buffer& memory, std::size_t rows, std::size_t columns) {
     std::size_t bytes = 0;
     if (rows == 0 || columns == 0 || __builtin_mul_overflow(rows, columns, &bytes) ||
         __builtin_mul_overflow(bytes, sizeof(double), &bytes)) {
-        raise({Code::invalid_argument,
-               "no grid of " + std::to_string(rows) + " x " + std::to_string(columns) + " points"});
+        raise(invalid("no grid of " + std::to_string(rows) + " x " + std::to_string(columns) + " points"));
     }
     return unwrap(memory.region(0, bytes));
 }
@@ -104,7 +103,7 @@ void add_doubles(PyStream& self, Buffer& memory, std::size_t offset, std::size_t
 void fill_ramp(PyStream& self, Buffer& memory, std::size_t rows, std::size_t columns, std::size_t first_column,
                std::size_t side) {
     const Region region = points_of(memory, rows, columns);
-    if (side == 0) raise({Code::invalid_argument, "no side of 0 points"});
+    if (side == 0) raise(invalid("no side of 0 points"));
     check(launch(bound(self.session), *self.handle, kernel::ramp, region, rows, columns, first_column, side));
 }
 
@@ -112,10 +111,10 @@ void laplacian(PyStream& self, Buffer& to, Buffer& from, std::size_t rows, std::
     const Region destination = points_of(to, rows, columns);
     const Region source = points_of(from, rows, columns);
     if (halo == 0 || halo >= (columns + 1) / 2) {
-        raise({Code::invalid_argument, "no points between halos of " + std::to_string(halo) + " in " +
-                                           std::to_string(columns) + " columns; expected 1 to less than half"});
+        raise(invalid("no points between halos of " + std::to_string(halo) + " in " + std::to_string(columns) +
+                      " columns; expected 1 to less than half"));
     }
-    if (destination.allocation == source.allocation) raise({Code::invalid_argument, "a laplacian needs two buffers"});
+    if (destination.allocation == source.allocation) raise(invalid("a laplacian needs two buffers"));
     check(launch(bound(self.session), *self.handle, kernel::laplacian, destination, source, rows, columns, halo));
 }
 

@@ -119,7 +119,7 @@ std::optional<nb::dict> piece(const TransferTable& self, const std::string& dire
 
 nb::dict ring_plan(const std::string& direction, std::size_t chunk_bytes, std::size_t pinned_budget) {
     const auto lane = LanePlan::of(pinned_budget, is_to_device(direction));
-    if (!lane) raise({Code::invalid_argument, std::to_string(pinned_budget) + " bytes hold no ring"});
+    if (!lane) raise(invalid(std::to_string(pinned_budget) + " bytes hold no ring"));
     const std::size_t chunk = lane->ring.chunk_bytes(SIZE_MAX, chunk_bytes);
     nb::dict dict;
     dict["ring_bytes"] = lane->ring.bytes;

@@ -24,8 +24,8 @@ Status check_size(const char* name, const void* structure, std::size_t bytes, st
     const auto* first = static_cast<const unsigned char*>(structure);
     if (bytes > known_bytes &&
         std::any_of(first + known_bytes, first + bytes, [](unsigned char byte) { return byte; })) {
-        return {Code::unsupported, std::string(name) + " has members that this library, " + isthmus_version() +
-                                       ", does not know; leave them zero or use a newer library"};
+        return unsupported(std::string(name) + " has members that this library, " + isthmus_version() +
+                           ", does not know; leave them zero or use a newer library");
     }
     return {};
 }
@@ -105,9 +105,7 @@ Result<SessionOptions> options_of(const isthmus_options* options) {
     }
     chosen.kernel_blocks = static_cast<std::uint32_t>(known.kernel_blocks);
     if (known.paths != nullptr) chosen.paths = known.paths;
-    if (known.table != nullptr) {
-        ISTHMUS_TRY(assign(chosen.table, read_table(known.table)));
-    }
+    if (known.table != nullptr) ISTHMUS_TRY(assign(chosen.table, read_table(known.table)));
     return chosen;
 }
 
@@ -177,12 +175,11 @@ Result<Rows::List> Rows::list_of(const isthmus_rows* rows, const char* name) {
     List list{*rows, {}};
     if (rows->count > 0 && rows->indices == nullptr) return null_argument((of + "indices").c_str());
     if (rows->index_bytes != sizeof(std::int32_t) && rows->index_bytes != sizeof(std::int64_t)) {
-        return Status(Code::invalid_argument,
-                      of + "index_bytes is " + std::to_string(rows->index_bytes) + "; expected 4 or 8");
+        return invalid(of + "index_bytes is " + std::to_string(rows->index_bytes) + "; expected 4 or 8");
     }
     if (rows->side != ISTHMUS_INFER && rows->side != ISTHMUS_HOST && rows->side != ISTHMUS_DEVICE) {
-        return Status(Code::invalid_argument, of + "side is " + std::to_string(rows->side) +
-                                                  "; expected ISTHMUS_INFER, ISTHMUS_HOST or ISTHMUS_DEVICE");
+        return invalid(of + "side is " + std::to_string(rows->side) +
+                       "; expected ISTHMUS_INFER, ISTHMUS_HOST or ISTHMUS_DEVICE");
     }
     ISTHMUS_TRY(check_bytes(rows->count > PTRDIFF_MAX / 8 ? SIZE_MAX : rows->count * rows->index_bytes, of + "count"));
     if (rows->side != ISTHMUS_DEVICE && rows->index_bytes == sizeof(std::int32_t)) {

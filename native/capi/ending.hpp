@@ -50,15 +50,14 @@ isthmus_code guarded(isthmus_status* out, const char* operation, Call&& call) no
 
 // For arguments that must be there.
 inline Status null_argument(const char* name) {
-    return {Code::invalid_argument, std::string(name) + " is null; it must be given"};
+    return invalid(std::string(name) + " is null; it must be given");
 }
 
 // No memory is larger than half of all addresses: more is a negative number that was taken for a size.
 inline Status check_bytes(std::size_t bytes, const std::string& name) {
     if (bytes <= PTRDIFF_MAX) return {};
-    return {Code::invalid_argument, name + " is " + std::to_string(bytes) +
-                                        ", more than any memory holds; expected at most " +
-                                        std::to_string(PTRDIFF_MAX)};
+    return invalid(name + " is " + std::to_string(bytes) + ", more than any memory holds; expected at most " +
+                   std::to_string(PTRDIFF_MAX));
 }
 
 }  // namespace isthmus::capi

@@ -22,8 +22,8 @@ Result<void*> allocate_pinned(isthmus_session& handle, std::size_t bytes) {
 Result<void*> allocate(isthmus_session& handle, isthmus_side side, std::size_t bytes) {
     if (side == ISTHMUS_HOST) return allocate_pinned(handle, bytes);
     if (side != ISTHMUS_DEVICE) {
-        return Status(Code::invalid_argument, "side is " + std::to_string(side) +
-                                                  "; expected ISTHMUS_HOST for page-locked memory, or ISTHMUS_DEVICE");
+        return invalid("side is " + std::to_string(side) +
+                       "; expected ISTHMUS_HOST for page-locked memory, or ISTHMUS_DEVICE");
     }
     if (bytes == 0) return static_cast<void*>(nullptr);
     Device& device = handle.session->device();
@@ -62,8 +62,7 @@ Status free_memory(isthmus_session& handle, void* memory) {
         const std::lock_guard lock(handle.mutex);
         const auto entry = handle.memory.find(memory);
         if (entry == handle.memory.end()) {
-            return {Code::invalid_argument,
-                    "not memory that isthmus_allocate or isthmus_pinned_alloc gave out for this session"};
+            return invalid("not memory that isthmus_allocate or isthmus_pinned_alloc gave out for this session");
         }
         freed = std::move(entry->second);
         handle.memory.erase(entry);

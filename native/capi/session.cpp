@@ -36,13 +36,12 @@ Result<std::shared_ptr<Device>> open_device(std::string_view name) {
     }
     const std::string quoted = "'" + std::string(name) + "'";
     if (backend != "cuda" && backend != "opencl") {
-        return Status(Code::invalid_argument,
-                      "no device is called " + quoted + "; expected cuda:0, opencl:0, host, or null for the best one");
+        return invalid("no device is called " + quoted + "; expected cuda:0, opencl:0, host, or null for the best one");
     }
     const std::optional<int> index = index_of(rest);
     if (!index) {
-        return Status(Code::invalid_argument, "no device is called " + quoted + "; after " + std::string(backend) +
-                                                  ": a number is expected, such as " + std::string(backend) + ":0");
+        return invalid("no device is called " + quoted + "; after " + std::string(backend) +
+                       ": a number is expected, such as " + std::string(backend) + ":0");
     }
     if (backend == "cuda") return cuda::open_device(*index);
     return opencl::open_device(*index, {});

@@ -39,7 +39,7 @@ Status Api::failure(const char* function, ReturnCode code) const {
     switch (code) {
         case error_out_of_memory: return {Code::out_of_memory, message};
         case error_no_device: return {Code::device_absent, message};
-        case error_not_supported: return {Code::unsupported, message};
+        case error_not_supported: return unsupported(message);
         default: return {Code::call_failed, message};
     }
 }

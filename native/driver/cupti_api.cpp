@@ -51,7 +51,7 @@ Status Api::failure(const char* function, ReturnCode code) const {
     if (cuptiGetResultString) cuptiGetResultString(code, &name);
     std::string message = std::string(function) + " of " + library + " failed: ";
     message += std::string(name != nullptr ? name : "CUPTI error") + " (" + std::to_string(code) + "); ";
-    return {Code::unsupported, message + remedy(code)};
+    return unsupported(message + remedy(code));
 }
 
 }  // namespace isthmus::cupti

@@ -38,9 +38,7 @@ Result<OpenDevice::Track*> OpenDevice::track(std::size_t index) {
 
 Result<std::shared_ptr<Session>> OpenDevice::copies() {
     const std::lock_guard lock(idle_mutex_);
-    if (copies_ == nullptr) {
-        ISTHMUS_TRY(assign(copies_, Session::open(device_)));
-    }
+    if (copies_ == nullptr) ISTHMUS_TRY(assign(copies_, Session::open(device_)));
     return copies_;
 }
 
@@ -93,8 +91,8 @@ Result<std::shared_ptr<Buffer>> Buffer::borrow(std::shared_ptr<OpenDevice> sessi
 Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
     if (!lost_.ok()) return Status(Code::call_failed, lost_.message());
     if (offset > this->bytes() || bytes > this->bytes() - offset) {
-        return Status(Code::invalid_argument, std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                                                  " do not lie in a buffer of " + std::to_string(this->bytes()));
+        return invalid(std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                       " do not lie in a buffer of " + std::to_string(this->bytes()));
     }
     return Region{memory_.get(), offset, bytes};
 }
@@ -119,12 +117,12 @@ Status Buffer::end_host_access() {
 
 Status Buffer::advise(Advice advice, bool given) {
     if (kind() == MemoryKind::managed) return session_->device().advise(*memory_, advice, given);
-    return {Code::unsupported, "there is advice on managed memory alone, not on " + std::string(name_of(kind()))};
+    return unsupported("there is advice on managed memory alone, not on " + std::string(name_of(kind())));
 }
 
 Result<std::byte*> Buffer::host() const {
     if (memory_->host() != nullptr) return memory_->host();
-    return Status(Code::unsupported, "the host cannot address " + std::string(name_of(kind())) + " memory");
+    return unsupported("the host cannot address " + std::string(name_of(kind())) + " memory");
 }
 
 Status Buffer::fill_pattern(Region region, std::uint64_t seed, Side side) {
@@ -171,7 +169,7 @@ Status Buffer::evict(Region region) {
 }
 
 Status Buffer::forget_pages(Region region) const {
-    if (!is_pageable(kind())) return {Code::invalid_argument, "only ordinary memory can be as if it was never touched"};
+    if (!is_pageable(kind())) return invalid("only ordinary memory can be as if it was never touched");
     const auto address = reinterpret_cast<std::uintptr_t>(region.host());
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + region.bytes) / page * page;

@@ -111,17 +111,17 @@ Result<std::unique_ptr<ConcurrentTransfer>> ConcurrentTransfer::create(std::vect
                                                                        std::size_t bytes, Division division,
                                                                        double limit_seconds) {
     if (lanes.empty() || division.threads == 0) {
-        return Status(Code::invalid_argument, "a concurrent transfer has at least one lane and one thread");
+        return invalid("a concurrent transfer has at least one lane and one thread");
     }
     for (const ConcurrentLane& lane : lanes) {
         ISTHMUS_TRY_ASSIGN(source, lane.source->region(0, bytes));
         ISTHMUS_TRY_ASSIGN(destination, lane.destination->region(0, bytes));
         if (source.allocation->kind() != MemoryKind::device && destination.allocation->kind() != MemoryKind::device) {
-            return Status(Code::invalid_argument, "one side of " + lane.name + " must be device memory");
+            return invalid("one side of " + lane.name + " must be device memory");
         }
         if (source.allocation->kind() == MemoryKind::device && destination.allocation->kind() == MemoryKind::device) {
             auto reason = lane.session().device().why_no_peer(lane.destination->session().device());
-            if (reason) return Status(Code::unsupported, *reason);
+            if (reason) return unsupported(*reason);
         }
     }
     return std::unique_ptr<ConcurrentTransfer>(

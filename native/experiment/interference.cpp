@@ -61,21 +61,20 @@ Status Interference::check(const InterferencePlan& plan, Buffer& load, Buffer& d
     const bool sides_differ = load_source != nullptr && is_on_device(load.kind()) != is_on_device(load_source->kind());
     if (is_on_device(destination.kind()) == is_on_device(source.kind()) ||
         !(loads_link ? sides_differ : is_on_device(load.kind()))) {
-        return {Code::invalid_argument,
-                "copies go between host memory and the device, and the work's memory is the device's"};
+        return invalid("copies go between host memory and the device, and the work's memory is the device's");
     }
     const auto belong_together = [](Buffer& one, Buffer& other) {
         return one.session().device_handle() == other.session().device_handle();
     };
     if (!belong_together(destination, source) || (load_source != nullptr && !belong_together(load, *load_source)) ||
         (!by_session && !belong_together(load, source))) {
-        return {Code::invalid_argument, "the buffers belong to different devices"};
+        return invalid("the buffers belong to different devices");
     }
     if ((plan.method == CopyMethod::isthmus) != by_session) {
-        return {Code::invalid_argument, "copies by the library, and these alone, need a session"};
+        return invalid("copies by the library, and these alone, need a session");
     }
     if (plan.bytes == 0 || !(plan.seconds > 0)) {
-        return {Code::invalid_argument, "copies have at least one byte, and work takes some time"};
+        return invalid("copies have at least one byte, and work takes some time");
     }
     return {};
 }
@@ -89,7 +88,7 @@ Status Interference::prepare() {
     if (plan_.method == CopyMethod::kernel) {
         const bool to_device = is_on_device(destination_->kind());
         if (auto why = device().why_no_reach(to_device ? source_->kind() : destination_->kind())) {
-            return {Code::unsupported, *why};
+            return unsupported(*why);
         }
     }
     ISTHMUS_TRY(assign(copying_, device().create_stream()));
@@ -181,7 +180,7 @@ Status Interference::sample(Samples& samples) {
         ++copies.ended;
         copies.ended.notify_one();
     });
-    if (!thread) return {Code::unsupported, "the system grants no thread for the copies"};
+    if (!thread) return unsupported("the system grants no thread for the copies");
     copies.ended.wait(0);
     const TimePoint begin = now();
     Result<double> during = copies.left ? Result<double>(0.0) : work(amount_);

@@ -61,10 +61,9 @@ Status check(const ChasePlan& plan) {
     const bool fits = plan.stride_bytes >= sizeof(std::uint64_t) && plan.stride_bytes % sizeof(std::uint64_t) == 0 &&
                       plan.offset % sizeof(std::uint64_t) == 0;
     if (fits && plan.bytes / plan.stride_bytes >= 2 && plan.hops > 0) return {};
-    return {Code::invalid_argument,
-            "no chase of " + std::to_string(plan.hops) + " hops from line to line of " +
-                std::to_string(plan.stride_bytes) + " in " + std::to_string(plan.bytes) +
-                " bytes; expected a hop or more, and two lines or more of a multiple of 8 bytes"};
+    return invalid("no chase of " + std::to_string(plan.hops) + " hops from line to line of " +
+                   std::to_string(plan.stride_bytes) + " in " + std::to_string(plan.bytes) +
+                   " bytes; expected a hop or more, and two lines or more of a multiple of 8 bytes");
 }
 
 std::optional<std::string> why_no_chase(Device& device, Buffer& memory) {
@@ -109,7 +108,7 @@ Result<std::unique_ptr<Chase>> Chase::create(std::shared_ptr<OpenDevice> session
                                              ChasePlan plan) {
     ISTHMUS_TRY(check(plan));
     ISTHMUS_TRY(session->device().bind_thread());
-    if (auto reason = why_no_chase(session->device(), *memory)) return Status(Code::unsupported, *reason);
+    if (auto reason = why_no_chase(session->device(), *memory)) return unsupported(*reason);
     ISTHMUS_TRY_ASSIGN(region, memory->region(plan.offset, plan.bytes));
     (void)region;
     ISTHMUS_TRY_ASSIGN(result, Buffer::allocate(session, MemoryKind::device, sizeof(std::uint64_t)));
@@ -147,7 +146,7 @@ Result<Samples> Chase::run(std::size_t warmups, Quota quota) {
 }
 
 Result<std::vector<Mismatch>> Chase::verify() {
-    if (!has_run_) return Status(Code::invalid_argument, "a chase that has not been run has read nothing");
+    if (!has_run_) return invalid("a chase that has not been run has read nothing");
     ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
     std::uint64_t end = 0;
     ISTHMUS_TRY(move(*result_, result, reinterpret_cast<std::byte*>(&end), Side::host));

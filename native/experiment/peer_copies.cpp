@@ -49,7 +49,7 @@ bool goes_by_host(const PeerLane& lane) {
 
 Result<std::unique_ptr<PeerCopies>> PeerCopies::create(PeerPlan plan, std::vector<PeerLane> lanes) {
     if (lanes.empty() || plan.bytes == 0 || plan.copies == 0) {
-        return Status(Code::invalid_argument, "copies between devices are at least one, of at least one byte");
+        return invalid("copies between devices are at least one, of at least one byte");
     }
     const bool gates_work = std::none_of(lanes.begin(), lanes.end(), goes_by_host);
     std::unique_ptr<PeerCopies> made(new PeerCopies(plan, gates_work));
@@ -63,9 +63,9 @@ Result<std::unique_ptr<PeerCopies>> PeerCopies::create(PeerPlan plan, std::vecto
 
 Result<PeerCopies::Track> PeerCopies::prepare(PeerLane lane, const PeerPlan& plan) {
     if (!is_on_device(lane.source->kind()) && !is_on_device(lane.destination->kind())) {
-        return Status(Code::invalid_argument, "one side of " + lane.name + " must be device memory");
+        return invalid("one side of " + lane.name + " must be device memory");
     }
-    if (auto reason = why_not(lane, plan.by_kernel)) return Status(Code::unsupported, lane.name + ": " + *reason);
+    if (auto reason = why_not(lane, plan.by_kernel)) return unsupported(lane.name + ": " + *reason);
     Track track;
     track.session = &copying_session(lane);
     ISTHMUS_TRY(assign(track.destination, lane.destination->region(0, plan.bytes)));

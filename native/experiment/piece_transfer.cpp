@@ -38,11 +38,9 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(std::optional<Piece
                                                              std::shared_ptr<Staging> staging, const Packing& packing,
                                                              bool from_caches) {
     auto sides = std::make_shared<Sides>(Sides{std::move(destination), std::move(source)});
-    if (reference->bytes() < sides->source.buffer->bytes()) {
-        return Status(Code::invalid_argument, "the reference is smaller than the source");
-    }
+    if (reference->bytes() < sides->source.buffer->bytes()) return invalid("the reference is smaller than the source");
     if (staging->device_handle() != sides->source.buffer->session().device_handle()) {
-        return Status(Code::invalid_argument, "the staging memory belongs to another device");
+        return invalid("the staging memory belongs to another device");
     }
     std::unique_ptr<PieceTransfer> transfer(new PieceTransfer(sides, extent, std::move(reference)));
     ISTHMUS_TRY_ASSIGN(to, layout_of(sides->destination));

@@ -72,23 +72,22 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelinePlan& plan, std
     constexpr std::size_t word = sizeof(std::uint32_t);
     if (plan.bytes == 0 || plan.chunks == 0 || plan.streams == 0 || plan.bytes % word != 0 ||
         plan.bytes / word % plan.chunks != 0) {
-        return Status(Code::invalid_argument, std::to_string(plan.bytes) + " bytes on " + std::to_string(plan.streams) +
-                                                  " streams are not " + std::to_string(plan.chunks) +
-                                                  " chunks of whole 32-bit words");
+        return invalid(std::to_string(plan.bytes) + " bytes on " + std::to_string(plan.streams) + " streams are not " +
+                       std::to_string(plan.chunks) + " chunks of whole 32-bit words");
     }
     for (const auto& buffer : {source, results}) {
         if (is_on_device(buffer->kind()) || !is_on_device(work->kind())) {
-            return Status(Code::invalid_argument, "source and results must be host memory, the work's device memory");
+            return invalid("source and results must be host memory, the work's device memory");
         }
     }
     for (const auto& buffer : {source, work, results}) {
         if (buffer->session().device_handle() != source->session().device_handle()) {
-            return Status(Code::invalid_argument, "the buffers belong to different devices");
+            return invalid("the buffers belong to different devices");
         }
         if (auto region = buffer->region(0, plan.bytes); !region.ok()) return region.take_status();
     }
     if (staging != nullptr && (staging->bytes() < plan.bytes || staging->threads() < plan.streams)) {
-        return Status(Code::invalid_argument, "the staging memory has too few bytes or threads");
+        return invalid("the staging memory has too few bytes or threads");
     }
     auto state = std::make_shared<State>();
     state->plan = plan;
@@ -247,7 +246,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
 Result<std::vector<Mismatch>> Pipeline::verify() {
     const PipelinePlan& plan = state_->plan;
     if (!plan.in || !plan.work || !plan.out) {
-        return Status(Code::invalid_argument, "results can be checked only where every stage takes place");
+        return invalid("results can be checked only where every stage takes place");
     }
     ISTHMUS_TRY(state_->device().bind_thread());
     ISTHMUS_TRY_ASSIGN(from, state_->source->region(0, plan.bytes));

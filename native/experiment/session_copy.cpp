@@ -22,7 +22,7 @@ struct Place {
 Result<Place> place_of(Session& session, const Allocation& memory) {
     const bool addressed = has_addresses(session.device());
     if (!addressed && !is_on_device(memory.kind()) && !is_pageable(memory.kind())) {
-        return Status(Code::unsupported, "only OpenCL can address this host memory, so that no array lies in it");
+        return unsupported("only OpenCL can address this host memory, so that no array lies in it");
     }
     return Place{memory.handle(), 0};
 }

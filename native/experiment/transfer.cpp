@@ -46,15 +46,13 @@ Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std:
                                                              bool from_caches, bool untouched,
                                                              std::shared_ptr<Session> copies) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
-    if (lanes.size() != 1 && !opposite_ways) {
-        return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
-    }
+    if (lanes.size() != 1 && !opposite_ways) return invalid("a transfer has one lane, or one each way");
     auto session = lanes.front().memory->session_handle();
     std::unique_ptr<TimedTransfer> transfer(new TimedTransfer(method, std::move(session), bytes, from_caches));
     ISTHMUS_TRY(transfer->device().bind_thread());
     transfer->untouched_ = untouched;
     if (copies != nullptr && (method != Method::isthmus || name_of(copies->device()) != name_of(transfer->device()))) {
-        return Status(Code::invalid_argument, "a session is for copies by the library with its own device");
+        return invalid("a session is for copies by the library with its own device");
     }
     transfer->copies_ = std::move(copies);
     if (method == Method::isthmus && transfer->copies_ == nullptr) {
@@ -66,14 +64,14 @@ Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std:
 
 Status TimedTransfer::add(TimedLane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed) {
     if ((method_ == Method::prefetch) != (lane.device == nullptr)) {
-        return {Code::invalid_argument, "copies need a device buffer, prefetches none"};
+        return invalid("copies need a device buffer, prefetches none");
     }
     Track track;
     ISTHMUS_TRY(assign(track.memory, lane.memory->region(offset, bytes)));
     if (lane.device != nullptr) ISTHMUS_TRY(assign(track.device, lane.device->region(offset, bytes)));
     const bool between_devices = is_on_device(lane.memory->kind()) && lane.device != nullptr;
     if (between_devices) {
-        if (auto reason = device().why_no_peer(lane.device->session().device())) return {Code::unsupported, *reason};
+        if (auto reason = device().why_no_peer(lane.device->session().device())) return unsupported(*reason);
     }
     // Each direction has its own contents, so that one cannot pass for the other.
     const bool in_memory = lane.device == nullptr || lane.direction == Direction::d2h;

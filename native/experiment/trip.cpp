@@ -66,7 +66,7 @@ Result<std::unique_ptr<Trip>> Trip::create(TripPlan plan, std::shared_ptr<Buffer
             std::to_string(plan.bytes) + " bytes are no multiple of 4, the size of the words that kernels add");
     }
     if (source->bytes() < plan.bytes + least_page || device->bytes() < plan.bytes) {
-        return Status(Code::invalid_argument, "the source or the device's buffer is too small");
+        return invalid("the source or the device's buffer is too small");
     }
     std::unique_ptr<Trip> trip(new Trip(plan, std::move(source), std::move(device)));
     ISTHMUS_TRY(trip->gpu().bind_thread());

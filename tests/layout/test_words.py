@@ -23,7 +23,7 @@ ALLOWED: dict[str, tuple[str, int]] = {
     "got": ("`allocated`, received, returned", 43),
     "gave": ("`released`, returned", 14),
     "turn": ("iteration, interleaved", 27),
-    "turns": ("iterations, interleaved", 29),
+    "turns": ("iterations, interleaved", 28),
     "beside": ("with, next to, concurrent with", 91),
     "nobody": ("no caller; or turn the sentence round", 22),
     "no one": ("as for nobody: no thread, no caller; or turn the sentence round", 0),

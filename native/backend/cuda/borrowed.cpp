@@ -81,9 +81,9 @@ Status check_not_capturing(const Api& cu, cuda::Stream stream) {
     int capturing = stream_capture_status_none;
     ISTHMUS_TRY(cu.call(cu.cuStreamIsCapturing, stream, &capturing));
     if (capturing == stream_capture_status_none) return {};
-    return {Code::unsupported,
-            "the stream is recording a CUDA graph, which cannot repeat this copy: copy before the capture begins or "
-            "after it has ended, and inside a graph by the driver (cudaMemcpyAsync, or torch's copy_)"};
+    return unsupported(
+        "the stream is recording a CUDA graph, which cannot repeat this copy: copy before the capture begins or "
+        "after it has ended, and inside a graph by the driver (cudaMemcpyAsync, or torch's copy_)");
 }
 
 // Where kernels find memory of the host: pages that were registered need not be where the host has them. Unlike
@@ -93,7 +93,7 @@ Result<DevicePointer> device_address(const PrimaryContext& context, MemoryKind k
     if (kind != MemoryKind::pinned) return DevicePointer{address};
     ISTHMUS_TRY_ASSIGN(known, known_memory(context.api(), address));
     if (known.kernel_address != 0) return DevicePointer{known.kernel_address};
-    return Status(Code::invalid_argument, "the driver does not know this memory as page-locked");
+    return invalid("the driver does not know this memory as page-locked");
 }
 
 }  // namespace
@@ -104,10 +104,10 @@ Status CudaStream::check_usable() const {
     if (!is_legacy(stream_) || !asks) return {};
     int capturing = stream_capture_status_none;
     if (asks(stream_, &capturing) != error_stream_capture_implicit) return {};
-    return {Code::unsupported,
-            "a stream that waits for the default stream is recording a CUDA graph, which would be lost if anything "
-            "were put on the default stream now, and this copy is ordered by that: pass a stream of your own, copy "
-            "before the capture begins, or record on a stream made with cudaStreamNonBlocking"};
+    return unsupported(
+        "a stream that waits for the default stream is recording a CUDA graph, which would be lost if anything "
+        "were put on the default stream now, and this copy is ordered by that: pass a stream of your own, copy "
+        "before the capture begins, or record on a stream made with cudaStreamNonBlocking");
 }
 
 Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address) {
@@ -155,10 +155,10 @@ Result<std::unique_ptr<isthmus::Stream>> borrow_stream(const std::shared_ptr<Pri
     if (handle > last_special) {
         Context owner = nullptr;
         Status status = cu.call(cu.cuStreamGetCtx, stream, &owner);
-        if (!status.ok()) return Status(Code::invalid_argument, "not a CUDA stream: " + status.message());
+        if (!status.ok()) return invalid("not a CUDA stream: " + status.message());
         if (owner != context->get()) {
-            return Status(Code::invalid_argument,
-                          "the stream belongs to another device, or to a context that is not its device's primary one");
+            return invalid(
+                "the stream belongs to another device, or to a context that is not its device's primary one");
         }
     }
     ISTHMUS_TRY(check_not_capturing(cu, stream));

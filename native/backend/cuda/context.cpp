@@ -151,9 +151,7 @@ Result<const PrimaryContext::Kernels*> PrimaryContext::kernels() {
     const std::lock_guard lock(mutex_);
     if (kernels_) return &*kernels_;
     const Api& cu = api();
-    if (module_ == nullptr) {
-        ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
-    }
+    if (module_ == nullptr) ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
     Kernels kernels;
     for (const KernelRow& row : kernel_rows) {
         kernels.rows.push_back(nullptr);
@@ -167,9 +165,7 @@ Result<const PrimaryContext::Kernels*> PrimaryContext::kernels() {
 Result<PrimaryContext::Pool> PrimaryContext::pool(bool keeps) {
     const std::lock_guard lock(mutex_);
     Pool& pool = pools_[keeps ? 1 : 0];
-    if (pool.stream == nullptr) {
-        ISTHMUS_TRY(assign(pool, create_pool(keeps)));
-    }
+    if (pool.stream == nullptr) ISTHMUS_TRY(assign(pool, create_pool(keeps)));
     return pool;
 }
 
@@ -218,7 +214,7 @@ std::optional<std::string> PrimaryContext::why_no_reach(const PrimaryContext& ot
 Status PrimaryContext::let_kernels_reach(const PrimaryContext& other) {
     const std::lock_guard lock(mutex_);
     if (reached_.contains(other.context_)) return {};
-    if (auto reason = why_no_reach(other)) return {Code::unsupported, *reason};
+    if (auto reason = why_no_reach(other)) return unsupported(*reason);
     const auto& enable = api().cuCtxEnablePeerAccess;
     ISTHMUS_TRY(api().usable());
     if (!enable) return enable.absent();

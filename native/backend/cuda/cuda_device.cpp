@@ -51,9 +51,7 @@ class CudaDevice final : public isthmus::Device {
 
     std::optional<std::string> why_not(MemoryKind kind) const override {
         if (kind == MemoryKind::mapped && !features_.maps_host_memory) return "the device cannot map host memory";
-        if (is_registered(kind) && !features_.registers_host_memory) {
-            return "the device cannot register host memory";
-        }
+        if (is_registered(kind) && !features_.registers_host_memory) return "the device cannot register host memory";
         if (kind == MemoryKind::managed && !features_.managed) return "the device has no managed memory";
         if (kind == MemoryKind::device_pool || kind == MemoryKind::device_pool_cold) {
             if (!cu().cuMemAllocFromPoolAsync) return cu().cuMemAllocFromPoolAsync.absent().message();
@@ -105,7 +103,7 @@ class CudaDevice final : public isthmus::Device {
     bool copy_blocks(MemoryKind kind) const override { return is_pageable(kind); }
 
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
-        if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
+        if (auto reason = why_not(kind)) return unsupported(*reason);
         return cuda::reserve(context_, kind, bytes, pages);
     }
 
@@ -151,7 +149,7 @@ class CudaDevice final : public isthmus::Device {
     }
     std::optional<std::string> why_no_rendezvous() const override { return cuda::why_no_rendezvous(cu()); }
     Result<std::unique_ptr<Rendezvous>> create_rendezvous() override {
-        if (auto reason = why_no_rendezvous()) return Status(Code::unsupported, *reason);
+        if (auto reason = why_no_rendezvous()) return unsupported(*reason);
         ISTHMUS_TRY_ASSIGN(words, rendezvous_words());
         return words->take();
     }
@@ -317,18 +315,14 @@ class CudaDevice final : public isthmus::Device {
     // Made for the first gate, so that opening a device pins nothing: what that costs first is measured.
     Result<std::shared_ptr<GateWords>> gate_words() {
         const std::lock_guard lock(mutex_);
-        if (gate_words_ == nullptr) {
-            ISTHMUS_TRY(assign(gate_words_, GateWords::create(context_)));
-        }
+        if (gate_words_ == nullptr) ISTHMUS_TRY(assign(gate_words_, GateWords::create(context_)));
         return gate_words_;
     }
 
     // Likewise for the first rendezvous.
     Result<std::shared_ptr<RendezvousWords>> rendezvous_words() {
         const std::lock_guard lock(mutex_);
-        if (rendezvous_words_ == nullptr) {
-            ISTHMUS_TRY(assign(rendezvous_words_, RendezvousWords::create(context_)));
-        }
+        if (rendezvous_words_ == nullptr) ISTHMUS_TRY(assign(rendezvous_words_, RendezvousWords::create(context_)));
         return rendezvous_words_;
     }
 
@@ -352,8 +346,7 @@ class CudaDevice final : public isthmus::Device {
             ISTHMUS_TRY(context_->let_kernels_reach(memory->context()));
         }
         if (memory->address() != 0) return memory->address();
-        return Status(Code::unsupported,
-                      "kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device");
+        return unsupported("kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device");
     }
 
     const Driver& driver_;

@@ -256,8 +256,8 @@ Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, Memor
             const Shape square = square_shape(bytes);
             if (square.width_bytes / sizeof(float) > static_cast<std::size_t>(most_columns) ||
                 square.rows > static_cast<std::size_t>(most_rows)) {
-                return Status(Code::unsupported, "arrays of the device have at most " + std::to_string(most_columns) +
-                                                     " columns and " + std::to_string(most_rows) + " rows");
+                return unsupported("arrays of the device have at most " + std::to_string(most_columns) +
+                                   " columns and " + std::to_string(most_rows) + " rows");
             }
             return make<ArrayMemory>(context, kind, bytes);
         }
@@ -268,7 +268,7 @@ Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, Memor
         }
         default: break;
     }
-    return Status(Code::invalid_argument, "no such memory kind");
+    return invalid("no such memory kind");
 }
 
 }  // namespace isthmus::cuda

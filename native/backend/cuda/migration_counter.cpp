@@ -114,7 +114,7 @@ Result<std::unique_ptr<MigrationCounter>> MigrationCounter::create(const std::ve
     Inbox& box = inbox();
     {
         const std::lock_guard lock(box.mutex);
-        if (box.in_use) return Status(Code::unsupported, "migrations are being counted already in this process");
+        if (box.in_use) return unsupported("migrations are being counted already in this process");
         box.in_use = true;
         box.api = api;
         box.arrived = {};

@@ -46,9 +46,7 @@ class Batch final : public PreparedCopies {
     Status enqueue(isthmus::Stream& on) override {
         const Api& cu = context_->api();
         const Stream stream = raw(on);
-        if (stream == nullptr) {
-            return {Code::invalid_argument, "the driver's batch call takes no null stream: create one for it"};
-        }
+        if (stream == nullptr) return invalid("the driver's batch call takes no null stream: create one for it");
         // Sources are read in the order of the stream: freer orders have been seen to read them too late.
         CopyAttributes attributes{};
         attributes.source_access_order = source_access_order_stream;
@@ -97,9 +95,8 @@ Status copy_section(const PrimaryContext& context, Stream stream, const Layout& 
     ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
     const std::size_t pitch = std::max(section.source.pitch_bytes, section.destination.pitch_bytes);
     if (pitch > context.most_pitch_bytes()) {
-        return {Code::unsupported, "the driver's 2-D and 3-D copies take pitches of at most " +
-                                       std::to_string(context.most_pitch_bytes()) + " bytes, not " +
-                                       std::to_string(pitch)};
+        return unsupported("the driver's 2-D and 3-D copies take pitches of at most " +
+                           std::to_string(context.most_pitch_bytes()) + " bytes, not " + std::to_string(pitch));
     }
     if (section.extent.slices == 1) {
         Copy2d copy{};
@@ -133,14 +130,14 @@ std::optional<std::string> why_no_graph(const Api& cu) {
 Result<std::unique_ptr<PreparedCopies>> prepare_batch(const std::shared_ptr<PrimaryContext>& context,
                                                       const Layout& destination, const Layout& source,
                                                       const Extent& extent) {
-    if (auto reason = why_no_batch(context->api())) return Status(Code::unsupported, *reason);
+    if (auto reason = why_no_batch(context->api())) return unsupported(*reason);
     return std::unique_ptr<PreparedCopies>(std::make_unique<Batch>(context, destination, source, extent));
 }
 
 Result<std::unique_ptr<PreparedCopies>> record_graph(const std::shared_ptr<PrimaryContext>& context, Stream stream,
                                                      const std::function<Status()>& enqueue) {
     const Api& cu = context->api();
-    if (auto reason = why_no_graph(cu)) return Status(Code::unsupported, *reason);
+    if (auto reason = why_no_graph(cu)) return unsupported(*reason);
     // What other threads do meanwhile is neither recorded nor forbidden.
     ISTHMUS_TRY(cu.call(cu.cuStreamBeginCapture, stream, stream_capture_mode_thread_local));
     Status recorded = enqueue();
@@ -148,9 +145,7 @@ Result<std::unique_ptr<PreparedCopies>> record_graph(const std::shared_ptr<Prima
     // Also after a failure: the stream would stay in capture.
     Status ended = cu.call(cu.cuStreamEndCapture, stream, &graph);
     GraphExecutable executable = nullptr;
-    if (recorded.ok() && ended.ok()) {
-        recorded = cu.call(cu.cuGraphInstantiateWithFlags, &executable, graph, 0ULL);
-    }
+    if (recorded.ok() && ended.ok()) recorded = cu.call(cu.cuGraphInstantiateWithFlags, &executable, graph, 0ULL);
     if (graph != nullptr) (void)cu.call(cu.cuGraphDestroy, graph);
     ISTHMUS_TRY(std::move(recorded));
     ISTHMUS_TRY(std::move(ended));

@@ -123,7 +123,7 @@ class HostDevice final : public Device {
     Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) override {
         if (handle == 0) return stream_on(core_->default_worker());
         auto worker = Directory::get().find_stream(handle);
-        if (worker == nullptr) return Status(Code::invalid_argument, "no stream of the host backend has this handle");
+        if (worker == nullptr) return invalid("no stream of the host backend has this handle");
         return std::unique_ptr<Stream>(std::make_unique<HostStream>(core_, std::move(worker)));
     }
     Status wait(Stream& stream, Event& event) override {
@@ -185,10 +185,10 @@ class HostDevice final : public Device {
     }
     Status prefetch(Stream&, Region region, Side) override {
         if (const auto fault = core_->meet("prefetch"); fails(fault)) return injected(*fault, "prefetch", region.bytes);
-        return {Code::unsupported, *why_no_prefetch()};
+        return unsupported(*why_no_prefetch());
     }
 
-    Status advise(Allocation&, Advice, bool) override { return {Code::unsupported, *why_no_advice()}; }
+    Status advise(Allocation&, Advice, bool) override { return unsupported(*why_no_advice()); }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return enqueue(stream, "set", region.bytes,
@@ -310,9 +310,7 @@ class HostDevice final : public Device {
     };
     Result<std::unique_ptr<PreparedCopies>> prepare(const Layout& destination, const Layout& source,
                                                     const Extent& extent, const std::string& operation) {
-        if (const auto fault = core_->meet("prepare"); fails(fault)) {
-            return injected(*fault, "prepare", extent.bytes());
-        }
+        if (const auto fault = core_->meet("prepare"); fails(fault)) return injected(*fault, "prepare", extent.bytes());
         return std::unique_ptr<PreparedCopies>(
             std::make_unique<Prepared>(*this, destination, source, extent, operation));
     }

@@ -62,7 +62,7 @@ std::string expected_fault() {
 }
 
 Status wrong(std::string_view part, const std::string& expected) {
-    return {Code::invalid_argument, "host device: cannot read '" + std::string(part) + "'; expected " + expected};
+    return invalid("host device: cannot read '" + std::string(part) + "'; expected " + expected);
 }
 
 Status parse_fault(std::string_view part, std::string_view text, Model& model) {

@@ -48,11 +48,11 @@ Result<std::unique_ptr<Allocation>> borrow_buffer(const std::shared_ptr<SharedCo
             "it in that one");
     }
     ISTHMUS_TRY_ASSIGN(type, property_of<std::uint32_t>(cl, cl.clGetMemObjectInfo, buffer, mem_type));
-    if (type != mem_object_buffer) return Status(Code::invalid_argument, "the cl_mem is an image or a pipe, no buffer");
+    if (type != mem_object_buffer) return invalid("the cl_mem is an image or a pipe, no buffer");
     ISTHMUS_TRY_ASSIGN(size, property_of<std::size_t>(cl, cl.clGetMemObjectInfo, buffer, mem_size));
     if (bytes > size) {
-        return Status(Code::invalid_argument, "the buffer has " + std::to_string(size) + " bytes, of which the first " +
-                                                  std::to_string(bytes) + " are to be used");
+        return invalid("the buffer has " + std::to_string(size) + " bytes, of which the first " +
+                       std::to_string(bytes) + " are to be used");
     }
     ISTHMUS_TRY(cl.call(cl.clRetainMemObject, buffer));
     return std::unique_ptr<Allocation>(std::make_unique<BorrowedBuffer>(context, buffer, bytes));

@@ -73,8 +73,8 @@ Status SharedContext::check_object(const void* object, const char* type) const {
     ISTHMUS_TRY(opencl::check_object(object, type));
     const auto first_word = [](const void* at) { return *static_cast<void* const*>(at); };
     if (!entry_.has_tables || first_word(object) == first_word(service_queue_)) return {};
-    return {Code::invalid_argument, "not a " + std::string(type) + ": what lies there is no object of the driver of " +
-                                        entry_.info.name + "; pass the handle itself, while the program holds it"};
+    return invalid("not a " + std::string(type) + ": what lies there is no object of the driver of " +
+                   entry_.info.name + "; pass the handle itself, while the program holds it");
 }
 
 Result<Queue> SharedContext::create_queue() const {
@@ -82,7 +82,7 @@ Result<Queue> SharedContext::create_queue() const {
 }
 
 Result<Kernel> SharedContext::create_kernel(const char* name) const {
-    if (!has_kernels()) return Status(Code::unsupported, "kernels are built in contexts of Isthmus' own alone");
+    if (!has_kernels()) return unsupported("kernels are built in contexts of Isthmus' own alone");
     return api().make(api().clCreateKernel, program_, name);
 }
 

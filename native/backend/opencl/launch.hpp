@@ -65,8 +65,8 @@ class Launch {
         } else if (memory->buffer() != nullptr) {
             ISTHMUS_TRY(set(memory->buffer()));
         } else {
-            return {Code::unsupported,
-                    "kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device"};
+            return unsupported("kernels cannot reach " + std::string(name_of(memory->kind())) +
+                               " memory on this device");
         }
         return set(std::uint64_t{region.offset});
     }

@@ -111,7 +111,7 @@ class ClDevice final : public isthmus::Device {
     }
 
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
-        if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
+        if (auto reason = why_not(kind)) return unsupported(*reason);
         if (!is_pageable(kind) && bytes > largest_allocation_) {
             return Status(Code::out_of_memory,
                           "the device allows at most " + std::to_string(largest_allocation_) + " bytes in one piece");
@@ -205,9 +205,7 @@ class ClDevice final : public isthmus::Device {
 
     Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments,
                   std::uint32_t most_blocks) override {
-        if (auto reason = why_no_doubles(); reason && row_of(kernel).needs_doubles) {
-            return {Code::unsupported, *reason};
-        }
+        if (auto reason = why_no_doubles(); reason && row_of(kernel).needs_doubles) return unsupported(*reason);
         const Queue queue = stream_of(stream).get();
         ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, row_of(kernel).name));
         for (const KernelArgument& argument : arguments) ISTHMUS_TRY(launch.add(argument));
@@ -223,15 +221,15 @@ class ClDevice final : public isthmus::Device {
         return "OpenCL cannot record copies to replay them (cl_khr_command_buffer is provisional)";
     }
     Result<std::unique_ptr<PreparedCopies>> prepare_batch(const Layout&, const Layout&, const Extent&) override {
-        return Status(Code::unsupported, *why_no_batch());
+        return unsupported(*why_no_batch());
     }
     Result<std::unique_ptr<PreparedCopies>> prepare_graph(const Layout&, const Layout&, const Extent&) override {
-        return Status(Code::unsupported, *why_no_graph());
+        return unsupported(*why_no_graph());
     }
 
-    Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
+    Status prefetch(Stream&, Region, Side) override { return unsupported(*why_no_prefetch()); }
 
-    Status advise(Allocation&, Advice, bool) override { return {Code::unsupported, *why_no_advice()}; }
+    Status advise(Allocation&, Advice, bool) override { return unsupported(*why_no_advice()); }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return cl().call(cl().clEnqueueFillBuffer, stream_of(stream).get(), allocation_of(region).buffer(),
@@ -342,7 +340,7 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
 Result<std::shared_ptr<isthmus::Device>> open_device_in(const Api& api, Context context, opencl::Device device) {
     ISTHMUS_TRY_ASSIGN(platform, property_of<Platform>(api, api.clGetDeviceInfo, device, device_platform));
     const Entry entry = describe(platform, device, api, "the program's OpenCL");
-    if (!entry.has_tables) return Status(Code::unsupported, entry.info.name + "'s driver has no cl_khr_icd");
+    if (!entry.has_tables) return unsupported(entry.info.name + "'s driver has no cl_khr_icd");
     ISTHMUS_TRY_ASSIGN(shared, SharedContext::in(entry, context));
     return device_in(std::move(shared));
 }

@@ -44,9 +44,9 @@ inline Status check_object(const void* object, const char* type) {
         is_readable(*reinterpret_cast<const std::uintptr_t*>(object))) {
         return {};
     }
-    return {Code::invalid_argument, "not a " + std::string(type) +
-                                        ": no object of OpenCL lies there; pass the handle itself, not its address, "
-                                        "while the program holds it"};
+    return invalid("not a " + std::string(type) +
+                   ": no object of OpenCL lies there; pass the handle itself, not its address, "
+                   "while the program holds it");
 }
 
 // A property of an object that a caller handed over. `get` is clGetMemObjectInfo or clGetCommandQueueInfo.

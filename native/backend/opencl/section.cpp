@@ -54,8 +54,8 @@ Status copy_rect(const Api& cl, Queue queue, Section section) {
 Status check_addresses(const Allocation& one, const Allocation& other) {
     for (const Allocation* memory : {&one, &other}) {
         if (!is_on_device(memory->kind()) && memory->host() == nullptr) {
-            return {Code::unsupported, std::string(name_of(memory->kind())) +
-                                           " memory has no host address to copy from or to; a kernel reaches it"};
+            return unsupported(std::string(name_of(memory->kind())) +
+                               " memory has no host address to copy from or to; a kernel reaches it");
         }
     }
     return {};

@@ -16,20 +16,19 @@ Result<std::unique_ptr<ClStream>> ClStream::create(std::shared_ptr<SharedContext
 }
 
 Result<std::unique_ptr<ClStream>> ClStream::borrow(std::shared_ptr<SharedContext> context, std::uintptr_t handle) {
-    if (handle == 0) return Status(Code::invalid_argument, "OpenCL has no default queue: pass a cl_command_queue");
+    if (handle == 0) return invalid("OpenCL has no default queue: pass a cl_command_queue");
     const Api& cl = context->api();
     auto* const queue = reinterpret_cast<Queue>(handle);  // NOLINT(performance-no-int-to-ptr)
     ISTHMUS_TRY(context->check_object(queue, "cl_command_queue"));
     ISTHMUS_TRY_ASSIGN(owner, property_of<Context>(cl, cl.clGetCommandQueueInfo, queue, queue_context));
     if (owner != context->get()) {
-        return Status(Code::invalid_argument,
-                      "the queue belongs to another context than the one that Isthmus has opened for this device: make "
-                      "it in that one");
+        return invalid(
+            "the queue belongs to another context than the one that Isthmus has opened for this device: make "
+            "it in that one");
     }
     ISTHMUS_TRY_ASSIGN(properties, property_of<Flags>(cl, cl.clGetCommandQueueInfo, queue, queue_properties));
     if ((properties & queue_out_of_order_exec_mode_enable) != 0) {
-        return Status(Code::invalid_argument,
-                      "the queue runs its commands in any order: pass one that keeps the order");
+        return invalid("the queue runs its commands in any order: pass one that keeps the order");
     }
     ISTHMUS_TRY(cl.call(cl.clRetainCommandQueue, queue));
     return std::unique_ptr<ClStream>(new ClStream(std::move(context), queue, Owner::caller));

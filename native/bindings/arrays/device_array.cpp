@@ -240,12 +240,12 @@ nb::dict cuda_interface(const DeviceArray& self) {
 ElementType type_of_dtype(const nb::object& dtype, const std::string& name) {
     const auto bytes = nb::cast<std::size_t>(dtype.attr("itemsize"));
     if (nb::cast<bool>(dtype.attr("hasobject"))) {
-        raise({Code::invalid_argument, "Python objects cannot lie on a device; convert them to a number type first"});
+        raise(invalid("Python objects cannot lie on a device; convert them to a number type first"));
     }
     const ElementType named = type_of_name(name.empty() ? text_of(dtype.attr("type").attr("__name__")) : name, bytes);
     if (named.kind == 'X') return named;
     auto type = type_of_typestr(text_of(dtype.attr("str")));
-    if (!type.ok()) raise({Code::invalid_argument, "the array " + type.take_status().message()});
+    if (!type.ok()) raise(invalid("the array " + type.take_status().message()));
     return type.value().is_numpy() ? type.value() : named;
 }
 
@@ -263,14 +263,14 @@ void create_in(DeviceArray* self, const std::shared_ptr<Session>& session, std::
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         if (sorted.size() == shape.size() && sorted[i] == i) continue;
-        raise({Code::invalid_argument, "the axes of an array are each of its dimensions once"});
+        raise(invalid("the axes of an array are each of its dimensions once"));
     }
     for (std::size_t place = axes.size(); place-- > 0;) {
         const std::size_t i = axes[place];
         strides[i] = static_cast<std::int64_t>(bytes);
-        if (shape[i] < 0) raise({Code::invalid_argument, "an array's shape cannot be negative"});
+        if (shape[i] < 0) raise(invalid("an array's shape cannot be negative"));
         if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape[i]), &bytes) || bytes > PTRDIFF_MAX) {
-            raise({Code::invalid_argument, "the bytes of an array of this shape overflow 63 bits"});
+            raise(invalid("the bytes of an array of this shape overflow 63 bits"));
         }
         if (bytes == 0) bytes = type.bytes;  // Empty; its strides are as though it were not.
     }
@@ -295,7 +295,7 @@ std::vector<std::size_t> axes_of(nb::handle axes) {
 
 void create(DeviceArray* self, const SessionHandle& session, nb::handle shape, nb::object dtype, nb::handle name,
             nb::handle axes) {
-    if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
+    if (session.closed) raise(invalid("the session was closed; open another one"));
     create_in(self, session.session, wholes(shape), std::move(dtype), text_of(name), axes_of(axes));
 }
 
@@ -330,12 +330,12 @@ void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes,
     const bool same = dtype.is_none();
     const ElementType type = same ? base.type : type_of_dtype(dtype, text_of(name));
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
-        raise({Code::invalid_argument, "a view has a length of 0 or more and a stride for each of its dimensions"});
+        raise(invalid("a view has a length of 0 or more and a stride for each of its dimensions"));
     }
     if (!is_within(base, type.bytes, offset_bytes, shape, strides)) {
-        raise({Code::invalid_argument, "the view reaches beyond its array's memory of " +
-                                           std::to_string(base.memory->allocation->bytes()) +
-                                           " bytes; index the array to get a part of it"});
+        raise(invalid("the view reaches beyond its array's memory of " +
+                      std::to_string(base.memory->allocation->bytes()) +
+                      " bytes; index the array to get a part of it"));
     }
     new (self) DeviceArray{base.memory,
                            type,

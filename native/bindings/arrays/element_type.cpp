@@ -158,9 +158,8 @@ Result<ElementType> type_of_typestr(std::string_view typestr) {
     const char* const end = typestr.data() + std::min(typestr.find('['), typestr.size());
     const bool has_size = typestr.size() >= 3 && std::from_chars(typestr.data() + 2, end, count).ptr == end;
     if (!has_size || count == 0 || std::string_view("<>|=").find(typestr[0]) == std::string_view::npos) {
-        return Status(Code::invalid_argument,
-                      "has the type '" + std::string(typestr) +
-                          "', which is not understood; expected one of NumPy's type strings, such as '<f4'");
+        return invalid("has the type '" + std::string(typestr) +
+                       "', which is not understood; expected one of NumPy's type strings, such as '<f4'");
     }
     const char kind = typestr[1];
     const std::size_t bytes = kind == 'U' ? count * 4 : count;
@@ -181,12 +180,12 @@ Result<ElementType> type_of_dlpack(dlpack::DataType type, bool is_padded) {
             continue;
         }
         if (bindings::is_padded(dlpack) && !is_padded) {
-            return Status(Code::invalid_argument, described() + " (" + std::string(name) +
-                                                      "), packed, several to a byte; view them as bytes (uint8) first");
+            return invalid(described() + " (" + std::string(name) +
+                           "), packed, several to a byte; view them as bytes (uint8) first");
         }
         return ElementType{.kind = 'X', .bytes = bytes, .name = name};
     }
-    return Status(Code::invalid_argument, described() + ", which are not known; view them as bytes (uint8) first");
+    return invalid(described() + ", which are not known; view them as bytes (uint8) first");
 }
 
 bool is_padded(dlpack::DataType type) {

@@ -88,7 +88,7 @@ std::string reshaping(nb::handle object) {
 }
 
 [[noreturn]] void refuse_pair(const std::string& what) {
-    raise({Code::invalid_argument, what});
+    raise(invalid(what));
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ std::string Operand::who() const {
 }
 
 void Operand::refuse(const std::string& what) const {
-    raise({Code::invalid_argument, who() + " " + what});
+    raise(invalid(who() + " " + what));
 }
 
 ElementType Operand::known(Result<ElementType> type) const {

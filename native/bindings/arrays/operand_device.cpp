@@ -289,7 +289,7 @@ std::optional<std::uintptr_t> stream_of(nb::handle stream) {
         const std::uintptr_t number = PyLong_AsUnsignedLongLong(value.ptr());
         if (PyErr_Occurred() != nullptr) {
             const nb::python_error overflow;
-            raise({Code::invalid_argument, "no stream has the handle " + text_of(value)});
+            raise(invalid("no stream has the handle " + text_of(value)));
         }
         return number;
     };

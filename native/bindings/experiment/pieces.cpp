@@ -35,8 +35,8 @@ using PySide = std::tuple<std::shared_ptr<Buffer>, std::size_t, std::size_t, std
 
 PieceSide side_of(const PySide& side) {
     const auto& [buffer, offset, pitch, slice_pitch, offsets] = side;
-    if (buffer == nullptr) raise({Code::invalid_argument, "a side without a buffer"});
-    if (offsets && offsets->size() == 0) raise({Code::invalid_argument, "no offsets: None stands for regular pieces"});
+    if (buffer == nullptr) raise(invalid("a side without a buffer"));
+    if (offsets && offsets->size() == 0) raise(invalid("no offsets: None stands for regular pieces"));
     PieceSide converted{buffer, offset, pitch, slice_pitch, {}};
     if (offsets) converted.offsets.assign(offsets->data(), offsets->data() + offsets->size());
     return converted;

@@ -73,8 +73,8 @@ class Addresses {
 
   private:
     [[noreturn]] static void mismatch(const char* what, std::size_t count, std::size_t pieces) {
-        raise({Code::invalid_argument, "there are " + std::to_string(count) + " " + what + " and " +
-                                           std::to_string(pieces) + " addresses of the destination; expected as many"});
+        raise(invalid("there are " + std::to_string(count) + " " + what + " and " + std::to_string(pieces) +
+                      " addresses of the destination; expected as many"));
     }
     void check(const Integers& list) const {
         const bool is_size = &list == &*sizes_;
@@ -82,14 +82,13 @@ class Addresses {
                                  : &list == &destinations_ ? "addresses of the destination"
                                                            : "addresses of the source";
         if (list.on_device() != nullptr) {
-            raise({Code::invalid_argument, "the " + name + " are on a device; pass them on the host"});
+            raise(invalid("the " + name + " are on a device; pass them on the host"));
         }
         const std::int64_t least = is_size ? 0 : 1;
         const auto small = std::ranges::find_if(list.values(), [&](std::int64_t value) { return value < least; });
         if (small == list.values().end()) return;
-        raise({Code::invalid_argument, "number " + std::to_string(small - list.values().begin()) + " of the " + name +
-                                           " is " + std::to_string(*small) + "; expected at least " +
-                                           std::to_string(least)});
+        raise(invalid("number " + std::to_string(small - list.values().begin()) + " of the " + name + " is " +
+                      std::to_string(*small) + "; expected at least " + std::to_string(least)));
     }
 
     CurrentStreams current_;

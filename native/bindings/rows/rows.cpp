@@ -57,9 +57,9 @@ struct RowsOfArrays final : Kept {
         const std::vector<nb::object> destination_layers = layers_of(destination);
         const std::vector<nb::object> source_layers = layers_of(source);
         if (destination_layers.size() != source_layers.size()) {
-            raise({Code::invalid_argument, "the destination has " + std::to_string(destination_layers.size()) +
-                                               " layers and the source " + std::to_string(source_layers.size()) +
-                                               "; expected as many arrays on both sides"});
+            raise(invalid("the destination has " + std::to_string(destination_layers.size()) +
+                          " layers and the source " + std::to_string(source_layers.size()) +
+                          "; expected as many arrays on both sides"));
         }
         for (std::size_t i = 0; i < destination_layers.size(); ++i) {
             take(i, destination_layers[i], source_layers[i], destination_layers.size() > 1, stream);
@@ -104,19 +104,18 @@ struct RowsOfArrays final : Kept {
         const bool same = first.backend() == other.backend() &&
                           (first.device() == other.device() || first.device() < 0 || other.device() < 0);
         if (same) return;
-        raise({Code::invalid_argument, std::string("its ") + side + " (" + other.text() +
-                                           ") is not where that of layer 0 is; all layers of a copy go one way, "
-                                           "between the host and one device: copy others by themselves"});
+        raise(invalid(std::string("its ") + side + " (" + other.text() +
+                      ") is not where that of layer 0 is; all layers of a copy go one way, "
+                      "between the host and one device: copy others by themselves"));
     }
     // A list on a device is for kernels of that device, and written by work on some stream.
     void note(const Operand* list) {
         if (list == nullptr) return;
         const DeviceInfo& info = session->device().info();
         if (list->backend() != info.backend || (list->device() >= 0 && list->device() != info.index)) {
-            raise({Code::invalid_argument,
-                   "a list of rows (" + list->text() + ") is on " + std::string(list->backend()) + ":" +
-                       std::to_string(list->device()) + ", and the session copies for " + info.backend + ":" +
-                       std::to_string(info.index) + "; pass one on that device, or on the host"});
+            raise(invalid("a list of rows (" + list->text() + ") is on " + std::string(list->backend()) + ":" +
+                          std::to_string(list->device()) + ", and the session copies for " + info.backend + ":" +
+                          std::to_string(info.index) + "; pass one on that device, or on the host"));
         }
         if (list->ready() && std::ranges::find(ready, *list->ready()) == ready.end()) ready.push_back(*list->ready());
         if (list->memory() && std::ranges::find(memories, list->memory()) == memories.end()) {

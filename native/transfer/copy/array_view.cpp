@@ -153,9 +153,9 @@ std::size_t span_of(std::span<const Steps> steps, std::size_t width) {
 
 Result<std::vector<std::uint64_t>> offsets_of(std::span<const Steps> steps, std::size_t pieces) {
     if (pieces > most_offsets) {
-        return Status(Code::unsupported, std::to_string(pieces) +
-                                             " elements lie apart at no regular distances; copy the array in parts, or "
-                                             "make one side contiguous");
+        return unsupported(std::to_string(pieces) +
+                           " elements lie apart at no regular distances; copy the array in parts, or "
+                           "make one side contiguous");
     }
     std::ptrdiff_t at = 0;
     for (const Steps& one : steps) {

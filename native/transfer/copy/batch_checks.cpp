@@ -91,9 +91,7 @@ Status check_apart(const Batch& batch, bool destination_has_addresses, bool sour
     const auto meet = [](const Interval& one, const Interval& later) {
         return one.space == later.space && later.begin < one.end;
     };
-    if (std::ranges::adjacent_find(to, meet) != to.end()) {
-        return overlapping_destinations();
-    }
+    if (std::ranges::adjacent_find(to, meet) != to.end()) return overlapping_destinations();
     const std::vector<Interval> from = intervals_of(batch.sources, batch.bytes, source_has_addresses);
     auto next = to.begin();
     for (const Interval& read : from) {

@@ -18,7 +18,7 @@ std::string hex(std::uintptr_t address) {
 }
 
 Status invalid_end(const std::string& name, const End& end, const std::string& what) {
-    return {Code::invalid_argument, "the " + name + " at " + hex(end.address) + " " + what};
+    return invalid("the " + name + " at " + hex(end.address) + " " + what);
 }
 
 struct Found {
@@ -165,8 +165,7 @@ Status check_readable(const End& end, const std::string& name) {
 
 Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds, LastKnown* last) {
     if (!has_addresses(device) && !destination.side && !source.side) {
-        return Status(Code::invalid_argument,
-                      "buffers of OpenCL have no addresses: say which side of the copy is on the device");
+        return invalid("buffers of OpenCL have no addresses: say which side of the copy is on the device");
     }
     ISTHMUS_TRY_ASSIGN(destination_found,
                        find(device, destination, "destination", kinds, last != nullptr ? &last->destination : nullptr));

@@ -45,14 +45,12 @@ Result<Paths> Paths::parse(const std::string& text, std::string_view backend, in
         // The environment is that of all sessions, of other devices and backends, too.
         if (is_from_environment && (index ? *index == own_index : is_name(word))) continue;
         if (!index) {
-            return Status(Code::invalid_argument,
-                          (is_from_environment ? "ISTHMUS_PATHS: found '" : "paths: found '") + std::string(word) +
-                              "'; expected own, all, or other devices such as " + std::string(backend) + ":" +
-                              std::to_string(own_index == 0 ? 1 : 0));
+            return invalid((is_from_environment ? "ISTHMUS_PATHS: found '" : "paths: found '") + std::string(word) +
+                           "'; expected own, all, or other devices such as " + std::string(backend) + ":" +
+                           std::to_string(own_index == 0 ? 1 : 0));
         }
         if (*index == own_index) {
-            return Status(Code::invalid_argument,
-                          "paths: " + std::string(word) + " is the session's own device, whose link is always used");
+            return invalid("paths: " + std::string(word) + " is the session's own device, whose link is always used");
         }
         if (std::ranges::find(paths.devices, *index) == paths.devices.end()) paths.devices.push_back(*index);
     }

@@ -73,13 +73,9 @@ Status Relay::prepare() {
     }
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
-    for (std::unique_ptr<Stream>* stream : {&in_, &out_}) {
-        ISTHMUS_TRY(assign(*stream, neighbour_->create_stream()));
-    }
+    for (std::unique_ptr<Stream>* stream : {&in_, &out_}) ISTHMUS_TRY(assign(*stream, neighbour_->create_stream()));
     for (auto* events : {&filled_, &emptied_}) {
-        for (std::unique_ptr<Event>& event : *events) {
-            ISTHMUS_TRY(assign(event, neighbour_->create_untimed_event()));
-        }
+        for (std::unique_ptr<Event>& event : *events) ISTHMUS_TRY(assign(event, neighbour_->create_untimed_event()));
     }
     for (std::unique_ptr<Event>* event : {&begun_, &first_, &ended_, &look_begun_, &look_ended_}) {
         ISTHMUS_TRY(assign(*event, neighbour_->create_event()));

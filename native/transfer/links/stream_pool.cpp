@@ -20,9 +20,7 @@ Result<StreamPool::Loan> StreamPool::borrow() {
     }
     auto track = std::make_unique<Track>();
     ISTHMUS_TRY(assign(track->stream, device_->create_stream()));
-    for (std::unique_ptr<Event>& event : track->events) {
-        ISTHMUS_TRY(assign(event, device_->create_untimed_event()));
-    }
+    for (std::unique_ptr<Event>& event : track->events) ISTHMUS_TRY(assign(event, device_->create_untimed_event()));
     const std::lock_guard lock(mutex_);
     idle_.reserve(idle_.size() + loans_ + 1);
     ++loans_;

@@ -35,8 +35,8 @@ Status WholeCopy::check(const Layout& destination, const Layout& source, const E
     const bool alike = !destination.is_scattered() && !source.is_scattered() &&
                        destination.pitch_bytes == source.pitch_bytes &&
                        (extent.slices == 1 || destination.slice_pitch_bytes == source.slice_pitch_bytes);
-    if (!alike) return {Code::unsupported, "the two sides differ in their layout"};
-    if (source.is_contiguous(extent)) return {Code::unsupported, "nothing lies between the pieces"};
+    if (!alike) return unsupported("the two sides differ in their layout");
+    if (source.is_contiguous(extent)) return unsupported("nothing lies between the pieces");
     return {};
 }
 

@@ -14,7 +14,7 @@ Units units_of(const Layout& destination, const Layout& source, const Extent& ex
 
 Status KernelCopy::check(Device& device, MemoryKind host_kind) {
     if (device.kernels_reach(host_kind)) return {};
-    return {Code::unsupported, "kernels of this device do not reach " + std::string(name_of(host_kind)) + " memory"};
+    return unsupported("kernels of this device do not reach " + std::string(name_of(host_kind)) + " memory");
 }
 
 Status KernelCopy::start() {
@@ -31,9 +31,9 @@ DevicePack::DevicePack(const Layout& destination, const Layout& source, const Ex
 
 Status DevicePack::check(const Layout& host_side, const Layout& device_side, const Extent& extent) {
     if (!host_side.is_contiguous(extent)) {
-        return {Code::unsupported, "the pieces lie apart in host memory, which kernels cannot pack"};
+        return unsupported("the pieces lie apart in host memory, which kernels cannot pack");
     }
-    if (device_side.is_contiguous(extent)) return {Code::unsupported, "the pieces lie side by side on the device"};
+    if (device_side.is_contiguous(extent)) return unsupported("the pieces lie side by side on the device");
     return {};
 }
 

@@ -82,9 +82,7 @@ Status PackOnThreads::start() {
         limit_, threads_);
     // Threads that were left behind may still be at work.
     if (status.code() == Code::timed_out) return status;
-    if (!to_device()) {
-        staging_->leave_ring_at((ring_slots_.first + sent_) % ring_slots_.count * chunks_.chunk_bytes);
-    }
+    if (!to_device()) staging_->leave_ring_at((ring_slots_.first + sent_) % ring_slots_.count * chunks_.chunk_bytes);
     const std::size_t arrived = status.ok() ? end_.load() : chunks_arrived();
     arrived_bytes_ = std::min(extent_.bytes(), arrived * chunks_.chunk_bytes);
     first_ = status.ok() ? arrived : 0;

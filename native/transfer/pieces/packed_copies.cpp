@@ -125,11 +125,11 @@ Status PackedPieces::move_pieces(Device& device, Stream& stream, const Part& par
 Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
     const Allocation& memory = *host_side.allocation;
     if (memory.host() == nullptr) {
-        return {Code::unsupported,
-                std::string(name_of(memory.kind())) + " memory has no host address while the device may use it"};
+        return unsupported(std::string(name_of(memory.kind())) +
+                           " memory has no host address while the device may use it");
     }
     if (host_side.is_contiguous(extent) && !is_pageable(memory.kind())) {
-        return {Code::unsupported, "the pieces lie side by side in memory that needs no staging"};
+        return unsupported("the pieces lie side by side in memory that needs no staging");
     }
     return {};
 }

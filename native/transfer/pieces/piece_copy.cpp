@@ -20,7 +20,7 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
     const Layout& host_side = to_device ? source : destination;
     const Layout& device_side = to_device ? destination : source;
     if (file != nullptr && method != PieceMethod::pack_threads) {
-        return {Code::unsupported, "files are read by threads that pack, and by nothing else"};
+        return unsupported("files are read by threads that pack, and by nothing else");
     }
     switch (method) {
         case PieceMethod::whole: return WholeCopy::check(destination, source, extent);
@@ -81,7 +81,7 @@ Result<std::shared_ptr<PieceCopy>> make(PieceMethod method, const Layout& destin
             return copy_of<PackOnThreads>(destination, source, extent, std::move(staging),
                                           method == PieceMethod::pack_kernel, packing);
     }
-    return Status(Code::invalid_argument, "no such method");
+    return invalid("no such method");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Result<std::shared_ptr<PieceCopy>> PieceCopy::create(PieceMethod method, const L
                                                      std::shared_ptr<const void> owner, const Packing& packing,
                                                      bool checked) {
     if (is_on_device(destination.allocation->kind()) == is_on_device(source.allocation->kind())) {
-        return Status(Code::invalid_argument, "exactly one side must be device memory");
+        return invalid("exactly one side must be device memory");
     }
     if (!checked) {
         ISTHMUS_TRY(check_destination(destination, extent));

@@ -44,8 +44,8 @@ std::size_t Staging::pinned_bytes(const Options& options) {
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, Options options) {
     if (options.threads == 0 || options.threads > most_threads || options.pieces > most_pieces) {
-        return Status(Code::invalid_argument, "no staging with " + std::to_string(options.threads) + " threads for " +
-                                                  std::to_string(options.pieces) + " pieces");
+        return invalid("no staging with " + std::to_string(options.threads) + " threads for " +
+                       std::to_string(options.pieces) + " pieces");
     }
     Device& gpu = *device;
     std::shared_ptr<Staging> staging(new Staging(std::move(device), std::move(options)));
@@ -111,14 +111,14 @@ Status Staging::check_offsets(const Layout& destination, const Layout& source) {
     if (offsets != 0) ISTHMUS_TRY(need_offsets_on_device());
     const std::size_t most = offsets_->bytes() / sizeof(std::uint64_t);
     if (offsets <= most) return {};
-    return {Code::unsupported, std::to_string(std::max(destination.offsets.size(), source.offsets.size())) +
-                                   " pieces have more offsets than the " + std::to_string(most) + " that fit"};
+    return unsupported(std::to_string(std::max(destination.offsets.size(), source.offsets.size())) +
+                       " pieces have more offsets than the " + std::to_string(most) + " that fit");
 }
 
 Status Staging::check_bytes(const Extent& extent) const {
     if (extent.bytes() <= host_->bytes()) return {};
-    return {Code::unsupported, "the staging memory of " + std::to_string(host_->bytes()) + " bytes does not hold " +
-                                   std::to_string(extent.bytes())};
+    return unsupported("the staging memory of " + std::to_string(host_->bytes()) + " bytes does not hold " +
+                       std::to_string(extent.bytes()));
 }
 
 }  // namespace isthmus

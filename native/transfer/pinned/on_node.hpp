@@ -27,7 +27,7 @@ Result<Made> made_on_node(const std::optional<NumaNode>& node, Device& device, M
         if (!status.ok()) made.emplace(std::move(status));
     });
     if (bound) bound->join();
-    if (!made) return Status(Code::unsupported, "no thread to get page-locked memory");
+    if (!made) return unsupported("no thread to get page-locked memory");
     return std::move(*made);
 }
 

@@ -61,9 +61,7 @@ Result<PinnedBlock> PinnedPool::allocate_small(std::size_t bytes) {
 }
 
 Result<PinnedBlock> PinnedPool::allocate_large(std::size_t bytes) {
-    if (bytes > SIZE_MAX / 2) {
-        return Status(Code::invalid_argument, std::to_string(bytes) + " bytes exceed the address space");
-    }
+    if (bytes > SIZE_MAX / 2) return invalid(std::to_string(bytes) + " bytes exceed the address space");
     if (auto block = reuse(bytes)) return std::move(*block);
     ISTHMUS_TRY_ASSIGN(memory, get(in_pages(bytes)));
     std::byte* const data = memory->host();

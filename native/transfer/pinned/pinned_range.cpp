@@ -54,10 +54,9 @@ std::string hex(std::uintptr_t address) {
 }
 
 Status overlaps(std::uintptr_t address, std::size_t bytes) {
-    return {Code::invalid_argument,
-            "the " + std::to_string(bytes) + " bytes from " + hex(address) +
-                " on are page-locked in part, and a driver locks no byte twice: pin the whole array that they are a "
-                "part of, or close what pins a part of them first"};
+    return invalid("the " + std::to_string(bytes) + " bytes from " + hex(address) +
+                   " on are page-locked in part, and a driver locks no byte twice: pin the whole array that they are a "
+                   "part of, or close what pins a part of them first");
 }
 
 // Pinned where all of it is page-locked, pageable where nothing is that the driver tells of.
@@ -66,8 +65,8 @@ Result<MemoryKind> kind_of(Device& device, std::uintptr_t address, std::size_t b
     ISTHMUS_TRY_ASSIGN(last, device.identify(address + (bytes - 1)));
     for (const MemoryKind kind : {first.kind, last.kind}) {
         if (kind == MemoryKind::pinned || kind == MemoryKind::pageable) continue;
-        return Status(Code::invalid_argument, "the memory at " + hex(address) + " is " + std::string(name_of(kind)) +
-                                                  " memory; only ordinary memory of the host can be page-locked");
+        return invalid("the memory at " + hex(address) + " is " + std::string(name_of(kind)) +
+                       " memory; only ordinary memory of the host can be page-locked");
     }
     const bool is_one = first.begin >= first.end || first.end - address >= bytes;
     if (first.kind != last.kind || (first.kind == MemoryKind::pinned && !is_one)) return overlaps(address, bytes);
@@ -104,9 +103,9 @@ Result<PinnedRange> PinnedRange::lock(const std::shared_ptr<Device>& device, std
                                       std::size_t bytes) {
     const DeviceInfo& info = device->info();
     if (!info.has_addresses) {
-        return Status(Code::unsupported, "OpenCL page-locks no memory that is there already: use isthmus.pinned_empty");
+        return unsupported("OpenCL page-locks no memory that is there already: use isthmus.pinned_empty");
     }
-    if (bytes > UINTPTR_MAX - address) return Status(Code::invalid_argument, "the range exceeds the address space");
+    if (bytes > UINTPTR_MAX - address) return invalid("the range exceeds the address space");
     auto* const data = reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
     Ranges& ranges = Ranges::get();
     const std::lock_guard lock(ranges.mutex);

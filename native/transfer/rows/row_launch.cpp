@@ -42,8 +42,8 @@ std::string place_of(std::uint32_t place, const char* side) {
 }
 
 Status outside(std::uint32_t place, const char* side, std::size_t rows) {
-    return {Code::invalid_argument, place_of(place, side) + "is negative, or too large: the " + side + " has " +
-                                        std::to_string(rows) + " rows; nothing was copied"};
+    return invalid(place_of(place, side) + "is negative, or too large: the " + side + " has " + std::to_string(rows) +
+                   " rows; nothing was copied");
 }
 
 }  // namespace
@@ -141,13 +141,13 @@ Status RowLaunch::verdict() const {
     }
     if (verdict.source.outside != RowsVerdict::none) return outside(verdict.source.outside, "source", source_rows_);
     if (verdict.destination.repeated != RowsVerdict::none) {
-        return {Code::invalid_argument, place_of(verdict.destination.repeated, "destination") +
-                                            "names a row that is there twice, and a row may be written to once in a "
-                                            "copy; nothing was copied"};
+        return invalid(place_of(verdict.destination.repeated, "destination") +
+                       "names a row that is there twice, and a row may be written to once in a "
+                       "copy; nothing was copied");
     }
-    return {Code::invalid_argument, place_of(verdict.source.repeated, "source") +
-                                        "names a row that the same copy writes to; nothing was copied: copy it to "
-                                        "other memory first"};
+    return invalid(place_of(verdict.source.repeated, "source") +
+                   "names a row that the same copy writes to; nothing was copied: copy it to "
+                   "other memory first");
 }
 
 }  // namespace isthmus

@@ -81,9 +81,9 @@ RowOverlaps::Sides sides_of(const RowGeometry& geometry) {
 }
 
 Status overlap(std::int64_t row) {
-    return {Code::invalid_argument, "row " + std::to_string(row) +
-                                        " is read and written to in one copy, and either may come first; copy it to "
-                                        "other memory first"};
+    return invalid("row " + std::to_string(row) +
+                   " is read and written to in one copy, and either may come first; copy it to "
+                   "other memory first");
 }
 
 // With a bit for each row, or, where these are far more than what is copied, by sorting.

@@ -121,9 +121,7 @@ Result<std::shared_ptr<CopyHandle>> Starter::begin(const std::shared_ptr<Pending
         [this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
     if (pending->rows == nullptr && can_enqueue(pending->tasks)) {
         Stream* stream_of_commands = order.stream;
-        if (stream_of_commands == nullptr) {
-            ISTHMUS_TRY(assign(stream_of_commands, own_stream()));
-        }
+        if (stream_of_commands == nullptr) ISTHMUS_TRY(assign(stream_of_commands, own_stream()));
         ISTHMUS_TRY(begin_on_stream(*stream_of_commands, *pending));
         // What it was given before a command that the device cannot do, nothing else would wait for.
         if (!pending->enqueued && order.stream == nullptr) {
@@ -272,9 +270,7 @@ bool Starter::watch(Pending& pending) {
 
 Result<Stream*> Starter::own_stream() {
     const std::lock_guard lock(mutex_);
-    if (own_stream_ == nullptr) {
-        ISTHMUS_TRY(assign(own_stream_, device_->create_stream()));
-    }
+    if (own_stream_ == nullptr) ISTHMUS_TRY(assign(own_stream_, device_->create_stream()));
     return own_stream_.get();
 }
 

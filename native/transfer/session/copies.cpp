@@ -178,9 +178,7 @@ Result<Explanation> SessionImpl::explain(const ArrayView& destination, const Arr
     BoundCall call(*this);
     ISTHMUS_TRY(call.status());
     ISTHMUS_TRY_ASSIGN(job, resolver_.resolve(destination, source));
-    if (job == nullptr) {
-        return Explanation::nothing("the arrays are empty");
-    }
+    if (job == nullptr) return Explanation::nothing("the arrays are empty");
     return chooser_.explain(*job);
 }
 

@@ -27,9 +27,7 @@ Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array,
         return Borrowed{std::move(memory), placement.offset};
     }
     const std::size_t lowest = array.offset_bytes + first;
-    if (placement.first_bytes < 0 && lowest > array.offset_bytes) {
-        return Status(Code::invalid_argument, "the array begins before its buffer");
-    }
+    if (placement.first_bytes < 0 && lowest > array.offset_bytes) return invalid("the array begins before its buffer");
     ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address, lowest + placement.span_bytes));
     return Borrowed{std::move(memory), lowest + placement.offset};
 }
@@ -58,20 +56,19 @@ Status find_other(Device& device, const OtherDevices& others, CopyJob& job) {
     const Ends& ends = job.ends;
     if (!ends.is_between_devices()) return {};
     ISTHMUS_TRY_ASSIGN(other, others(ends.other_device));
-    if (auto why = device.why_no_peer(*other)) return {Code::unsupported, *why};
+    if (auto why = device.why_no_peer(*other)) return unsupported(*why);
     if (ends.other_context != 0 && ends.other_context != other->context_handle()) {
-        return {Code::invalid_argument,
-                std::string("the ") + (ends.other_is_destination ? "destination" : "source") +
-                    " is memory of a CUDA context that the program created (cuCtxCreate) on " + name_of(*other) +
-                    "; allocate it in the device's primary context (cuDevicePrimaryCtxRetain, cudaMalloc)"};
+        return invalid(std::string("the ") + (ends.other_is_destination ? "destination" : "source") +
+                       " is memory of a CUDA context that the program created (cuCtxCreate) on " + name_of(*other) +
+                       "; allocate it in the device's primary context (cuDevicePrimaryCtxRetain, cudaMalloc)");
     }
     job.is_reached = job.extent.pieces() == 1 || !device.why_no_peer_reach(*other);
     if (!job.is_reached && job.extent.pieces() > most_pieces_between) {
-        return {Code::unsupported,
-                std::to_string(job.extent.pieces()) + " pieces of " + std::to_string(job.extent.width_bytes) +
-                    " bytes between " + name_of(device) + " and " + name_of(*other) +
-                    ", which do not reach each other's memory, so that each piece would be a call of the driver: copy "
-                    "to an array without gaps on the source's device first, and that one between the devices"};
+        return unsupported(
+            std::to_string(job.extent.pieces()) + " pieces of " + std::to_string(job.extent.width_bytes) +
+            " bytes between " + name_of(device) + " and " + name_of(*other) +
+            ", which do not reach each other's memory, so that each piece would be a call of the driver: copy "
+            "to an array without gaps on the source's device first, and that one between the devices");
     }
     job.other = std::move(other);
     return {};
@@ -149,8 +146,7 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const OtherDevices& othe
     }
     if (!apart && overlap(*job, destination_from + static_cast<std::size_t>(pieces.destination.first_bytes),
                           source_from + static_cast<std::size_t>(pieces.source.first_bytes))) {
-        return Status(Code::invalid_argument,
-                      "source and destination overlap; copy to other memory first, or copy the parts that do not");
+        return invalid("source and destination overlap; copy to other memory first, or copy the parts that do not");
     }
     return job;
 }

@@ -81,8 +81,8 @@ Starter::Share Starter::share_of(const Task& task) const {
 
 Result<std::unique_ptr<Rendezvous>> Starter::rendezvous() {
     if (auto why = device_->why_no_rendezvous()) {
-        return Status(Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
-                                             "): wait for the copy instead, or copy from page-locked memory");
+        return unsupported("a stream cannot wait for a copy that the host takes part in (" + *why +
+                           "): wait for the copy instead, or copy from page-locked memory");
     }
     return device_->create_rendezvous();
 }
@@ -131,9 +131,7 @@ Result<std::shared_ptr<HeldCopy>> Starter::held_copy(const std::vector<Task>& ta
         }
     }
     std::unique_ptr<Rendezvous> rendezvous;
-    if (meets) {
-        ISTHMUS_TRY(assign(rendezvous, this->rendezvous()));
-    }
+    if (meets) ISTHMUS_TRY(assign(rendezvous, this->rendezvous()));
     auto held = std::make_shared<HeldCopy>(*device_, std::move(rendezvous), plan);
     std::optional<Tables> tables;
     if (ring) {

@@ -49,9 +49,7 @@ Outcome Mover::perform(const std::vector<std::shared_ptr<CopyJob>>& jobs, const 
 }
 
 Outcome Mover::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
-    if (choice.kind != Choice::Kind::pieces) {
-        ISTHMUS_TRY(job->check_disjoint());
-    }
+    if (choice.kind != Choice::Kind::pieces) ISTHMUS_TRY(job->check_disjoint());
     switch (choice.kind) {
         case Choice::Kind::nothing: return {};
         case Choice::Kind::host: ISTHMUS_TRY(order.wait()); return on_host(*job);

@@ -32,12 +32,8 @@ Outcome Mover::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choi
     Outcome outcome;
     for (const PieceMethod method : methods) {
         if (!has_room(method, *job)) continue;
-        if (method != PieceMethod::pack_threads) {
-            ISTHMUS_TRY(job->scatter());
-        }
-        if (!packs_on_threads(method)) {
-            ISTHMUS_TRY(job->check_disjoint());
-        }
+        if (method != PieceMethod::pack_threads) ISTHMUS_TRY(job->scatter());
+        if (!packs_on_threads(method)) ISTHMUS_TRY(job->check_disjoint());
         if (needs_lane(method, *job)) {
             ISTHMUS_TRY(order.wait());
             outcome = through_lane(job, method, choice.packing);
@@ -108,12 +104,12 @@ Outcome Mover::without_lane(CopyJob& job, PieceMethod method, const Order& order
     ISTHMUS_TRY(check_memory(job));
     std::unique_ptr<PreparedCopies> batch;
     if (method == PieceMethod::batch) {
-        if (auto why = device_.why_no_batch()) return {Status(Code::unsupported, *why)};
+        if (auto why = device_.why_no_batch()) return {unsupported(*why)};
         ISTHMUS_TRY_ASSIGN(prepared, device_.prepare_batch(job.destination, job.source, extent));
         batch = std::move(prepared);
     }
     if (method == PieceMethod::kernel) {
-        if (auto why = device_.why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
+        if (auto why = device_.why_no_reach(job.ends.host_kind())) return {unsupported(*why)};
     }
     // The driver's batches take no default stream.
     std::optional<StreamPool::Loan> loan;
@@ -155,9 +151,7 @@ Status Mover::enqueue(Stream& stream, PieceMethod method, const JobPart& part) {
 }
 
 Outcome Mover::in_device(CopyJob& job, const Order& order) {
-    if (job.is_contiguous()) {
-        return by_driver(job.destination_region(), job.source_region(), Cut::none, order);
-    }
+    if (job.is_contiguous()) return by_driver(job.destination_region(), job.source_region(), Cut::none, order);
     if (!has_room(PieceMethod::kernel, job) || !job.is_reached) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     ISTHMUS_TRY(order.wait());

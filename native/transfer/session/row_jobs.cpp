@@ -122,9 +122,9 @@ Result<std::vector<std::shared_ptr<CopyJob>>> Resolver::jobs_of(const RowGeometr
         const RowsOfSide to{some, &RowLayer::destination, content.destination, content.extent, destination_rows};
         const RowsOfSide from{some, &RowLayer::source, content.source, content.extent, source_rows};
         if (to.pieces() > most_pieces) {
-            return Status(Code::unsupported, std::to_string(to.pieces()) +
-                                                 " pieces lie apart; name fewer rows at once, or copy rows whose "
-                                                 "elements follow one another");
+            return unsupported(std::to_string(to.pieces()) +
+                               " pieces lie apart; name fewer rows at once, or copy rows whose "
+                               "elements follow one another");
         }
         auto job = std::make_shared<CopyJob>();
         job->ends = ends[first];

@@ -84,10 +84,9 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, S
         options.pinned_budget_bytes.value_or(default_pinned_budget_bytes * (paths.is_own() ? 1 : 2));
     const std::size_t memory = installed_bytes();
     if (budget > memory) {
-        return Status(Code::invalid_argument,
-                      "a pinned budget of " + std::to_string(budget) + " bytes, and the host has " +
-                          std::to_string(memory) +
-                          " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
+        return invalid("a pinned budget of " + std::to_string(budget) + " bytes, and the host has " +
+                       std::to_string(memory) +
+                       " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
     }
     TransferTable table = options.table ? *options.table : table_for(device->info());
     options.pinned_budget_bytes = budget;
@@ -167,7 +166,7 @@ SessionImpl::Call::~Call() {
 Status SessionImpl::Call::status() const {
     if (open_) return {};
     if (forked_) return forked();
-    return {Code::invalid_argument, "the session was closed; open another one"};
+    return invalid("the session was closed; open another one");
 }
 
 Result<Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {

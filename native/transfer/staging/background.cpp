@@ -33,9 +33,9 @@ Status Background::start() {
     queue_ = std::make_shared<Queue>();
     thread_ = start_thread("isthmus-copies", [queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
     if (thread_) return {};
-    return {Code::unsupported,
-            "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or pids.max of "
-            "the container)"};
+    return unsupported(
+        "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or pids.max of "
+        "the container)");
 }
 
 void Background::add(Prepared task) noexcept {

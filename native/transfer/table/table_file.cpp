@@ -75,7 +75,7 @@ std::string file_name(std::string text) {
 }
 
 Status unreadable(const std::string& path, const std::string& why) {
-    return {Code::invalid_argument, path + ": " + why};
+    return invalid(path + ": " + why);
 }
 
 bool is_there(const std::string& path) {

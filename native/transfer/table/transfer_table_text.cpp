@@ -40,8 +40,7 @@ class Line {
     Line(std::size_t number, std::string_view text) : number_(number), rest_(text) {}
 
     Status wrong(const std::string& text, const std::string& expected) const {
-        return {Code::invalid_argument,
-                "line " + std::to_string(number_) + ": found " + text + "; expected " + expected};
+        return invalid("line " + std::to_string(number_) + ": found " + text + "; expected " + expected);
     }
 
     template <typename Number>
@@ -115,9 +114,7 @@ class Line {
     Result<std::string_view> take(std::string_view name, const std::string& expected) {
         const std::string_view word = rest_.substr(0, rest_.find(' '));
         if (word.empty()) return wrong("the end of the line", expected);
-        if (word.substr(0, word.find('=')) != name || word.size() <= name.size()) {
-            return wrong(quoted(word), expected);
-        }
+        if (word.substr(0, word.find('=')) != name || word.size() <= name.size()) return wrong(quoted(word), expected);
         rest_.remove_prefix(std::min(rest_.size(), word.size() + 1));
         return word.substr(name.size() + 1);
     }
@@ -275,12 +272,12 @@ void write(std::string& text, std::string_view kind, const std::vector<Rule>& ru
 
 Status check_title(std::string_view line) {
     if (line.substr(0, title.size()) != title) {
-        return {Code::invalid_argument, "line 1: not a transfer table; expected '" + std::string(title) +
-                                            std::string(version) + "', as `isthmus calibrate` writes it"};
+        return invalid("line 1: not a transfer table; expected '" + std::string(title) + std::string(version) +
+                       "', as `isthmus calibrate` writes it");
     }
     if (const std::string_view text = line.substr(title.size()); text != version) {
-        return {Code::invalid_argument, "line 1: found version '" + std::string(text) + "' of the format; expected " +
-                                            std::string(version) + "; run `isthmus calibrate` with this release"};
+        return invalid("line 1: found version '" + std::string(text) + "' of the format; expected " +
+                       std::string(version) + "; run `isthmus calibrate` with this release");
     }
     return {};
 }
