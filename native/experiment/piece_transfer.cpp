@@ -48,11 +48,6 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(std::optional<Piece
     transfer->destination_ = to;
     transfer->source_ = from;
     transfer->staging_ = staging;
-    // All of the destination that may be looked at.
-    const std::size_t begin = to.offset - std::min(to.offset, guard_bytes);
-    const std::size_t end =
-        std::min(to.offset + to.span_bytes(extent) + guard_bytes, sides->destination.buffer->bytes());
-    transfer->arrivals_.push_back({sides->destination.buffer, begin, end - begin});
     if (method) {
         ISTHMUS_TRY(
             assign(transfer->copy_, PieceCopy::create(*method, to, from, extent, std::move(staging), sides, packing)));
@@ -61,6 +56,11 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(std::optional<Piece
         ISTHMUS_TRY(
             assign(transfer->copy_, pieces_by_session(std::move(session), to, from, extent, std::move(staging))));
     }
+    // All of the destination that may be looked at, of a layout that was checked.
+    const std::size_t begin = to.offset - std::min(to.offset, guard_bytes);
+    const std::size_t end =
+        std::min(to.offset + to.span_bytes(extent) + guard_bytes, sides->destination.buffer->bytes());
+    transfer->arrivals_.push_back({sides->destination.buffer, begin, end - begin});
     transfer->fills_gaps_ = method == PieceMethod::whole;
     transfer->evicts_ = !from_caches && transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
     return transfer;
