@@ -1,6 +1,7 @@
 """NVIDIA's drivers as they are in the field: too old, without devices, out of memory, NVML missing or broken."""
 
 import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -168,7 +169,8 @@ def test_a_link_at_half_its_width_fails_the_check(build: Build, isthmus: Run) ->
     assert done.returncode == 1, done.stderr
     assert lines[0].startswith("FAULT  Fake GPU")
     assert "The link runs at PCIe 5.0 x8 under load" in lines[1]
-    assert "1 of them during the check" in " ".join(done.stdout.split())
+    # The fake counts one more at each reading.
+    assert re.search(r", [1-9]\d* of them during the check", " ".join(done.stdout.split()))
     assert len(lines) <= 15
     assert "x8 under load" in done.stdout
 
