@@ -60,22 +60,6 @@ def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured(stea
     assert device.native.free_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("memory_bytes", "kind", "skipped"), [(MIB, "pinned", True), (MIB, "device", True), (2 * MIB, "pinned", False)]
-)
-def test_what_exceeds_the_memory_of_the_run_is_left_out(memory_bytes: int, kind: str, skipped: bool) -> None:
-    planned = plan(open_device("host"), Options(sizes=[2 * MIB], memory=[kind]), memory_bytes)
-    assert any(case.bytes == 2 * MIB for case in planned.skipped) == skipped
-
-
-def test_what_only_differs_by_a_flag_is_measured_at_the_largest_size_when_it_is_asked_for() -> None:
-    device = open_device("host")
-    skipped = plan(device, Options(memory=["pinned", "mapped"]), 1 << 40).skipped
-    assert {(case.host_memory, case.bytes) for case in skipped} == {("mapped", 512 * MIB), ("mapped", GIB)}
-    for options in (Options(mode="full", memory=["mapped"]), Options(sizes=[GIB], memory=["mapped"])):
-        assert not plan(device, options, 1 << 40).skipped
-
-
 def test_managed_memory_stays_within_half_of_the_device() -> None:
     planned = plan(open_device("host:memory=3MiB"), Options(sizes=[MIB, 2 * MIB], memory=["managed"]), GIB)
     assert {case.bytes for case in planned.skipped} == {2 * MIB}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS, BandwidthSweep, plan
+from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS, BandwidthSweep
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import Sweep
@@ -27,52 +27,6 @@ def measured(given: Callable[[Sweep, Sequence[Case]], Planned], ended: Callable[
 
 def transfer(memory: str, direction: Direction, size: int, method: str = "") -> Case:
     return transfer_case("bandwidth", memory, direction, size, method)
-
-
-def cases_of(options: Options) -> list[Case]:
-    return list(BandwidthSweep(open_device("host"), options, GIB).cases())
-
-
-def test_the_plan_is_every_combination() -> None:
-    cases = cases_of(Options(sizes=[1, 4]))
-    # Pageable memory by the driver and by the library; nothing so small is fresh pages.
-    assert len(cases) == (len(MEMORY_KINDS) + 1) * len(DIRECTIONS) * 2
-    assert {case.bytes for case in cases} == {1, 4}
-    assert {case.host_memory for case in cases if case.method == "isthmus"} == {"pageable"}
-
-
-def test_destinations_alone_are_untouched_and_both_the_driver_and_the_library_copy_there() -> None:
-    cases = cases_of(Options(sizes=[4 * KIB, MIB], memory=["pageable"]))
-    untouched = [case for case in cases if case.host_memory == "untouched"]
-    assert untouched == [transfer("untouched", "d2h", MIB), transfer("untouched", "d2h", MIB, "isthmus")]
-
-
-def test_the_default_plan_goes_from_a_byte_to_a_gibibyte_in_powers_of_two() -> None:
-    cases = cases_of(Options(memory=["pinned"], directions=["h2d"]))
-    assert [case.bytes for case in cases] == [1 << power for power in (*range(27), 28, 30)]
-
-
-def test_a_plan_holds_what_was_chosen() -> None:
-    assert cases_of(Options(sizes=[8], memory=["pinned", "pageable"], directions=["both"])) == [
-        transfer("pageable", "both", 8),
-        transfer("pageable", "both", 8, "isthmus"),
-        transfer("pinned", "both", 8),
-    ]
-
-
-def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
-    options = Options(sizes=[KIB, 64 * MIB], memory=["pinned"], directions=["h2d"])
-    planned = plan(open_device("host"), options, 16 * MIB)
-    assert [batch.subjects for batch in planned.batches] == [1]
-    [large] = planned.skipped
-    assert large.bytes == 64 * MIB
-    assert large.note.startswith("its buffers exceed the 16 MiB of host memory that this run may take")
-
-
-@pytest.mark.parametrize(("memory", "method"), [("pinned", "copy"), ("mapped", "kernel"), ("managed", "prefetch")])
-def test_a_case_names_its_method_and_alignment(memory: str, method: str) -> None:
-    (case,) = cases_of(Options(sizes=[64], memory=[memory], directions=["h2d"], alignment_bytes=4))
-    assert (case.method, case.host_memory, case.alignment_bytes) == (method, memory, 4)
 
 
 @pytest.mark.parametrize("memory", [kind for kind in MEMORY_KINDS if kind != "managed"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.experiment.breakeven.cases import BRIEF, EFFORTS, MEMORY_KINDS, plan, plan_briefly
+from isthmus.experiment.breakeven.cases import BRIEF, EFFORTS, plan, plan_briefly
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
@@ -23,20 +23,6 @@ def visited(spec: str, options: Options) -> list[list[Case]]:
     return cases
 
 
-def test_every_way_is_measured_in_every_case() -> None:
-    planned = plan(open_device("host"), Options(sizes=[4 * KIB, MIB]), GIB)
-    points = {(case.host_memory, case.method, case.bytes) for case in planned.skipped}
-    # And single copies of the four kinds that the ways copy from and to, those of pageable memory by isthmus too.
-    assert (
-        len(planned.skipped) + sum(batch.subjects for batch in planned.batches) == len(MEMORY_KINDS) * 4 * 2 + 5 * 2 * 2
-    )
-    assert points == {
-        ("managed_prefetch", method, size)
-        for method in ("round_trip", "round_trip_in_place", "reduction", "reduction_in_place")
-        for size in (4 * KIB, MIB)
-    }
-
-
 def test_a_brief_plan_has_what_thresholds_of_pinned_memory_need() -> None:
     planned = plan_briefly(open_device("host"), Options(), GIB)
     templates = [subject.template for batch in planned.batches for subject in batch.prepare().subjects]
@@ -48,13 +34,6 @@ def test_a_brief_plan_has_what_thresholds_of_pinned_memory_need() -> None:
     }
     assert not planned.skipped
     assert set(BRIEF.sizes) <= set(EFFORTS["default"].sizes), "comparable with longer runs"
-
-
-def test_pageable_memory_is_always_measured_for_comparison() -> None:
-    planned = plan(open_device("host"), Options(sizes=[4 * KIB], memory=["pinned"]), GIB)
-    prepared = planned.batches[0].prepare()
-    trips = [subject.template for subject in prepared.subjects if subject.template.direction is None]
-    assert {case.host_memory for case in trips} == {"pageable", "pinned"}
 
 
 def test_a_visit_gives_totals_by_uses_and_the_time_of_a_further_use() -> None:

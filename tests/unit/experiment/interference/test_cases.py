@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from isthmus import _native
@@ -49,26 +48,6 @@ def test_every_neighbour_works_with_every_method_or_a_reason(
         assert [len(each) for each in samples] == [2, 2, 2]
         assert min(min(each) for each in samples) > 0
         assert case.verified == "yes"
-
-
-def test_a_device_with_memory_of_its_own_is_asked_about_blocks() -> None:
-    host = open_device("host")
-    host = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
-    found = [case for case in interference._Sweep(host, Options(), GIB).cases() if case.method == "kernel"]
-    assert {case.blocks for case in found} == {1, 2, 4, 8, 0}
-
-
-def test_chosen_kinds_and_directions_are_kept() -> None:
-    found = plan(open_device("host"), QUICK._replace(memory=["pinned"], directions=["d2h"]), GIB)
-    templates = [subject.template for batch in found.batches for subject in batch.prepare().subjects]
-    assert {case.host_memory for case in templates} == {"pinned"}
-    assert {case.direction for case in templates} == {"d2h"}
-
-
-def test_a_budget_is_kept() -> None:
-    found = plan(open_device("host"), QUICK, MIB)
-    assert not found.batches
-    assert all("--memory-budget" in case.note for case in found.skipped)
 
 
 def made(device: _native.Device, method: str = "copy", **changed: Any) -> _native.Timed:

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.latency import cases as latency
 from isthmus.experiment.latency.cases import plan
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.record import GIB, MIB, Case, Device
+from isthmus.record import GIB, MIB, Case
 
 QUICK = Options(mode="quick", sizes=[MIB])
 
@@ -43,21 +41,3 @@ def test_an_access_is_timed_on_the_devices_clock_and_ends_where_it_must(device: 
     accesses = [case for case in measured(device) if case.method == "access" and case.series]
     assert {case.verified for case in accesses} == {"yes"}
     assert {series.metric for case in accesses for series in case.series} == {"device_seconds"}
-
-
-def test_a_budget_and_chosen_kinds_are_kept(device: OpenDevice) -> None:
-    planned = plan(device, QUICK._replace(memory=["pinned"]), MIB)
-    assert {case.host_memory for case in planned.skipped if case.method == "access"} == {"pinned", "device"}
-    assert all("--memory-budget" in case.note for case in planned.skipped if case.host_memory == "pinned")
-
-
-def test_devices_beside_this_one_are_accessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = open_device("host")
-    both: list[Device] = [msgspec.structs.replace(host.description, backend="cuda", index=index) for index in (0, 1)]
-    host = host._replace(description=both[0])
-    monkeypatch.setattr(latency, "neighbours", lambda *_: both)
-    monkeypatch.setattr(latency, "open_neighbour", lambda *_: host.native)
-    (batch,) = plan(host, QUICK, GIB).batches
-    found = [case for ended in batch.prepare().ended for case in ended]
-    found += [subject.template for subject in batch.prepare().subjects]
-    assert ("cuda:0", "cuda:1") in {(case.target, case.peer) for case in found}

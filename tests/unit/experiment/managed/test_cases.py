@@ -1,6 +1,6 @@
 """The managed experiment on the host backend: its points and bounds, what visits yield, what is left out and why."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -11,16 +11,15 @@ from isthmus import _native
 from isthmus.errors import OutOfMemory
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.doubles import initial_sum, initialise
-from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.managed import arrays
-from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, ManagedSweep, plan
-from isthmus.experiment.managed.points import METHODS, SWEEPS, cases_of, touched
+from isthmus.experiment.managed.cases import ManagedSweep, plan
+from isthmus.experiment.managed.points import touched
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.record import GIB, KIB, MIB, Case, case_key
+from isthmus.record import GIB, KIB, MIB, Case
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
-MODES: Sequence[ModeName] = ("quick", "default", "full")
 QUICK = Options("quick", sizes=[2 * MIB])
 
 
@@ -85,40 +84,6 @@ def test_doubles_that_are_touched_are_counted() -> None:
     assert touched(array_case("managed", stride=396 * KIB)) == 3
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_every_method_is_measured_and_no_case_twice(mode: ModeName) -> None:
-    cases = list(cases_of(MIB, SWEEPS[mode], MEMORY_KINDS))
-    assert len(cases) == len(set(map(case_key, cases)))
-    assert {(case.method, case.host_memory) for case in cases} == {
-        (method, memory) for method, memories in METHODS.items() for memory in memories
-    }
-    both = {case.method for case in cases if case.fraction} & {case.method for case in cases if case.stride_bytes}
-    assert both >= METHODS.keys() - {"prefetch_whole", "read_mostly", "prefer_device"}
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_what_is_compared_with_on_demand_has_all_of_the_array(mode: ModeName) -> None:
-    """Table 5.1 needs it where a method does not copy the touched part alone, but for one that would take minutes."""
-    whole = {case.method for case in cases_of(MIB, SWEEPS[mode], MEMORY_KINDS) if case.fraction == 1}
-    assert whole >= METHODS.keys() - {"explicit_touched", "prefetch_touched", "read_mostly"}
-
-
-def test_ways_that_move_what_is_touched_are_compared_at_one_stride_by_default() -> None:
-    strides = [set(SWEEPS["default"][method].strides) for method in ("explicit_touched", "managed", "mapped", "system")]
-    assert set.intersection(*strides) == {256 * KIB}
-
-
-def test_the_full_mode_has_the_strides_of_the_paper() -> None:
-    strides = SWEEPS["full"]["managed"].strides
-    assert {4 * KIB, 120 * KIB, 124 * KIB, 128 * KIB, 396 * KIB, 4 * MIB} <= set(strides)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -> None:
-    skipped = plan(open_device("host"), Options(mode), 0).skipped
-    assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
-
-
 def test_visits_time_both_phases_and_check_every_sum(visited: Visit) -> None:
     cases = visited(open_device("host"), QUICK)
     assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "managed", "mapped", "system"}
@@ -138,30 +103,6 @@ def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch, visited: Visit
         assert case.verified == "no"
         assert len(case.samples("host_seconds")) == 1
         assert "wrong data: the array adds up to " in case.note
-
-
-def test_ways_that_the_device_lacks_are_left_out_with_its_reasons() -> None:
-    device = device_with(
-        why_no_prefetch="no prefetch", why_no_advice="no advice", why_no_reach="no reach", why_no_migration=None
-    )
-    assert refusals(device) == {
-        "no prefetch": {"prefetch_whole", "prefetch_touched"},
-        "no advice": {"read_mostly", "prefer_device", "accessed_by"},
-        "no reach": {"mapped", "system"},
-    }
-
-
-def test_without_doubles_or_managed_memory_there_is_less_to_measure() -> None:
-    everything = refusals(device_with(why_no_doubles="no doubles", why_no_migration=None))
-    assert everything == {"no doubles": set(METHODS)}
-    chosen = QUICK._replace(memory=["managed"])
-    assert list(refusals(device_with(why_not="no managed memory"), chosen)) == ["no managed memory"]
-
-
-def test_pages_that_never_move_are_said_once() -> None:
-    device = device_with(why_no_migration="pages stay", why_no_prefetch=None, why_no_advice=None)
-    assert refusals(device)["pages stay"] == {"migration"}
-    assert "pages stay" not in refusals(device, QUICK._replace(memory=["pageable"]))
 
 
 def test_an_array_is_at_most_half_of_the_free_device_memory() -> None:

@@ -12,18 +12,18 @@ import pytest
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Clock, Quota, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.engine.sweep import Sweep, TimedSubject
 from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import PROGRAMS, Compiler
-from isthmus.experiment.openacc.cases import EFFORTS, OpenaccSweep, plan
-from isthmus.experiment.openacc.points import MODES, Program, case_of, cases_of
+from isthmus.experiment.openacc.cases import OpenaccSweep, plan
+from isthmus.experiment.openacc.points import Program, case_of
 from isthmus.experiment.openacc.programs import NativeArray, TimedArray
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.record import GIB, KIB, MIB, Case, case_key
+from isthmus.record import KIB, MIB, Case
 
 Compilers = Callable[[Compiler], None]
 Given = Callable[[Sweep, Sequence[Case]], Planned]
@@ -74,48 +74,12 @@ def possible(
     return [case for batch in planned.batches for case in batch.prepare.args[1]], list(planned.skipped)  # type: ignore[attr-defined]
 
 
-def all_cases(options: Options) -> list[Case]:
-    return list(cases_of(options, options.effort(EFFORTS).sizes))
-
-
 def ways(cases: Sequence[Case]) -> set[str]:
     return {Program.of(case).mode for case in cases}
 
 
 def names(cases: Sequence[Case]) -> set[str]:
     return {Program.of(case).name for case in cases}
-
-
-@pytest.mark.parametrize("mode", ["quick", "default", "full"])
-def test_every_program_has_every_way(mode: ModeName) -> None:
-    cases = all_cases(Options(mode=mode))
-    assert len(set(map(case_key, cases))) == len(cases)
-    for program in PROGRAMS:
-        assert ways([case for case in cases if Program.of(case).name == program]) == set(MODES)
-    assert 1.0 in {case.fraction for case in cases if case.method == "contiguous_explicit"}
-    assert {(case.method, case.fraction) for case in cases if "native" in case.method} == {("native_explicit", 1.0)}
-    assert 128 * KIB in {case.stride_bytes for case in cases}
-    assert {Program.of(case).pack for case in cases if case.rows} == {"cpu", "gpu"}
-
-
-def test_default_and_full_arrays_are_those_of_the_paper() -> None:
-    assert {case.bytes for case in all_cases(Options()) if case.method == "contiguous_both"} == {GIB}
-    full = all_cases(Options(mode="full"))
-    assert {case.bytes for case in full if case.method == "contiguous_both"} == {8 * GIB}
-    assert 30720 in {case.rows for case in full}
-
-
-def test_sizes_sides_and_halos_are_the_users() -> None:
-    cases = all_cases(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"]))
-    assert {case.bytes for case in cases if not case.rows} == {MIB}
-    assert {(case.rows, case.halo) for case in cases if case.rows} == {(64, 1), (64, 2), (128, 1), (128, 2)}
-    assert ways(cases) == {"automatic", "both"}
-
-
-def test_devices_without_cuda_are_skipped_whole(host: OpenDevice) -> None:
-    chosen, skipped = possible(host)
-    assert chosen == []
-    assert {case.note for case in skipped} == {"OpenACC programs run on NVIDIA's devices through CUDA; host is none"}
 
 
 def test_gcc_shows_all_but_both(host: OpenDevice, compilers: Compilers) -> None:
@@ -126,13 +90,6 @@ def test_gcc_shows_all_but_both(host: OpenDevice, compilers: Compilers) -> None:
     assert all("nvc++ -gpu=managed (NVIDIA HPC SDK) shows" in case.note for case in skipped)
 
 
-def test_nvcpp_shows_all(host: OpenDevice, compilers: Compilers) -> None:
-    compilers(NVCPP)
-    chosen, skipped = possible(gpu(host))
-    assert skipped == []
-    assert ways(chosen) == set(MODES)
-
-
 def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     for variable in ("NVHPC", "NVHPC_ROOT"):
@@ -140,25 +97,6 @@ def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkey
     chosen, skipped = possible(gpu(host))
     assert names(chosen) == {"native"}
     assert all("gcc-offload-nvptx" in case.note and "--binaries" in case.note for case in skipped)
-
-
-@pytest.mark.parametrize("told", [{"managed": "no managed memory"}, {"migration": "no managed memory"}])
-def test_devices_without_managed_memory(host: OpenDevice, compilers: Compilers, told: dict[str, str]) -> None:
-    compilers(NVCPP)
-    chosen, skipped = possible(gpu(host, **told))
-    assert ways(chosen) == {"explicit"}
-    assert {case.note for case in skipped} == {"no managed memory"}
-
-
-def test_arrays_beyond_memory_are_left_out(host: OpenDevice, compilers: Compilers) -> None:
-    compilers(NVCPP)
-    options = Options(sizes=[GIB], sides=[KIB])
-    chosen, skipped = possible(gpu(host, free=GIB), options)
-    assert names(chosen) == {"stencil"}
-    assert {case.note for case in skipped} == {"exceeds half of the free device memory (512 MiB)"}
-    chosen, skipped = possible(gpu(host), options, memory=GIB)
-    assert names(chosen) == {"stencil"}
-    assert all("exceed the 1 GiB of host memory" in case.note for case in skipped)
 
 
 @pytest.mark.parametrize(("side", "halo"), [(65, 1), (64, 20)])

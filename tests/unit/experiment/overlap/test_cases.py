@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 
-import msgspec
 import pytest
 
-from isthmus.experiment.engine.options import ModeName, Options
-from isthmus.experiment.engine.pieces import staging_threads
+from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
-from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
+from isthmus.experiment.overlap.cases import MEMORY_KINDS, plan
 from isthmus.experiment.overlap.pipelines import Work
 from isthmus.experiment.overlap.points import Divisions, Plan, cases_of
 from isthmus.machine.devices import open_device
-from isthmus.record import GIB, KIB, MIB, Case, case_key
+from isthmus.record import GIB, KIB, MIB, Case
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
 SIZE = 64 * KIB
@@ -63,48 +61,6 @@ def test_staged_memory_has_no_more_streams_than_threads() -> None:
     cases = list(cases_of(SIZE, PLAN, ["staged"], 2))
     assert pipelines(cases, "staged", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2)}
     assert {(case.pieces, case.streams) for case in cases if case.method == "in_alone"} == {(1, 1), (8, 2)}
-
-
-def test_every_pipeline_has_a_serial_time_and_its_stages_alone() -> None:
-    cases = list(cases_of(SIZE, PLAN, MEMORY_KINDS, 8))
-    assert len(cases) == len(set(map(case_key, cases)))
-    for memory in MEMORY_KINDS:
-        assert all((1, 1) in pipelines(cases, memory, ratio) for ratio in PLAN.ratios)
-        alone = {case.method for case in cases if case.host_memory == memory and case.work_ratio is None}
-        assert alone == {"in_alone", "out_alone", "both_ways"}
-    assert {case.work_ratio for case in cases if case.method == "work_alone"} == set(PLAN.ratios)
-
-
-@pytest.mark.parametrize("mode", ["quick", "default", "full"])
-def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -> None:
-    skipped = plan(open_device("host"), Options(mode), 0).skipped
-    assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
-
-
-def test_large_sizes_are_for_memory_that_the_processor_does_not_copy() -> None:
-    host = open_device("host")
-    gpu = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
-
-    def sizes(options: Options) -> dict[str, set[int]]:
-        planned = plan(gpu, options, 1024 * GIB)
-        chosen = options.chosen(MEMORY_KINDS, options.memory)
-        wanted = [
-            p
-            for s in EFFORTS["default"].sizes
-            for p in cases_of(s, overlap._PLANS["default"], chosen, staging_threads())
-        ]
-        measured = sum(batch.subjects for batch in planned.batches[::2])
-        assert measured + len(planned.skipped) == len(wanted)
-        found: dict[str, set[int]] = {}
-        for case in planned.skipped:
-            found.setdefault(case.host_memory, set()).add(case.bytes)
-            assert "too slowly; --full and --sizes measure it" in case.note or case.host_memory == "device"
-        return found
-
-    large = {256 * MIB}
-    assert sizes(Options()) == {"pageable": large, "staged": large}
-    assert sizes(Options(memory=["pageable"])) == {"pageable": large, "device": large}
-    assert not plan(gpu, Options(sizes=[256 * MIB]), 1024 * GIB).skipped
 
 
 def test_a_timeline_of_each_memory_follows_every_size() -> None:

@@ -1,6 +1,5 @@
 """Which copies over several links are planned, and what becomes of devices that cannot take part."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -10,7 +9,6 @@ from isthmus.errors import DeviceAbsent
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.paths import cases as paths
-from isthmus.experiment.paths.cases import works
 from isthmus.experiment.paths.copies import Machine, _usable
 from isthmus.machine import devices
 from isthmus.machine.devices import OpenDevice, open_device
@@ -56,55 +54,6 @@ def found(planned: Planned) -> list[Case]:
     return [case for case in measured(planned) if case.method != "link"]
 
 
-def test_two_devices_are_each_measured_with_the_other(planned: Plan) -> None:
-    rates = [case for case in found(planned(2)) if not case.neighbour]
-    assert {(case.target, case.method, case.peer) for case in rates} == {
-        ("cuda:1", "own", ""),
-        ("cuda:1", "one", "cuda:0"),
-        ("cuda:0", "own", ""),
-        ("cuda:0", "one", "cuda:1"),
-    }
-    assert rates[0].target == "cuda:1", "the run's own device comes first"
-    assert {case.bytes for case in rates if case.target == "cuda:1"} == set(SIZES)
-    assert {case.bytes for case in rates if case.target == "cuda:0"} == {GIB}
-    assert {(case.host_memory, case.direction) for case in rates} == {
-        (memory, direction) for memory in ("pinned", "pageable") for direction in ("h2d", "d2h")
-    }
-
-
-def test_with_more_devices_all_of_them_are_measured_together_too(planned: Plan) -> None:
-    rates = [case for case in found(planned(4)) if not case.neighbour]
-    assert Counter(case.method for case in rates if case.target == "cuda:0") == {"own": 4, "one": 12, "all": 4}
-    # In a quick run the others' by all of them alone.
-    quick = Counter((case.target, case.method) for case in found(planned(4, "quick")) if not case.neighbour)
-    others = {("cuda:0", "own"), ("cuda:0", "all"), ("cuda:2", "own"), ("cuda:2", "all")}
-    assert quick.keys() == {("cuda:1", "own"), ("cuda:1", "one"), ("cuda:1", "all")} | others | {
-        ("cuda:3", "own"),
-        ("cuda:3", "all"),
-    }
-
-
-@pytest.mark.parametrize("count", [2, 4])
-def test_all_devices_copy_at_once_by_their_own_links(planned: Plan, count: int) -> None:
-    at_once = [case for case in measured(planned(count)) if case.method == "link"]
-    assert [(case.experiment, case.direction, case.devices, case.target) for case in at_once] == [
-        ("paths", "h2d", count, ""),
-        ("paths", "d2h", count, ""),
-    ]
-
-
-def test_the_neighbour_works_during_pinned_copies_of_both_directions(planned: Plan) -> None:
-    work = [case for case in found(planned(2)) if case.neighbour]
-    assert {case.target for case in work} == {"cuda:1"}
-    assert {(case.method, case.peer, case.bytes, case.host_memory) for case in work} == {
-        ("own", "cuda:0", 64 * MIB, "pinned"),
-        ("one", "cuda:0", 64 * MIB, "pinned"),
-    }
-    assert Counter(case.neighbour for case in work) == {"copies_h2d": 4, "copies_d2h": 4, "compute": 4}
-    assert works("d2h", "quick") == ["copies_d2h", "compute"]
-    assert {case.target for case in found(planned(2, "full")) if case.neighbour} == {"cuda:0", "cuda:1"}
-
-
 def test_what_does_not_fit_the_budget_or_the_node_is_skipped_with_the_reason(planned: Plan) -> None:
     little = planned(2, memory_bytes=GIB)
     assert {case.bytes for case in little.skipped if case.method != "link"} == {GIB}
@@ -115,12 +64,6 @@ def test_what_does_not_fit_the_budget_or_the_node_is_skipped_with_the_reason(pla
     assert {case.note for case in apart.skipped} == {
         "cuda:0 is on NUMA node 0, and the threads that pack on node 1; measure with --device cuda:0"
     }
-
-
-def test_a_lone_device_is_skipped(planned: Plan) -> None:
-    lone = planned(1)
-    assert not lone.batches
-    assert [case.note for case in lone.skipped] == ["needs two devices of one backend; there is one"]
 
 
 def test_devices_that_cannot_take_part_cost_their_cases_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,11 +99,6 @@ def cases_of(count: int, sizes: Sequence[int], mode: ModeName, monkeypatch: pyte
     return [case for case in sweep.cases() if case.method != "access"]
 
 
-def test_a_full_run_has_every_size_of_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = cases_of(3, [4 * KIB, MIB], "full", monkeypatch)
-    assert {(case.target, case.peer) for case in cases if case.bytes == 4 * KIB} == set(permutations(specs(3), 2))
-
-
 def test_a_quick_run_of_two_leaves_out_what_two_cannot_show_and_of_many_the_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.mpi.ranks import Ranks
@@ -27,7 +27,6 @@ from isthmus.experiment.stencil.points import (
     Tile,
     as_square,
     cuts,
-    grids,
     points_of,
 )
 from isthmus.experiment.stencil.rank import Room, StencilRank
@@ -325,14 +324,6 @@ def test_memory_is_given_back_after_the_last_square() -> None:
     assert device.native.free_bytes() == before
 
 
-def test_prefetching_needs_pages_that_move() -> None:
-    device = open_device("host")
-    skipped = {(case.method, case.host_memory): case.note for case in plan(device, Options(sides=[32]), GIB).skipped}
-    why = device.native.why_no_prefetch()
-    assert why
-    assert skipped == {("cpu_whole", "managed"): why}
-
-
 def test_a_stopwatch_adds_up_what_a_phase_takes() -> None:
     now = iter([1.0, 3.0, 4.0, 8.0])
     watch = Stopwatch(lambda: next(now))
@@ -340,12 +331,6 @@ def test_a_stopwatch_adds_up_what_a_phase_takes() -> None:
     watch.lap("pack_seconds")
     watch.lap("compute_seconds")
     assert watch.seconds == {"compute_seconds": 6.0, "pack_seconds": 1.0}
-
-
-def test_wider_halos_are_for_the_shortest_side_by_default() -> None:
-    assert grids(Options(), False) == [(1536, 1), (1536, 2), (1536, 4), (3072, 1), (6144, 1)]
-    assert grids(Options(sides=[64, 32], halos=[2, 1]), False) == [(32, 1), (32, 2), (64, 1), (64, 2)]
-    assert grids(Options(mode="quick"), True) == [(256, 1)]
 
 
 def share(free: int, host: int = 64 * GIB, *, sharers: int = 2, is_host: bool = False) -> Share:
@@ -401,11 +386,3 @@ def test_the_device_with_the_least_room_for_each_rank_decides() -> None:
     rooms = [Room("a", "cuda:0", 90), Room("a", "cuda:0", 80), Room("b", "cuda:0", 60)]
     assert Share.of(rooms, 7, False)[:3] == (80, 2, 7)
     assert Share.of(rooms, 7, False).reference_bytes == 20
-
-
-@pytest.mark.parametrize(
-    ("mode", "side", "planned"), [("default", 3072, True), ("quick", 256, False), ("full", 6144, False)]
-)
-def test_rows_are_copied_one_by_one_where_that_takes_seconds(mode: ModeName, side: int, planned: bool) -> None:
-    points = points_of(Cut(side, side, 1), MEMORY_KINDS, mode)
-    assert ("cpu_rows" in {point.method for point in points}) == planned

@@ -1,7 +1,6 @@
 """The strided experiment: its sections, what is left out and why, what is recorded, and that all of it arrives."""
 
 import random
-from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -50,72 +49,6 @@ def measured(device: OpenDevice, options: Options, most_bytes: int = MIB) -> lis
     return found
 
 
-def shape(case: Case) -> tuple[object, ...]:
-    return (
-        case.width_bytes,
-        case.rows,
-        case.slices,
-        case.pitch_bytes,
-        case.slice_pitch_bytes,
-        case.device_pitch_bytes,
-        case.device_slice_pitch_bytes,
-    )
-
-
-def test_the_grid_has_every_width_from_one_row_to_a_million() -> None:
-    bounds = bounds_of("default", shares_host_memory=False)
-    sections = [section for section, _ in grid_sections(WIDTHS, "default", bounds)]
-    assert {section.extent.width_bytes for section in sections} == set(WIDTHS)
-    assert {1, 32, KIB, 32 * KIB, MIB} <= {section.rows for section in sections}
-    pitches = {max(section.host.pitch_bytes, section.device.pitch_bytes) for section in sections}
-    assert {32 * KIB, MIB} | {2 * width for width in WIDTHS} <= pitches
-    layouts = {(section.host_layout, section.device_layout) for section in sections}
-    assert layouts == {("strided", "contiguous"), ("contiguous", "strided"), ("strided", "strided")}
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("shares", [False, True])
-def test_the_grid_keeps_within_its_bounds_and_repeats_nothing(mode: ModeName, shares: bool) -> None:
-    bounds = bounds_of(mode, shares)
-    sections = [section for section, _ in grid_sections(WIDTHS, mode, bounds)]
-    assert len(set(sections)) == len(sections)
-    for section in sections:
-        assert section.bytes <= bounds.section_bytes
-        assert section.span_bytes <= bounds.span_bytes
-        assert section.rows <= bounds.rows
-
-
-def test_known_sections() -> None:
-    sections = known_sections("default", bounds_of("default", shares_host_memory=False))
-    column = sections[0]
-    assert (column.extent, column.device.pitch_bytes) == (Extent(8, 30720), 34952)
-    assert (column.host_layout, column.device_layout) == ("contiguous", "strided")
-    halos = {section.extent for section in sections if section.extent.rows == 2050}
-    assert halos == {Extent(8 * width, 2050) for width in (1, 2, 4)}
-    boxes = [section for section in sections if section.extent == Extent(62 * 8, 62, 62)]
-    assert {(section.device_layout, section.device.pitch_bytes) for section in boxes} == {
-        ("strided", 512),
-        ("contiguous", 496),
-    }
-    # Beside tight rows on the device, the same padded, and neither the array that they were cut out of.
-    assert Place(4096, 512, 62 * 512) in {section.device for section in boxes}
-    assert Extent(8, 64, 64) in {section.extent for section in sections}
-
-
-def test_every_method_that_layouts_leave(gpu: OpenDevice) -> None:
-    cases, skipped = planned(gpu, Options())
-    methods: dict[tuple[str, str, str], set[str]] = {}
-    for case in (*cases, *skipped):
-        if shape(case)[:3] != (1, 1, None) and (case.rows or 0) > 1:
-            methods.setdefault((case.host_memory, case.host_layout, case.device_layout), set()).add(case.method)
-    always = {"section", "copies", "batch", "kernel"}
-    packed = {"pack", "pack_threads", "pack_kernel"}
-    assert methods["pinned", "contiguous", "strided"] == always | {"device_pack"}
-    assert methods["pageable", "contiguous", "strided"] == always | packed | {"device_pack"}
-    assert methods["pinned", "strided", "contiguous"] == always | packed
-    assert methods["pinned", "strided", "strided"] == always | packed | {"whole"}
-
-
 def test_a_case_says_what_is_asked_for_and_what_moves(gpu: OpenDevice) -> None:
     cases, _ = planned(gpu, Options())
     column = [case for case in cases if case.rows == 30720]
@@ -133,54 +66,6 @@ def test_a_case_says_what_is_asked_for_and_what_moves(gpu: OpenDevice) -> None:
     assert (box.bytes, box.slice_pitch_bytes, box.device_slice_pitch_bytes) == (62**3 * 8, 62 * 496, 64 * 512)
 
 
-def test_no_case_is_measured_twice(gpu: OpenDevice, host: OpenDevice) -> None:
-    for device in (gpu, host):
-        for mode in MODES:
-            cases, skipped = planned(device, Options(mode=mode))
-            keys = Counter((case.method, case.direction, case.host_memory, shape(case)) for case in (*cases, *skipped))
-            assert keys.most_common(1)[0][1] == 1
-
-
-def test_one_short_copy_is_the_drivers_alone(gpu: OpenDevice) -> None:
-    cases, _ = planned(gpu, Options())
-    single = [case for case in cases if case.rows == 1 and not case.slices]
-    assert {case.method for case in single} == {"section"}
-    assert {case.width_bytes for case in single} == set(WIDTHS)
-
-
-def test_many_copies_are_left_to_full_with_their_number(gpu: OpenDevice, host: OpenDevice) -> None:
-    _, skipped = planned(gpu, Options())
-    copies = {case.rows: case.note for case in skipped if case.method == "copies" and case.rows != 30720}
-    assert copies[32 * KIB] == "a sample would take 32768 copies"
-    shared = [case for case in planned(host, Options())[1] if case.method == "batch" and case.rows == 4 * KIB]
-    assert {case.note for case in shared} == {"a sample would take 4096 copies; --full measures up to 8192"}
-    cases, _ = planned(gpu, Options(mode="full"))
-    assert any(case.method == "copies" and case.rows == 8 * KIB for case in cases)
-
-
-def test_arrays_that_share_the_hosts_memory_are_small(host: OpenDevice) -> None:
-    cases, skipped = planned(host, Options())
-    assert all((case.moved_bytes or 0) <= 64 * MIB for case in cases)
-    column = [case for case in skipped if case.rows == 30720]
-    assert {case.note for case in column} == {
-        "its array takes 1023 MiB; where device memory is host memory, at most 64 MiB are measured"
-    }
-
-
-def test_quick_says_what_it_leaves_out(gpu: OpenDevice) -> None:
-    cases, skipped = planned(gpu, Options(mode="quick"))
-    assert any(case.note.startswith("its array takes 1023 MiB; with --quick") for case in skipped)
-    assert {case.width_bytes for case in cases if case.device_pitch_bytes == 32 * KIB} == {8, KIB}
-
-
-def test_long_checks_are_left_to_pinned_memory(gpu: OpenDevice) -> None:
-    _, skipped = planned(gpu, Options())
-    long = [case for case in skipped if "takes long to check" in case.note]
-    assert {case.host_memory for case in long} == {"pageable"}
-    # What is contiguous on the side that is written to is soon checked.
-    assert not any(case.direction == "d2h" and case.host_layout == "contiguous" for case in long)
-
-
 def test_what_exceeds_the_memory_is_skipped_from_the_largest_array_on(gpu: OpenDevice) -> None:
     everything = planned(gpu, Options())[0]
     cases, skipped = planned(gpu, Options(), 512 * MIB)
@@ -188,14 +73,6 @@ def test_what_exceeds_the_memory_is_skipped_from_the_largest_array_on(gpu: OpenD
     assert len(cases) + len(left) == len(everything)
     assert {case.rows for case in left} >= {30720}
     assert planned(gpu, Options(), KIB)[0] == []
-
-
-def test_widths_memory_and_directions_are_the_users_choice(gpu: OpenDevice) -> None:
-    options = Options(sizes=[24], memory=["pinned"], directions=["d2h"])
-    cases, skipped = planned(gpu, options)
-    assert {(case.host_memory, case.direction) for case in (*cases, *skipped)} == {("pinned", "d2h")}
-    grid = {case.width_bytes for case in cases if not case.slices and case.rows not in (2050, 30720)}
-    assert grid == {24}
 
 
 def test_rows_beyond_all_bounds_are_a_skip(gpu: OpenDevice) -> None:
@@ -247,49 +124,6 @@ def test_everything_arrives(host: OpenDevice) -> None:
     assert {case.verified for case in done} == {"yes"}
     assert {case.method for case in done} >= {"section", "copies", "device_pack", "pack", "pack_threads", "kernel"}
     assert all(len(case.samples("host_seconds")) == 2 for case in done)
-
-
-def test_wide_rows_show_what_all_threads_take_of_pageable_memory(gpu: OpenDevice, host: OpenDevice) -> None:
-    def wide(device: OpenDevice, options: Options) -> set[tuple[str, str | None, str]]:
-        chosen, _ = planned(device, options)
-        return {
-            (case.method, case.direction, case.host_layout)
-            for case in chosen
-            if (case.host_memory, case.width_bytes, case.bytes) == ("pageable", 64 * KIB, 32 * MIB)
-        }
-
-    found = wide(gpu, Options("default"))
-    for method in ("section", "pack", "pack_threads", "pack_kernel"):
-        for direction in ("h2d", "d2h"):
-            assert {(method, direction, "strided"), (method, direction, "contiguous")} <= found
-    assert not wide(gpu, Options("quick"))
-    assert not wide(gpu, Options("default", sizes=[8]))
-    assert not wide(host, Options("default"))
-
-
-def test_alignment_is_measured_beside_rows_of_the_grid(gpu: OpenDevice, host: OpenDevice) -> None:
-    for device in (gpu, host):
-        cases, _ = planned(device, Options())
-        known = {shape(case) for case in cases}
-        odd = [case for case in cases if (case.width_bytes or 0) > 16 and (case.width_bytes or 0) % 16]
-        odd = [case for case in odd if case.slices is None]
-        assert {case.method for case in odd} == {"section", "kernel", "device_pack", "pack_kernel"}
-        assert {case.width_bytes for case in odd} == {size + more for size in (256, 4 * KIB) for more in (1, 2, 4, 8)}
-        for case in odd:
-            width = (case.width_bytes or 0) // 16 * 16
-            pitches = [
-                2 * width if pitch != case.width_bytes else width
-                for pitch in (case.pitch_bytes, case.device_pitch_bytes)
-            ]
-            twin = msgspec.structs.replace(
-                case,
-                bytes=width * KIB,
-                moved_bytes=width * KIB,
-                width_bytes=width,
-                pitch_bytes=pitches[0],
-                device_pitch_bytes=pitches[1],
-            )
-            assert shape(twin) in known
 
 
 def test_alignment_takes_no_time_where_there_is_little_or_sizes_are_given(gpu: OpenDevice) -> None:

@@ -12,13 +12,12 @@ from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import Sweep
 from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.cases import DIRECTIONS, MEMORY_KINDS, _Sweep, divisions_of, plan
+from isthmus.experiment.threads.cases import DIRECTIONS, MEMORY_KINDS, _Sweep, divisions_of
 from isthmus.experiment.threads.concurrent import Division, undivided
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, Direction
 
 FOREVER = Clock(float("inf"), float("inf"))
-COUNTS = {1, 2, 4, 8, 16, 32}
 # Beyond what a run needs, so that nothing is left out for the lack of it.
 PLENTY = 1 << 40
 
@@ -44,40 +43,6 @@ def divisions(memory: str, size: int, mode: ModeName = "default") -> list[Divisi
     return divisions_of(undivided(memory, "h2d", size), mode)
 
 
-@pytest.mark.parametrize("mode", ["quick", "default", "full"])
-@pytest.mark.parametrize("memory", MEMORY_KINDS)
-@pytest.mark.parametrize("size", [64 * MIB, GIB])
-def test_no_division_is_measured_twice(mode: ModeName, memory: str, size: int) -> None:
-    ways = divisions(memory, size, mode)
-    cases = [way.case(undivided(memory, "h2d", size)) for way in ways]
-    assert len({(case.method, case.threads, case.streams, case.pieces) for case in cases}) == len(cases)
-    # One thread has one stream and one slice: these are the same.
-    assert sum(way.threads == 1 and not way.chunks and not way.spawn for way in ways) == 1
-
-
-def test_threads_of_ones_own_choice_replace_those_of_the_mode() -> None:
-    ways = divisions_of(undivided("pinned", "h2d", GIB), "quick", [1, 3, 96])
-    assert {way.threads for way in ways} == {1, 3, 96}
-    assert {way.threads for way in ways if way.chunks} == {1, 3}, "there are fewer chunks than threads"
-    assert {way.threads for way in ways if way.spawn} == {1, 3, 96}
-
-
-def test_the_default_plan_has_what_the_question_asks() -> None:
-    pinned = divisions("pinned", 64 * MIB)
-    for own_streams, chunks, spawn in ((True, False, False), (True, True, False), (True, False, True)):
-        assert {way.threads for way in pinned if way[1:] == (own_streams, chunks, spawn)} == COUNTS
-    for chunks in (False, True):
-        assert {way.threads for way in pinned if way[1:] == (False, chunks, False)} == COUNTS - {1}
-    for memory, size in (("pageable", 64 * MIB), ("pinned", GIB)):
-        base = {way.threads for way in divisions(memory, size) if way[1:] == (True, False, False)}
-        assert base == COUNTS
-    assert len(divisions("pageable", GIB)) > 1
-
-
-def test_the_full_plan_leaves_nothing_out() -> None:
-    assert all(len(divisions(memory, size, "full")) == 28 for memory in MEMORY_KINDS for size in (MIB, GIB))
-
-
 def test_a_case_says_how_it_is_divided() -> None:
     case = Division(8, own_streams=True, chunks=True).case(undivided("pinned", "both", 64 * MIB))
     assert (case.experiment, case.method, case.direction, case.host_memory) == ("threads", "workers", "both", "pinned")
@@ -94,25 +59,6 @@ def test_chunks_are_whole_pages_and_at_most_64(size: int, pieces: int) -> None:
 
 def test_a_page_is_not_cut_into_chunks() -> None:
     assert not any(way.chunks for way in divisions("pinned", 4096))
-
-
-def test_a_plan_holds_what_was_chosen() -> None:
-    options = Options(mode="quick", sizes=[64 * KIB], memory=["pinned", "mapped"], directions=["both"])
-    planned = plan(open_device("host"), options, PLENTY)
-    [prepared] = [batch.prepare() for batch in planned.batches]
-    assert {(case.host_memory, case.direction, case.bytes) for case in (s.template for s in prepared.subjects)} == {
-        ("pinned", "both", 64 * KIB)
-    }
-    assert planned.batches[0].subjects == len(prepared.subjects)
-
-
-def test_what_exceeds_the_memory_is_planned_as_skips_of_every_way() -> None:
-    options = Options(mode="quick", sizes=[KIB, 64 * MIB], memory=["pinned"], directions=["h2d"])
-    planned = plan(open_device("host"), options, 16 * MIB)
-    large = [case for case in planned.skipped if case.bytes == 64 * MIB and case.devices is None and case.node is None]
-    assert len(large) == len(divisions("pinned", 64 * MIB, "quick"))
-    assert all(case.note.startswith("its buffers exceed the 16 MiB of host memory") for case in large)
-    assert sum(batch.subjects for batch in planned.batches) == len(divisions("pinned", KIB, "quick"))
 
 
 def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason(measured: Measure) -> None:
