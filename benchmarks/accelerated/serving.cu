@@ -17,7 +17,7 @@ __global__ void add(unsigned char* data, int bytes) {
 
 int main() {
     // So long that the device's clocks are up, whatever ran before.
-    constexpr int bytes = 16 << 10, kernels = 8, requests = 40'000, warming = 20'000;
+    constexpr int bytes = 16 << 10, kernels = 8, requests = 12'000, warming = 8'000;
     std::vector<unsigned char> question(bytes), answer(bytes);
     unsigned char* device = nullptr;
     cudaStream_t stream = nullptr;

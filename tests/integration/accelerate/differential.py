@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -167,7 +168,9 @@ def compared(plain: Sequence[dict[int, Facts]], others: Mapping[str, dict[int, F
 Task = Callable[[], Comparison]
 
 
-def tasks(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: range) -> Iterator[Task]:
+def tasks(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: range) -> list[Task]:
+    """Alternately of both kinds: single ones wait for the driver's start, hundreds for their gates."""
+
     def run(one: Callable[[Runner], dict[int, Facts]]) -> Task:
         return lambda: compared(
             [one(plain) for _ in range(PLAIN_RUNS)], {name: one(way) for name, way in others.items()}
@@ -179,14 +182,16 @@ def tasks(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: rang
     def by_itself(seed: int) -> Task:
         return run(lambda runner: runner.alone(seed))
 
+    hundreds = []
     at = seeds.start
     while at < seeds.stop:
         # Each hundred gets at the driver's functions in its own way.
         end = min(seeds.stop, (at // TOGETHER + 1) * TOGETHER)
-        yield together(at, end - at)
+        hundreds.append(together(at, end - at))
         at = end
-    for seed in alone:
-        yield by_itself(seed)
+    kinds = hundreds, [by_itself(seed) for seed in alone]
+    placed = [(at / len(kind), task) for kind in kinds for at, task in enumerate(kind)]
+    return [task for _, task in sorted(placed, key=itemgetter(0))]
 
 
 def compare_all(plain: Runner, others: Mapping[str, Runner], seeds: range, alone: range, jobs: int) -> Comparison:
@@ -254,7 +259,7 @@ def main() -> int:
         "--ways", default="accelerated", help="accelerated, accelerated-small, accelerated-huge, trace, both"
     )
     parser.add_argument("--without", default="", help="what is left out, as differential.cpp names it")
-    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 2, 8))
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 2, 16))
     parser.add_argument("--library", type=Path, help="libisthmus_accelerator.so, where isthmus is not installed")
     parser.add_argument("--binary", type=Path, help="differential, where it is built")
     parser.add_argument("--listings", type=int, default=3, help="shortest listings of programs that differ")
