@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
-from isthmus.commands._device_words import absent_block, device_block
-from isthmus.commands._host_words import host_block
+from isthmus.commands._machine_words import absent_block, device_block, host_block
 from isthmus.document.document import Document, Machine, Machines
 from isthmus.record import GIB, MIB, Backend, Cpu, Device, Host, Limits, Link, Memory, NumaNode
 from tests.snapshots.documents import on_terminal

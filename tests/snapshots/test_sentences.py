@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from isthmus.analysis.breakeven.tables import size_cell, uses_cell, written
+from isthmus.analysis.breakeven.section import size_cell, uses_cell, written
 from isthmus.analysis.breakeven.words import answer_words
 from isthmus.analysis.labels import run_title
 from isthmus.analysis.machine import facts

@@ -1,6 +1,10 @@
-"""The repeated phase of a program: how long a step takes, what comes before the first, and what a step would gain."""
+"""The repeated phase of a program: how long a step takes, what comes before the first, and what a step would gain.
 
-from collections.abc import Sequence
+Steps that a program or its profiler named come first: ``ProfilerStep#7``, those of vLLM, NVTX ranges.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,15 +12,20 @@ import numpy as np
 from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted
 from isthmus.advice.finding import Steps
-from isthmus.advice.named_steps import named_steps
 from isthmus.advice.places import call_places
 from isthmus.advice.rates import Seconds
 from isthmus.advice.records import ONE_WAY, Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_STEPS, SLOW_STEP_TIMES, STEADY_SHARE, STEP_COVERAGE, STEP_SPREAD
-from isthmus.trace import Integers, direction_index, grouped
+from isthmus.trace import UNKNOWN, Integers, direction_index, grouped
 
+# Those of torch's profiler and of vLLM come first, then names that say what they are, then any; numbers are ``#``.
+_SURE = re.compile(r"ProfilerStep##|execute_context_#\(#\)|execute_new_#_cached_#")
+_TELLING = re.compile(r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?|execute_.*", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d+")
+# What goes on in a step of many is named so, too.
+_MOST_NAMES = 1000
 # Kinds of kernels and copies that are looked at for one that each step has once: those that are rarest.
 _MOST_KINDS = 256
 
@@ -143,7 +152,9 @@ def _kinds(scene: Scene) -> list[Seconds]:
 
 def _within(scene: Scene, draft: Draft, phase: _Phase) -> Draft | None:
     """What of a draft is in the phase; what it costs once has been paid before."""
-    inside = phase.holds(_begun(scene, draft.table, draft.rows))
+    trace = scene.trace
+    starts = {"copies": trace.copies, "calls": trace.calls, "allocations": trace.allocations}[draft.table].start_ns
+    inside = phase.holds(scene.moments(starts[draft.rows]))
     if not inside.any():
         return None
     share = float(draft.gains[inside, 0].sum() / total) if (total := draft.gains[:, 0].sum()) > 0 else 0.0
@@ -157,7 +168,83 @@ def _within(scene: Scene, draft: Draft, phase: _Phase) -> Draft | None:
     )
 
 
-def _begun(scene: Scene, table: str, rows: Integers) -> Seconds:
-    trace = scene.trace
-    starts = {"copies": trace.copies, "calls": trace.calls, "allocations": trace.allocations}[table].start_ns
-    return scene.moments(starts[rows])
+def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
+    """When each step began and ended on the device; None where no ranges are steps.
+
+    Ranges of names that differ in numbers alone are alike. Steps take most of the time from the first on, gaps between
+    them included; of several such the most telling name, and the fewest.
+    """
+    ranges = scene.trace.ranges
+    rows = np.flatnonzero(ranges.process == scene.process)
+    if not rows.size and len(scene.trace.processes) <= 1:
+        rows = np.flatnonzero(ranges.process == UNKNOWN)
+    # When kernels were launched, in order; when they began where no calls are known.
+    kernels, calls = scene.trace.kernels, scene.trace.calls
+    mine = kernels.call[(kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls))]
+    candidates, launched = [], np.sort(scene.moments(calls.start_ns[mine]) if mine.size else scene.kernels[0])
+    for name, of_name in _alike(scene, rows).items():
+        begin, end = scene.moments(ranges.start_ns[of_name]), scene.moments(ranges.end_ns[of_name])
+        # A range within one of its own name is no step of its own.
+        outer = begin >= np.append(-np.inf, np.maximum.accumulate(end)[:-1])
+        begin, end = begin[outer], end[outer]
+        rank = _rank(name)
+        is_sure = rank == 0
+        begin, end = _at_work(scene, launched, begin, end)
+        if begin.size >= (2 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
+            candidates.append((rank, begin.size, name, (begin, end)))
+    if not candidates:
+        return None
+    return _on_device(scene, *min(candidates, key=lambda each: each[:3])[3])
+
+
+def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
+    """Rows of the ranges by their names without numbers, the most telling names first."""
+    ranges, names = scene.trace.ranges, scene.trace.range_names
+    rows = rows[ranges.name[rows] >= 0]
+    used, place = np.unique(ranges.name[rows], return_inverse=True)
+    spelt = [_NUMBERS.sub("#", names[number]) for number in used.tolist()]
+    distinct = list(dict.fromkeys(spelt))
+    number = {name: at for at, name in enumerate(distinct)}
+    kind = np.array([number[name] for name in spelt], np.int64)[place]
+    groups = {distinct[int(kind[group[0]])]: rows[group] for group in grouped(kind) if group.size > 1}
+    return {name: groups[name] for name in sorted(groups, key=_rank)[:_MOST_NAMES]}
+
+
+def _rank(name: str) -> int:
+    return 0 if _SURE.match(name) else 1 if _TELLING.fullmatch(name) else 2
+
+
+def _at_work(scene: Scene, launched: Seconds, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
+    """Those within the time recorded that launched something: a profiler names a step after its last, too."""
+    until = np.append(begin[1:], end[-1:])
+    kept = np.searchsorted(launched, until) > np.searchsorted(launched, begin)
+    kept &= (end > 0) & (begin < scene.span_seconds)
+    return np.maximum(begin[kept], 0.0), np.minimum(end[kept], scene.span_seconds)
+
+
+def _takes_most(scene: Scene, begin: Seconds) -> bool:
+    distances = np.diff(begin)
+    lasted = scene.span_seconds - float(begin[0])
+    begun = scene.kernels[0]
+    is_most = 2 * int((begun >= begin[0]).sum()) > begun.size
+    return is_most and float(distances.sum() + np.median(distances)) >= STEP_COVERAGE * lasted
+
+
+def _on_device(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
+    """From the first kernel of a step to that of the next: a host that is ahead of the device has shorter ranges."""
+    kernels, calls = scene.trace.kernels, scene.trace.calls
+    mine = np.flatnonzero((kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls)))
+    of_host = (begin, np.append(begin[1:], end[-1]))
+    launched = scene.moments(calls.start_ns[kernels.call[mine]])
+    step = np.searchsorted(begin, launched, "right") - 1
+    # What is launched after the last one is no step's.
+    inside = (step >= 0) & (launched <= end[-1])
+    if not mine.size or np.unique(step[inside]).size < begin.size:
+        return of_host
+    first, last = np.full(begin.size, np.inf), np.full(begin.size, -np.inf)
+    np.minimum.at(first, step[inside], scene.moments(kernels.start_ns[mine[inside]]))
+    np.maximum.at(last, step[inside], scene.moments(kernels.end_ns[mine[inside]]))
+    if (np.diff(first) <= 0).any():
+        return of_host
+    # The last one ends when both are done.
+    return first, np.append(first[1:], max(last[-1], end[-1]))

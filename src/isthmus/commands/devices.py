@@ -45,8 +45,7 @@ def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int])
 
     `allowed_cpus` are those that the process may run on.
     """
-    from isthmus.commands._device_words import absent_block, device_block
-    from isthmus.commands._host_words import host_block
+    from isthmus.commands._machine_words import absent_block, device_block, host_block
     from isthmus.document.document import Data, Document, Machines
     from isthmus.machine.devices import default_device
 

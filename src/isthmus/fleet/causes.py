@@ -52,10 +52,13 @@ def odd_facts(place: int, group: Group, devices: Sequence[DeviceRow]) -> list[Di
 
 
 def _odd(device: DeviceRow, typical: DeviceRow, having: dict[tuple[str, str], float]) -> list[Difference]:
+    # Whether both values were read; what could not be read differs from nothing.
     return [
         each
         for each in differences(run_of(typical.fingerprint), run_of(device.fingerprint))
-        if each.topic not in OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
+        if each.topic not in OF_ONE
+        and (each.topic in _NONE_SAYS or bool(each.base and each.new))
+        and having.get((each.topic, each.new), 0) < _COMMON
     ]
 
 
@@ -96,11 +99,6 @@ def _causes(
     # The rarer among those that are right, the likelier; facts that explain the same stay in their order.
     explaining.sort(key=lambda cause: -_weight(cause, having))
     return explaining
-
-
-def _is_known(difference: Difference) -> bool:
-    """Whether both values were read; what could not be read differs from nothing."""
-    return difference.topic in _NONE_SAYS or bool(difference.base and difference.new)
 
 
 def _weight(cause: Cause, having: dict[tuple[str, str], float]) -> float:

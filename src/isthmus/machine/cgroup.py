@@ -36,7 +36,10 @@ def read_container_limits(root: Path = Path("/")) -> ContainerLimits:
         memory += [_limit(directory / name) for name in ("memory.max", "memory.limit_in_bytes")]
         # Version 2: "200000 100000" is two CPUs, "max 100000" no limit.
         words = read_text(directory / "cpu.max").split()
-        cpus += [_quotient(*words) if len(words) == 2 else None, _cpu_quota(directory)]
+        cpus += [
+            _quotient(*words) if len(words) == 2 else None,
+            _quotient(read_text(directory / "cpu.cfs_quota_us"), read_text(directory / "cpu.cfs_period_us")),
+        ]
         processes.append(_limit(directory / "pids.max"))
     return ContainerLimits(_smallest(memory), _smallest(cpus), _smallest(processes))
 
@@ -117,10 +120,6 @@ def _below(path: str, top: str) -> PurePosixPath:
 def _limit(path: Path) -> int | None:
     value = read_int(path)
     return value if value is not None and 0 <= value < _NO_LIMIT else None
-
-
-def _cpu_quota(directory: Path) -> float | None:
-    return _quotient(read_text(directory / "cpu.cfs_quota_us"), read_text(directory / "cpu.cfs_period_us"))
 
 
 def _quotient(quota: str, period: str) -> float | None:

@@ -1,10 +1,10 @@
 """Methods to move pieces or rows at a spot, each by the surface through what was measured of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED, WHOLE, Cell
-from isthmus.analysis.pieces.model import Surface, alignment_unit, natural_unit, piece_cells, piece_surfaces
+from isthmus.analysis.pieces.model import alignment_unit, natural_unit, piece_cells, piece_surfaces
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.errors import UsageError
@@ -130,7 +130,10 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
         for each in piece_surfaces(run, BATCHING)
         if (each.direction, each.host_memory) == (need.direction, need.source)
     ]
-    surface = _surface(surfaces, need.host_layout, need.device_layout)
+    by_layouts = {each.layouts: each for each in surfaces}
+    surface = by_layouts.get((need.host_layout, need.device_layout)) or by_layouts.get(
+        (_any_place(need.host_layout), _any_place(need.device_layout))
+    )
     if surface is None:
         methods = (method for each in surfaces for method in each.methods)
         return Plan(need, (), unpriced=dict.fromkeys(methods, say("plan.layout_unmeasured")))
@@ -139,11 +142,6 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
     priced = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), aligned=aligned)
     unknown, unpriced = reasons(cells.values(), priced, aligned=aligned)
     return Plan(need, tuple(priced), unknown | dict(surface.refused), unpriced)
-
-
-def _surface(surfaces: Sequence[Surface], host: LayoutName, device: LayoutName) -> Surface | None:
-    by_layouts = {each.layouts: each for each in surfaces}
-    return by_layouts.get((host, device)) or by_layouts.get((_any_place(host), _any_place(device)))
 
 
 def _any_place(layout: LayoutName) -> LayoutName:

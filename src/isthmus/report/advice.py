@@ -103,7 +103,10 @@ def _grounds(advice: Advice) -> Iterator[Block]:
 def _verdict_sentences(advice: Advice) -> Iterator[str]:
     """What all changes gain: of the time traced, or on each of two machines."""
     warnings = sum(finding.level == "ATTENTION" for finding in advice.findings)
-    by_trace, by_run = (_priced(advice, by_trace=each) for each in (True, False))
+    by_trace, by_run = (
+        sum(finding.gain_seconds is not None and finding.by_trace == each for finding in advice.findings)
+        for each in (True, False)
+    )
     if advice.foreign:
         if (gain := advice.gain_seconds) is not None:
             kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
@@ -161,10 +164,6 @@ def _number(value: float) -> str:
     if value < _LEAST_DIGITS:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return f"{value:.3g}" if value < _WHOLE else f"{value:.0f}"
-
-
-def _priced(advice: Advice, *, by_trace: bool) -> int:
-    return sum(finding.gain_seconds is not None and finding.by_trace == by_trace for finding in advice.findings)
 
 
 def _where(everything: bool) -> Where:

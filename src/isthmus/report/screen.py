@@ -39,7 +39,9 @@ def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
         yield Prose(say("screen.wide", percent=100 * run.settings.target_relative_half_width), "small")
     if any(cell.text.endswith(UNKNOWN) and cell.text != UNKNOWN for cell in cells):
         yield Prose(say("screen.unknown"), "small")
-    if answer := _brief_answer(run, conclusions):
+    # What experiments say that were measured for a sentence alone.
+    takeaways = [conclusions.of(name).takeaway for name in run.brief] if conclusions.reliable else []
+    if answer := sentences(takeaway.text for takeaway in takeaways if takeaway):
         yield from (Prose(""), Prose(answer))
     if to_do := things_to_do(conclusions, _MOST_TO_DO):
         yield Prose("")
@@ -49,12 +51,6 @@ def _blocks(run: Run, conclusions: Conclusions) -> Iterator[Block]:
     for text in (nothing, _skipped(run)):
         if text:
             yield from (Prose(""), Prose(text))
-
-
-def _brief_answer(run: Run, conclusions: Conclusions) -> str:
-    """What experiments say that were measured for a sentence alone."""
-    takeaways = [conclusions.of(name).takeaway for name in run.brief] if conclusions.reliable else []
-    return sentences(takeaway.text for takeaway in takeaways if takeaway)
 
 
 def _without_empty_columns(grid: Grid) -> Grid:

@@ -7,8 +7,7 @@ import pytest
 
 from isthmus.fleet import Survey, chosen_reference, survey
 from isthmus.record import MIB, Point
-from isthmus.report.fleet.data import fleet_data
-from isthmus.report.fleet.document import fleet_document
+from isthmus.report.fleet.document import fleet_data, fleet_document
 from isthmus.report.fleet.words import beside_reference, verdict, warnings
 from tests.synthetic.fleet import fingerprint, fleet, member, save
 

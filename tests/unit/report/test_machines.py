@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from isthmus.commands._device_words import near_size
+from isthmus.commands._machine_words import near_size
 from isthmus.document.document import Document, Machine, Machines
 from isthmus.record import GIB, KIB, MIB
 from isthmus.report.renderers import terminal

@@ -23,7 +23,10 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     held, sizes = _held(scene)[pins], scene.trace.copies.bytes[rows]
     # Rounded up, as allocators do.
     alike = np.where(held > 0, (held >= sizes) & (held <= MOST_ROUNDED_UP * sizes), _of_its_line(scene, rows, pins))
-    again = _right_after(scene, rows, pins) & alike
+    # Whether a thread did nothing of its own to speak of before each call.
+    began = scene.moments(scene.trace.calls.start_ns[pins])
+    soon: Mask = began - scene.occupied(rows)[1] < LONGEST_BURST_GAP_SECONDS
+    again = soon & alike
     if not again.any():
         return None
     # Who only gets memory goes on at once; several threads copy faster than one, but not by any factor.
@@ -80,13 +83,6 @@ def _pins(scene: Scene) -> Integers:
     registers = [place for place, name in enumerate(trace.names) if "Register" in name]
     allocating: Integers = pins[~np.isin(trace.calls.name[pins], registers)]
     return allocating
-
-
-def _right_after(scene: Scene, rows: Integers, calls: Integers) -> Mask:
-    """Whether a thread did nothing of its own to speak of before each call."""
-    began = scene.moments(scene.trace.calls.start_ns[calls])
-    soon: Mask = began - scene.occupied(rows)[1] < LONGEST_BURST_GAP_SECONDS
-    return soon
 
 
 def _held(scene: Scene) -> Integers:

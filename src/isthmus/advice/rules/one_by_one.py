@@ -1,4 +1,7 @@
-"""Pieces that are copied one by one: rows or columns that one 2-D copy moves, small copies that a pack moves."""
+"""Pieces that are copied one by one: rows or columns that one 2-D copy moves, small copies that a pack moves.
+
+A kernel, a wait or an allocation may be between those of a loop.
+"""
 
 from collections.abc import Mapping
 
@@ -6,15 +9,22 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, own_code, way_code
 from isthmus.advice.loops import Burst, Loop, bursts, in_one_call, looped, one_way, packed, pieces_need, source_of
-from isthmus.advice.paced import paced
+from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LATENCY_BYTES, LEAST_BURST, LIST_BYTES, SMALL_COPY_BYTES
+from isthmus.advice.thresholds import (
+    LATENCY_BYTES,
+    LEAST_BURST,
+    LIST_BYTES,
+    LONGEST_PERIOD_SECONDS,
+    MOST_COMPUTING,
+    SMALL_COPY_BYTES,
+)
 from isthmus.language import say, sentences
 from isthmus.record import PiecesNeed, SectionNeed, decimal_bytes, format_bytes, format_seconds, near_bytes
-from isthmus.trace import UNKNOWN, Integers
+from isthmus.trace import UNKNOWN, Integers, direction_index, grouped, union, vendors
 
 # What a program can call instead; the plainest first.
 _CALLS: Mapping[Interface, tuple[str, ...]] = {
@@ -154,3 +164,52 @@ def _words_small_copies(summary: Summary) -> Words:
 
 
 SMALL_COPIES = Rule("small-copies", (), _find_small_copies, _words_small_copies, windows="each")
+
+
+def paced(scene: Scene, rows: Integers) -> list[Burst]:
+    """Runs of these copies from one place and of one size, each soon after the one before, with kernels between.
+
+    What one block and one copy would save is the time of the calls that copy, wait for that and get memory. Values that
+    come to the host may decide what it does next, so that they can seldom come as one.
+    """
+    runs = []
+    copies = scene.trace.copies
+    rows = rows[copies.direction[rows] == direction_index("h2d")]
+    for group in grouped(copy_places(scene, rows), size_steps(copies.bytes[rows])):
+        alike = rows[group][np.argsort(scene.asked(rows[group]), kind="stable")]
+        if alike.size < LEAST_BURST:
+            continue
+        apart = np.diff(scene.asked(alike)) > LONGEST_PERIOD_SECONDS
+        runs += [run for run in np.split(alike, np.flatnonzero(apart) + 1) if run.size >= LEAST_BURST]
+    return [burst for run in runs if (burst := _burst(scene, run)) is not None]
+
+
+def _burst(scene: Scene, rows: Integers) -> Burst | None:
+    begin, (_, end) = scene.asked(rows), scene.occupied(rows)
+    waits = scene.waits(rows)
+    waited = waits != UNKNOWN
+    ends = scene.in_calls(waits)[1]
+    end = np.where(waited, np.maximum(end, ends), end)
+    whole = (float(begin[0]), float(end[-1]))
+    computing = union(*scene.kernels)
+    share = float(computing.covered(*(np.array([each]) for each in whole)).sum()) / max(whole[1] - whole[0], 1e-9)
+    started = np.searchsorted(scene.kernels[0], begin)
+    # With no kernel between they are a burst of another kind; a call that waits for kernels is no row's.
+    is_alone = np.median(np.diff(started)) == 0
+    waits_for_kernels = 2 * computing.covered(begin, end).sum() > (end - begin).sum()
+    if is_alone or waits_for_kernels or share > MOST_COMPUTING:
+        return None
+    elapsed = float(scene.elapsed(rows, begin, end).sum())
+    between = _allocating(scene, whole)
+    period = float(np.median(np.diff(begin)))
+    return Burst(rows, elapsed, between, bool(waited.mean() > 0.5), period, share)
+
+
+def _allocating(scene: Scene, whole: tuple[float, float]) -> float:
+    """Seconds in calls that get or free memory within this time in which no device did anything."""
+    table = scene.trace.calls
+    names = [place for place, name in enumerate(scene.trace.names) if vendors.allocates(name) or vendors.frees(name)]
+    mine = np.flatnonzero((table.process == scene.process) & np.isin(table.name, names))
+    begin, end = scene.in_calls(mine)
+    inside = (begin >= whole[0]) & (end <= whole[1])
+    return float(scene.idle_between(begin[inside], end[inside]).sum()) if mine.size else 0.0

@@ -86,7 +86,8 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
     again: list[Integers] = []
     for group in grouped(call_places(scene, gets)):
         later = group[1:][np.diff(released[group]) > 0]
-        if not later.size and _goes_on(scene, begun[gets[group]]):
+        # Whether calls come again and again until most of the program is over, and not only while it begins.
+        if not later.size and bool(scene.moments(begun[gets[group]]).max() > _MOST_OF * scene.span_seconds):
             # A pool that grows from step to step, as of an allocator that never gives back, is none.
             later = group[1:][np.diff(launched[group]) > 0]
         if later.size >= LEAST_REPEATED_ALLOCATIONS - 1:
@@ -104,11 +105,6 @@ def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
     bound = float(scene.idle_within(together.begin, together.end).sum())
     facts = {"freed": bool(kept.size), "again": repeated.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
     return Draft("calls", calls, np.repeat(seconds[:, np.newaxis], 3, axis=1), bound=bound, facts=facts)
-
-
-def _goes_on(scene: Scene, begun_ns: Integers) -> bool:
-    """Whether calls come again and again until most of the program is over, and not only while it begins."""
-    return bool(scene.moments(begun_ns).max() > _MOST_OF * scene.span_seconds)
 
 
 def _named(scene: Scene, does: Callable[[str], bool]) -> Integers:

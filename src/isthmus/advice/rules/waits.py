@@ -1,4 +1,7 @@
-"""Waits for queued work, after which the device has run dry: it idles until the host has launched again."""
+"""Waits for queued work, after which the device has run dry: it idles until the host has launched again.
+
+Calls that are not known to wait count where they returned only when all that a device had been given was done.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.code import own_code
-from isthmus.advice.late_calls import late_calls
 from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import (
+    LATE_SHARE,
+    LEAST_LATE_SECONDS,
     LEAST_WAITS,
     LONGEST_ANSWER_SECONDS,
     LONGEST_HANDOVER_SECONDS,
@@ -26,8 +30,6 @@ from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, direction_index, unio
 # What waited, by what the program can do about it: copies by their direction, calls that do nothing but wait, and any
 # other, such as copies within the device and modules that are loaded.
 _KINDS = ("copies", "sent", "frees", "allocations", "calls", "other")
-
-
 # Facts that grow with the time.
 _TOTALS = frozenset({"waited", "idle", "copied", "others", "others_idle"})
 
@@ -166,6 +168,9 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
     leading = kinds == int(np.bincount(kinds[useful], waiting.gains[useful], len(_KINDS)).argmax())
     calls, copied = waiting.calls[leading & useful], waiting.copies[leading & useful]
     copied = copied[copied != UNKNOWN]
+    # The function of most of these calls; empty where none has a name.
+    names = scene.trace.calls.name[calls]
+    names = names[(names >= 0) & (names < len(scene.trace.names))]
     facts = {
         "kind": _KINDS[int(kinds[leading][0])],
         # With those after which the device had nothing left to do.
@@ -173,7 +178,7 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
         "idle": float(waiting.idle[leading & useful].sum()),
         "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
         "memory": _host_memory(scene, copied),
-        "call": _most_called(scene, calls),
+        "call": (scene.trace.names[int(np.bincount(names).argmax())] if names.size else ""),
         # What the sentences are not of.
         "others": int((useful & ~leading).sum()),
         "others_idle": float(waiting.idle[useful & ~leading].sum()),
@@ -200,13 +205,6 @@ def _kinds(scene: Scene, waiting: Waits) -> Integers:
         "calls": scene.synchronizing(waiting.calls),
     }
     return np.select(list(cases.values()), [_KINDS.index(kind) for kind in cases], _KINDS.index("other"))
-
-
-def _most_called(scene: Scene, calls: Integers) -> str:
-    """The function of most of these calls; empty where none has a name."""
-    names = scene.trace.calls.name[calls]
-    names = names[(names >= 0) & (names < len(scene.trace.names))]
-    return scene.trace.names[int(np.bincount(names).argmax())] if names.size else ""
 
 
 def _host_memory(scene: Scene, copies: Integers) -> str:
@@ -241,3 +239,44 @@ def _words(summary: Summary) -> Words:
 
 
 RULE = Rule("waits", (("calls",), ("kernels",)), _find, _words, by_trace=True, windows="each", totals=_TOTALS)
+
+
+def late_calls(scene: Scene, calls: Integers) -> Integers:
+    """Those of these calls that waited, whatever they were for: a copy, memory that is freed or allocated, a module.
+
+    A trace shows it by times alone: kernels ran for most of such a call, it returned as soon as the last one, and its
+    own copy, had ended, and then the device had nothing to do. What launches work waits for room in a queue instead.
+    """
+    table = scene.trace.calls
+    launching = [place for place, name in enumerate(scene.trace.names) if vendors.launches(name)]
+    calls = calls[~np.isin(table.name[calls], launching)]
+    calls = calls[scene.lasted(table, calls) >= LEAST_LATE_SECONDS]
+    if not calls.size:
+        return calls
+    begin = scene.moments(table.start_ns[calls])
+    lasted = scene.lasted(table, calls)
+    end = begin + lasted
+    begins, ends = np.sort(scene.kernels[0]), np.sort(scene.kernels[1])
+    own_begin, own_end = _own_copies(scene, calls)
+    last = np.append(ends, -np.inf)[np.searchsorted(ends, end, "right") - 1]
+    waited = union(*scene.kernels).covered(begin, end)
+    left = end - np.maximum(last, np.where(own_end <= end, own_end, -1e9))
+    late = 2 * waited >= np.maximum(lasted - (own_end - own_begin), LEAST_LATE_SECONDS)
+    late &= left <= np.maximum(LONGEST_HANDOVER_SECONDS, LATE_SHARE * lasted)
+    # Nothing is in progress any more.
+    late &= np.searchsorted(begins, end) == np.searchsorted(ends, end, "right")
+    selected: Integers = calls[late]
+    return selected
+
+
+def _own_copies(scene: Scene, calls: Integers) -> tuple[Seconds, Seconds]:
+    """When the copy that each call made began and ended; both long before all for a call that made none."""
+    copies = scene.trace.copies
+    every = np.flatnonzero(copies.process == scene.process)
+    every = every[scene.call(every) != UNKNOWN]
+    made = np.full(len(scene.trace.calls), UNKNOWN)
+    made[scene.call(every)] = every
+    rows = made[calls]
+    times = (scene.device_begin(rows), scene.device_end(rows)) if len(copies) else (np.zeros(calls.size),) * 2
+    begin, end = (np.where(rows != UNKNOWN, each, -1e9) for each in times)
+    return begin, end

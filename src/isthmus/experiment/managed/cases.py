@@ -3,21 +3,33 @@
 Source of the patterns and phases: IPSJ SIG Technical Report 2020-HPC-177 No. 13, sections 4.2, 5.1 and 5.2.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
+
+import numpy as np
 
 from isthmus import _native
+from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
+from isthmus.experiment.engine.buffers import PAGE_BYTES
+from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.sampling import skipped_case
-from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import reason_of, skipped_case
+from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, planned
 from isthmus.experiment.managed import granularity
-from isthmus.experiment.managed.arrays import MovedArray, allocate
 from isthmus.experiment.managed.points import DOUBLE_BYTES, METHODS, SWEEPS, cases_of, chosen_sweep, step_bytes, touched
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
 
+# What the device adds to each double that it touches.
+_ADDED = 1.0
+_MOST_THREADS = 8
+_ADVICE = {"read_mostly": "read_mostly", "prefer_device": "prefer_device", "accessed_by": "accessed_by_device"}
 NAME = "managed"
 MEMORY_KINDS = tuple(dict.fromkeys(memory for memories in METHODS.values() for memory in memories))
 EFFORTS: Mapping[ModeName, Effort] = {
@@ -110,3 +122,154 @@ def why_no_method(native: _native.Device, case: Case) -> str | None:
         case "mapped" | "system":
             return native.why_no_reach(case.host_memory)
     return None
+
+
+class Buffers(NamedTuple):
+    """The array in each kind of memory, and the device's own; `refused` has the reasons of kinds that cannot be had.
+
+    `warm` has the kinds that were used once: drivers make ready at the first use what they keep.
+    """
+
+    native: _native.Device
+    arrays: Mapping[str, _native.Buffer]
+    on_device: _native.Buffer
+    refused: Mapping[str, str]
+    stream: _native.Stream
+    pool: ThreadPoolExecutor
+    threads: int
+    warm: set[str]
+
+    def host_buffers(self) -> list[_native.Buffer]:
+        """Without managed memory, whose pages have no place of their own."""
+        return [buffer for kind, buffer in self.arrays.items() if kind != "managed"]
+
+
+def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
+    """An array in memory of each kind.
+
+    Raises the errors of `isthmus.errors` where the device's own cannot be had.
+    """
+    native = device.native
+    on_device = native.allocate("device", size)
+    arrays: dict[str, _native.Buffer] = {}
+    refused: dict[str, str] = {}
+    for kind in kinds:
+        try:
+            arrays[kind] = native.allocate(kind, size)
+        except IsthmusError as error:
+            refused[kind] = reason_of(error)
+    threads = min(_MOST_THREADS, _native.allowed_processors())
+    return Buffers(
+        native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set()
+    )
+
+
+class MovedArray(Timed):
+    """One method to move the array and one pattern of what the device touches of it; made anew for every visit."""
+
+    checks = "always"
+
+    def __init__(self, case: Case, buffers: Buffers) -> None:
+        """Raises the errors of `isthmus.errors`."""
+        self._case, self._buffers = case, buffers
+        self._touched, self._step = touched(case), step_bytes(case)
+        self._expected = initial_sum(case.bytes // DOUBLE_BYTES) + self._touched * _ADDED
+        self._wrong = ""
+        # Advice works on an array of its own: drivers keep mappings that advice has made, and pages then move as they
+        # never would.
+        self._advised = case.method in _ADVICE
+        memory = case.host_memory
+        self._array = buffers.native.allocate(memory, case.bytes) if self._advised else buffers.arrays[memory]
+
+    def warm_up(self, times: int) -> None:
+        """At least once where nothing has used the array before."""
+        memory, warm = self._case.host_memory, self._buffers.warm
+        for _ in range(max(times, int(self._advised or memory not in warm))):
+            self._sample(self._array)
+        if not self._advised:
+            warm.add(memory)
+
+    def run(self, quota: Quota) -> Samples:
+        """Seconds of both phases and their sums, until the array adds up to something else than it should."""
+        phases: list[tuple[float, float]] = []
+        begin = time.monotonic()
+        while len(phases) < quota.most and not self._wrong:
+            if len(phases) >= quota.least and time.monotonic() - begin >= quota.seconds:
+                break
+            into, out, total = self._sample(self._array)
+            phases.append((into, out))
+            if total != self._expected:
+                self._wrong = f"wrong data: the array adds up to {total:.0f} in place of {self._expected:.0f}"
+        into_seconds, out_seconds = [into for into, _ in phases], [out for _, out in phases]
+        return {
+            "host_seconds": [into + out for into, out in phases],
+            "in_seconds": into_seconds,
+            "out_seconds": out_seconds,
+        }
+
+    def verify(self) -> str:
+        """What the sums say, one of which was taken of every sample."""
+        return self._wrong
+
+    def _sample(self, array: _native.Buffer) -> tuple[float, float, float]:
+        """Seconds of copy in and computing, of copy out and adding up, and the sum.
+
+        The array is all on the host when the clock starts. Giving advice counts, as a program must give it too; it is
+        taken back afterwards, so that the next sample starts as this one did.
+        """
+        stream, advice = self._buffers.stream, _ADVICE.get(self._case.method)
+        array.begin_host_access()
+        initialise(doubles(array), self._buffers.pool, self._buffers.threads)
+        begin = time.perf_counter()
+        array.end_host_access()
+        if advice:
+            array.advise(advice)
+        try:
+            match self._case.method:
+                case "explicit_whole":
+                    self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._case.bytes)
+                case "explicit_touched":
+                    self._copy_touched(self._buffers.on_device, array)
+                case "prefetch_whole":
+                    self._buffers.stream.prefetch(array, 0, self._case.bytes, "device")
+                case "prefetch_touched":
+                    self._prefetch_touched(array, "device")
+            worked_on = self._buffers.on_device if self._case.method.startswith("explicit") else array
+            stream.add_doubles(worked_on, 0, self._touched, self._step, _ADDED)
+            stream.synchronize()
+            middle = time.perf_counter()
+            match self._case.method:
+                case "explicit_whole":
+                    self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._case.bytes)
+                case "explicit_touched":
+                    self._copy_touched(array, self._buffers.on_device)
+                case "prefetch_whole":
+                    self._buffers.stream.prefetch(array, 0, self._case.bytes, "host")
+                case "prefetch_touched":
+                    self._prefetch_touched(array, "host")
+            stream.synchronize()
+            array.begin_host_access()
+            total = float(np.sum(doubles(array)))
+            end = time.perf_counter()
+            array.end_host_access()
+        finally:
+            if advice:
+                array.advise(advice, False)
+        return middle - begin, end - middle, total
+
+    def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
+        """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""
+        count, step = self._touched, self._step
+        if step == DOUBLE_BYTES:
+            self._buffers.stream.copy(to, 0, from_, 0, count * DOUBLE_BYTES)
+        else:
+            self._buffers.stream.copy_section(to, 0, step, from_, 0, step, DOUBLE_BYTES, count)
+
+    def _prefetch_touched(self, array: _native.Buffer, side: str) -> None:
+        """The leading part at once; of single doubles the page of each, as far as the array goes."""
+        count, step = self._touched, self._step
+        if step == DOUBLE_BYTES:
+            self._buffers.stream.prefetch(array, 0, count * DOUBLE_BYTES, side)
+        else:
+            page = min(PAGE_BYTES, self._case.bytes - (count - 1) * step)
+            self._buffers.stream.prefetch(array, 0, page, side, count, step)

@@ -132,7 +132,9 @@ def grid_sections(widths: Sequence[int], mode: ModeName, bounds: Bounds) -> Iter
     """
     some = widths[1::2] or widths
     for width in widths:
-        for pitch in _pitches(width, mode):
+        dense = 2 * width
+        known = (_ARRAY_PITCH,) if mode == "quick" else (dense, _ARRAY_PITCH, _FAR_PITCH)
+        for pitch in sorted({pitch for pitch in known if pitch >= dense} or {dense}):
             for rows in _row_counts(width, pitch, mode, bounds):
                 extent = Extent(width, rows)
                 is_coarse = width in some and rows <= 32 * KIB and pitch <= _ARRAY_PITCH
@@ -202,12 +204,6 @@ def _of_cube() -> list[Section]:
         (face, side, side),
     ]
     return [Section(extent, host, device, known=True) for extent, host, device in pairs]
-
-
-def _pitches(width: int, mode: ModeName) -> list[int]:
-    dense = 2 * width
-    known = (_ARRAY_PITCH,) if mode == "quick" else (dense, _ARRAY_PITCH, _FAR_PITCH)
-    return sorted({pitch for pitch in known if pitch >= dense} or {dense})
 
 
 def _row_counts(width: int, pitch: int, mode: ModeName, bounds: Bounds) -> list[int]:

@@ -100,7 +100,11 @@ def _in_order(timed: Columns, kernels: Columns, untimed: Columns, calls: Columns
     thread = np.zeros_like(called)
     thread[known] = _thread(calls["process"], calls["thread"])[call[known]]
     kind = np.concatenate([_kind(timed), np.full(kernels["process"].size, _KERNEL), _kind(untimed)])
-    usual = _usual_delays(kind, begun - called[:count])
+    # What timed copies of each kind, else of all kinds, need from their call to their beginning.
+    delay = begun - called[:count]
+    usual = np.full(kind.size, max(int(np.quantile(delay, _UNQUEUED)), 0) if delay.size else 0)
+    for each in np.unique(kind[: delay.size]).tolist():
+        usual[kind == each] = max(int(np.quantile(delay[kind[: delay.size] == each], _UNQUEUED)), 0)
     start = np.concatenate([begun, (called + usual)[count:]])
     own = calls["end_ns"][call[count:]] - calls["start_ns"][call[count:]]
     lasted = np.concatenate([joined("end_ns", timed, kernels) - begun, _durations(timed, untimed, own)])
@@ -128,14 +132,6 @@ def _kind(copies: Columns) -> Integers:
     for name in ("direction", "source", "destination"):
         kind = kind * 8 + copies[name] + 1
     return kind
-
-
-def _usual_delays(kind: Integers, delay: Integers) -> Integers:
-    """What timed copies of each kind, else of all kinds, need from their call to their beginning."""
-    usual = np.full(kind.size, max(int(np.quantile(delay, _UNQUEUED)), 0) if delay.size else 0)
-    for each in np.unique(kind[: delay.size]).tolist():
-        usual[kind == each] = max(int(np.quantile(delay[kind[: delay.size] == each], _UNQUEUED)), 0)
-    return usual
 
 
 def _durations(timed: Columns, untimed: Columns, own: Integers) -> Integers:

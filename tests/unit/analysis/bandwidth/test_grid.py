@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.bandwidth.grid import grids
+from isthmus.analysis.bandwidth.section import grids
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.shape import fixed_and_rate
 from isthmus.document.grid import Cell, Grid, cells_of

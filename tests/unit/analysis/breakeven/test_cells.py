@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.breakeven.tables import size_cell, uses_cell, written
+from isthmus.analysis.breakeven.section import size_cell, uses_cell, written
 from isthmus.analysis.statistics.threshold import Threshold
 
 INFINITE = float("inf")

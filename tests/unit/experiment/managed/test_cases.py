@@ -13,7 +13,7 @@ from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.doubles import initial_sum, initialise
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.managed import arrays
+from isthmus.experiment.managed import cases as managed
 from isthmus.experiment.managed.cases import ManagedSweep, plan
 from isthmus.experiment.managed.points import touched
 from isthmus.machine.devices import OpenDevice, open_device
@@ -96,7 +96,7 @@ def test_visits_time_both_phases_and_check_every_sum(visited: Visit) -> None:
 
 
 def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
-    monkeypatch.setattr(arrays, "initial_sum", lambda count: initial_sum(count) + 1)
+    monkeypatch.setattr(managed, "initial_sum", lambda count: initial_sum(count) + 1)
     cases = visited(open_device("host"), QUICK._replace(memory=["managed"]))
     assert cases
     for case in cases:
@@ -131,16 +131,16 @@ def test_advice_needs_an_array_of_its_own_within_the_budget() -> None:
 
 def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice works on memory of its own, so that it makes nothing ready for the array that others share."""
-    buffers = arrays.allocate(open_device("host"), MIB, ["managed"])
+    buffers = managed.allocate(open_device("host"), MIB, ["managed"])
     samples: list[str] = []
 
-    def sample(self: arrays.MovedArray, array: _native.Buffer) -> tuple[float, float, float]:
+    def sample(self: managed.MovedArray, array: _native.Buffer) -> tuple[float, float, float]:
         samples.append(self._case.method)
         return 1.0, 1.0, self._expected
 
-    monkeypatch.setattr(arrays.MovedArray, "_sample", sample)
+    monkeypatch.setattr(managed.MovedArray, "_sample", sample)
     for method in ("read_mostly", "managed", "managed"):
-        timed = arrays.MovedArray(array_case(method, 1.0), buffers)
+        timed = managed.MovedArray(array_case(method, 1.0), buffers)
         timed.warm_up(0)
         timed.run(QUOTA)
     assert samples == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2

@@ -15,9 +15,8 @@ from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.mpi.ranks import Ranks
-from isthmus.experiment.stencil.cases import plan
+from isthmus.experiment.stencil.cases import Limits, Share, plan
 from isthmus.experiment.stencil.exchange import Stopwatch, Workplace
-from isthmus.experiment.stencil.limits import Limits, Share
 from isthmus.experiment.stencil.points import (
     ITERATIONS,
     MEMORY_KINDS,

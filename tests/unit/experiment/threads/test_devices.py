@@ -8,9 +8,8 @@ from isthmus import _native
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import planned
-from isthmus.experiment.threads.cases import DIRECTIONS
+from isthmus.experiment.threads.cases import DIRECTIONS, DeviceSweep
 from isthmus.experiment.threads.concurrent import undivided
-from isthmus.experiment.threads.places import DeviceSweep
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, KIB, Case, Device
 

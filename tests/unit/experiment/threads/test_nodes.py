@@ -8,9 +8,9 @@ import pytest
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import planned
-from isthmus.experiment.threads import places as threads_places
+from isthmus.experiment.threads import cases as threads_cases
+from isthmus.experiment.threads.cases import NodeSweep
 from isthmus.experiment.threads.concurrent import undivided
-from isthmus.experiment.threads.places import NodeSweep
 from isthmus.machine import binding
 from isthmus.machine.binding import NodeBinding
 from isthmus.machine.devices import open_device
@@ -33,7 +33,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, ended: Callable[[Planned], list[Ca
             usable = binding.binding_to(node, allowed)
             return (0, usable[1]) if usable[1] else usable
 
-        monkeypatch.setattr(threads_places, "binding_to", binding_to)
+        monkeypatch.setattr(threads_cases, "binding_to", binding_to)
         device = open_device(spec)
         nodes = [NumaNode(id=node, cpus="some" if of_node else "") for node, of_node in cpus.items()]
         return ended(planned(NodeSweep(device, Options(), memory_bytes, [device.description], TRANSFERS, nodes)))
