@@ -16,7 +16,6 @@ from isthmus import _native
 from isthmus.errors import UsageError
 
 Allocate = Callable[..., _native.Buffer]
-Contents = Callable[[_native.Buffer], bytes]
 
 SIZE = 256 * 1024 + 3
 POISON = 0xA5

@@ -16,7 +16,6 @@ from isthmus.trace.isthmus.blocks import blocks, join_parts
 from tests.compiling import compile_program
 
 HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parents[1] / "native"
 TRACER = Path(_native.__file__).with_name("libisthmus_tracer.so")
 COPIES = 1000
 HANGS_SECONDS = 120

@@ -14,8 +14,6 @@ from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.machine import devices
 from isthmus.machine.devices import name_in_turn, neighbours, open_device, probe
 
-PoclOnly = Callable[[], None]
-
 
 def info(backend: str, index: int, **changes: object) -> dict[str, object]:
     """What the core tells of a device."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from isthmus.analysis.allocation.model import AllocationCosts, PinnedChoice, allocation_costs, pinned_choices
@@ -17,12 +16,6 @@ def costs_of(cases: list[Case]) -> AllocationCosts:
     costs = allocation_costs(synthetic.run(cases))
     assert costs
     return costs
-
-
-def test_a_run_without_the_experiment_has_none() -> None:
-    assert allocation_costs(synthetic.h200()) is None
-    skipped = synthetic_allocation.skips("pinned", ["allocate"], SIZES, "no memory")
-    assert allocation_costs(synthetic.run(skipped)) is None
 
 
 def test_memory_is_there_when_touched_where_a_touch_was_measured() -> None:
@@ -41,42 +34,6 @@ def test_memory_is_there_when_touched_where_a_touch_was_measured() -> None:
     assert pageable.at(MIB).median == pytest.approx(111.0)
     assert pinned.at(MIB).median == pytest.approx(101.0)
     assert calls.at(MIB).median == pytest.approx(101.0)
-
-
-def test_a_kind_whose_touch_is_missing_has_no_whole() -> None:
-    truths = {("pageable", method): synthetic_allocation.Cost(1.0) for method in ("allocate", "free")}
-    costs = costs_of(synthetic_allocation.cases(truths, SIZES))
-    assert costs.whole("pageable") is None
-    assert costs.calls("pageable")
-
-
-def test_sums_are_made_at_common_sizes() -> None:
-    cost = synthetic_allocation.Cost
-    cases = synthetic_allocation.cases({("pinned", "allocate"): cost(1.0)}, SIZES)
-    cases += synthetic_allocation.cases({("pinned", "free"): cost(1.0)}, SIZES[1:])
-    whole = costs_of(cases).whole("pinned")
-    assert whole
-    assert whole.sizes == tuple(SIZES[1:])
-
-
-def test_first_calls_are_kept_apart_from_the_steady_state() -> None:
-    costs = costs_of(synthetic_allocation.h200())
-    assert costs.first["malloc", "touch"][0] == MIB
-    assert costs.open_device == 0.312
-    assert "" not in costs.kinds
-    curve = costs.find("pinned", "allocate")
-    assert curve
-    point = curve.at(MIB)
-    assert point
-    assert len(point.samples) == 12
-
-
-def test_wrong_data_and_times_below_the_clock_make_no_point() -> None:
-    cases = synthetic_allocation.cases({("malloc", "allocate"): synthetic_allocation.Cost(1e-7)}, SIZES)
-    cases[0] = synthetic_allocation.case("malloc", "allocate", KIB, [0.0] * 12)
-    cases[1] = msgspec.structs.replace(cases[1], verified="no")
-    (curve,) = costs_of(cases).curves
-    assert curve.sizes == (16 * MIB,)
 
 
 def test_a_ratio_of_costs_has_an_interval_that_holds_the_true_one() -> None:
@@ -107,17 +64,3 @@ def test_the_cheapest_way_changes_where_the_costs_cross() -> None:
     choices: list[PinnedChoice] = pinned_choices(costs)
     assert {choice.cheapest for choice in choices if choice.bytes <= MIB} == {("pinned",)}
     assert {choice.cheapest for choice in choices if choice.bytes >= 4 * MIB} == {("touched_registered",)}
-
-
-def test_ways_that_cost_the_same_cannot_be_told_apart() -> None:
-    cost = synthetic_allocation.Cost
-    noisy = cost(1e-3, noise=0.2)
-    choices = pinned_choices(ways(noisy, noisy))
-    tied = [choice for choice in choices if len(choice.cheapest) == 2]
-    assert len(tied) > len(choices) / 2
-
-
-def test_one_way_alone_is_no_choice() -> None:
-    truths = {("pinned", method): synthetic_allocation.Cost(1e-3) for method in ("allocate", "free")}
-    costs = costs_of(synthetic_allocation.cases(truths))
-    assert pinned_choices(costs) == []

@@ -33,21 +33,6 @@ def finding(cases: Sequence[Case]) -> Finding | None:
     return erratic_finding(run, bandwidth_curves(run))
 
 
-def test_steady_copies_of_which_nothing_else_is_known_need_no_word() -> None:
-    assert finding(bandwidth(STEADY)) is None
-
-
-def test_sizes_that_differ_are_told_from_repeats_that_do() -> None:
-    by_size = finding(bandwidth(synthetic.Truth(7e-6, 10e9, swings=(1.0, 1.2, 1.5))))
-    assert by_size
-    assert "16 MiB to 256 MiB differ by 1.5 times" in by_size.text
-    assert "repeats of one size by 1.01 times" in by_size.text
-    by_repeat = finding(bandwidth(synthetic.Truth(7e-6, 10e9, noise=0.15)))
-    assert by_repeat
-    assert "repeats of one size by 1.50 times" in by_repeat.text
-    assert "two levels" not in by_repeat.text, "a wide spread is no gap"
-
-
 def test_two_levels_are_two_rates_and_how_often_each_comes() -> None:
     run = synthetic.run(bandwidth(synthetic.Truth(7e-6, 10.5e9, noise=0.02, flips=(1.0, 1.0, 3.2))))
     curve = find(bandwidth_curves(run), "h2d", "pageable")
@@ -61,13 +46,6 @@ def test_two_levels_are_two_rates_and_how_often_each_comes() -> None:
     text = finding(run.cases)
     assert text
     assert "H2D has two levels and nothing between them: 3." in text.text
-
-
-def test_an_outlier_is_no_level() -> None:
-    run = synthetic.run(bandwidth(synthetic.Truth(7e-6, 10e9, flips=(1.0,) * 39 + (3.0,))))
-    curve = find(bandwidth_curves(run), "h2d", "pageable")
-    assert curve
-    assert two_levels(curve.points) is None
 
 
 @pytest.mark.parametrize(

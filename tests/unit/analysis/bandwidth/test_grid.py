@@ -1,4 +1,4 @@
-"""The tables of bandwidth: decimals, the share of two links, and the line through times."""
+"""The tables of bandwidth: decimals, and the line through times."""
 
 import pytest
 
@@ -39,15 +39,6 @@ def test_interval_has_the_decimals_of_its_median(microseconds: tuple[float, ...]
     assert (found.text, found.half_width) == (text, half)
 
 
-def test_both_ways_says_sum_and_its_share_is_of_both_links() -> None:
-    run = synthetic.run(
-        synthetic.cases({("copy", "both", "pinned"): synthetic.Truth(0.0, 63e9)}, [64 * MIB, 128 * MIB])
-    )
-    (grid,) = grids([run])
-    assert "sum" in grid.title
-    assert cell(grid, "of link", "pinned").text == "50 %"
-
-
 def test_line_finds_latency_and_rate() -> None:
     run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}))
     (curve,) = bandwidth_curves(run)
@@ -57,11 +48,6 @@ def test_line_finds_latency_and_rate() -> None:
         assert interval.median == pytest.approx(truth, rel=0.02)
         assert interval.low <= truth <= interval.high
         assert interval.relative_half_width < 0.05
-
-
-def test_line_needs_three_sizes() -> None:
-    (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])))
-    assert fixed_and_rate(curve) is None
 
 
 def test_three_sizes_off_any_line_have_no_fit() -> None:

@@ -1,8 +1,8 @@
-"""Held-out sizes: how far times between measured sizes are off, and that one line of a report says so."""
+"""Held-out sizes: how far times between measured sizes are off."""
 
 import pytest
 
-from isthmus.analysis.bandwidth.findings import checked_curves, findings, interpolation_finding
+from isthmus.analysis.bandwidth.findings import checked_curves
 from isthmus.record import KIB, Interval, Run
 from tests.synthetic import runs as synthetic
 
@@ -40,20 +40,3 @@ def test_the_held_out_size_is_no_part_of_its_prediction() -> None:
     measured, predicted = held_out(synthetic.run(made))[POWERS[20]]
     assert predicted.median == pytest.approx(7e-6 + POWERS[20] / 55e9, rel=1e-3)
     assert measured.median == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
-
-
-def test_one_line_of_the_findings_says_the_error() -> None:
-    run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}))
-    (found,) = (each for each in findings(run) if each.topic == "prediction")
-    assert found.text.startswith("Interpolation error: median 0.")
-    assert found.text.endswith("95th percentile 0 %.")
-
-
-@pytest.mark.parametrize("sizes", [(), POWERS[20:21], POWERS[20:22], POWERS[20:25]])
-def test_too_few_sizes_say_nothing(sizes: tuple[int, ...]) -> None:
-    run: Run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, sizes))
-    assert interpolation_finding(run) is None
-
-
-def test_what_arrived_wrong_is_not_predicted_from() -> None:
-    assert checked_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))) == []

@@ -3,7 +3,6 @@
 import math
 from itertools import pairwise
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -13,8 +12,6 @@ from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.record import KIB, MIB, Case, Run
 from tests.synthetic import breakeven as synthetic_breakeven
 from tests.synthetic import runs as synthetic
-
-CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 
 
 def measured(run: Run) -> Breakeven:
@@ -52,19 +49,6 @@ def test_seconds_between_sizes_lie_on_a_line_in_logarithms() -> None:
     assert between[0] == pytest.approx(2.0)
     assert interpolated(seconds, 99) is None
     assert interpolated(seconds, 401) is None
-
-
-def test_failed_skipped_and_unresolved_cases_do_not_count() -> None:
-    good, failed, skipped, short = synthetic_breakeven.breakeven(
-        sizes=[MIB], ways=["pageable"], kinds_of_case=CASES[:1]
-    )[:4]
-    cases = [
-        good,
-        msgspec.structs.replace(failed, host_memory="pinned", verified="no"),
-        msgspec.structs.replace(skipped, host_memory="mapped", skipped=True, series=[], note="no memory"),
-        msgspec.structs.replace(short, host_memory="staging", series=[synthetic_breakeven._series([0.0, 1e-6])]),
-    ]
-    assert list(measured_totals(synthetic.run(cases))) == [("round_trip", "pageable")]
 
 
 def truth(contest: Contest) -> tuple[str, float]:
@@ -131,12 +115,6 @@ def test_uses_at_a_size_that_was_not_measured(answers: Breakeven) -> None:
     assert between
     assert all(around)
     assert around[1].value <= between.value <= around[0].value  # type: ignore[union-attr]
-
-
-def test_every_pair_is_asked_once(answers: Breakeven) -> None:
-    contests = list(answers.contests())
-    assert len(contests) == len(set(contests)) == 4 * 28 * 6
-    assert set(answers.thresholds) == set(contests)
 
 
 def test_the_speed_up_over_pageable_memory_encloses_the_true_one(answers: Breakeven) -> None:

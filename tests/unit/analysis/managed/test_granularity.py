@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from isthmus.analysis.managed.findings import granularity_findings, takeaway
+from isthmus.analysis.managed.findings import granularity_findings
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.timing import Unit
 from isthmus.experiment.engine.sampling import skipped_case
@@ -67,15 +67,6 @@ def test_units_are_found_both_ways(truth: dict[str, float], units: dict[str, int
     for key, unit in units.items():
         assert (found[key].counted, found[key].timed) == (Unit(unit), Unit(unit)), key
         assert found[key].agreement == "yes"
-
-
-def test_the_finding_names_units_and_what_waiting_costs(run: Run) -> None:
-    [finding] = granularity_findings(run)
-    assert finding.text == "A device fault moves 64 KiB of managed memory."
-    assert finding.cure.startswith("Prefetch or copy what is touched farther apart than 64 KiB: each fault takes 22.")
-    taken = takeaway(run)
-    assert taken
-    assert (taken.text, taken.cure) == (finding.text, finding.cure)
 
 
 @pytest.mark.thorough
@@ -160,11 +151,6 @@ def test_without_its_references_timing_tells_nothing(run: Run) -> None:
     assert unit == Unit(why=UNMEASURED)
 
 
-def test_wrong_data_proves_nothing(run: Run) -> None:
-    found = by_key(changed(changed(run, "counted_host_touches", verified="no"), "neighbour_host", verified="no"))
-    assert "host" not in found
-
-
 @pytest.mark.thorough
 def test_counters_that_differ_are_said() -> None:
     probed = synthetic_migrations.probed(synthetic_migrations.Pretended())
@@ -202,8 +188,3 @@ def test_reasons_not_to_count_are_none_not_to_time(run: Run) -> None:
         if each.method != "neighbour_prefetch"
     ]
     assert set(by_key(msgspec.structs.replace(run, cases=cases))) == {"device", "device_grown", "host", "host_grown"}
-
-
-def test_a_run_without_managed_memory_says_nothing() -> None:
-    assert not granularity_findings(synthetic.h200())
-    assert takeaway(synthetic.h200()) is None

@@ -73,12 +73,6 @@ def test_a_thread_that_copies_itself_overlaps_nothing() -> None:
     assert found.seconds.median == pytest.approx(2 * (16 * LATENCY + 64 * MIB / RATE) + 2e-3, rel=1e-6)
 
 
-def test_chunks_below_the_measured_sizes_are_said() -> None:
-    seconds = np.full((3, 1 + DRAWS), 1e-5)
-    copies = Predictor((MIB, 2 * MIB, 4 * MIB), seconds)
-    assert PipelineModel("pinned", copies, copies, None, False).at(4 * MIB, 0.0, 8, 4).beyond == "below"
-
-
 def on_the_device(cases: list[Case], slower: float = 1.0) -> list[Case]:
     """The cases with a time on the device's clock that differs from that on the host's by a factor alone."""
     return [
@@ -113,11 +107,6 @@ def test_what_a_direction_loses_beside_the_other_is_found() -> None:
 def test_a_copy_is_never_taken_to_help_another() -> None:
     (found,) = two_ways(synthetic.run(copies(slower=0.5)))
     assert (found.added("h2d", MIB) == 0).all()
-
-
-def test_without_both_directions_nothing_is_said_of_them() -> None:
-    cases = [case for case in copies() if (case.method, case.direction) != ("duplex", "d2h")]
-    assert two_ways(synthetic.run(cases)) == []
 
 
 def test_copies_that_occupy_their_thread_are_known_by_the_time_of_their_calls() -> None:

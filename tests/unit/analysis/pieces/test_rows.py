@@ -1,4 +1,4 @@
-"""Sections of arrays on synthetic runs: cells, grids, thresholds, cost of a row and padding are what went in."""
+"""Sections of arrays on synthetic runs: grids, thresholds and padding are what went in."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +8,9 @@ import pytest
 from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.model import Surface, piece_cells, piece_surfaces
 from isthmus.analysis.pieces.tables import count_thresholds
-from isthmus.analysis.pieces.words import section_kind, shape_words
+from isthmus.analysis.pieces.words import shape_words
 from isthmus.analysis.strided import paddings
-from isthmus.record import KIB, Case, Run
+from isthmus.record import KIB, Run
 from tests.synthetic import runs as synthetic
 from tests.synthetic import strided as synthetic_strided
 
@@ -43,16 +43,6 @@ def test_a_grid_holds_every_width_and_number_of_rows(full: Run) -> None:
     assert gain.median == pytest.approx(truth, rel=0.01)
 
 
-def test_known_sections_are_no_points_of_a_grid(full: Run) -> None:
-    known = [cell for cell in cells_of(full) if cell.shape.is_known]
-    assert {section_kind(cell.shape) for cell in known} == {"column", "box"}
-    column = next(cell for cell in known if cell.layouts == ("contiguous", "strided"))
-    assert shape_words(column) == "a column of 30720 doubles"
-    assert column.ranking == ("kernel", "device_pack", "section")
-    whole = next(cell for cell in known if cell.layouts == ("strided", "strided") and "whole" in cell.points)
-    assert whole.moved == {"whole": 30719 * 34952 + 8, "section": 30720 * 8}
-
-
 @pytest.mark.parametrize(
     ("width", "rows", "fields", "words"),
     [
@@ -68,43 +58,6 @@ def test_known_sections_are_no_points_of_a_grid(full: Run) -> None:
 def test_sections_in_words(width: int, rows: int, fields: dict[str, Any], words: str) -> None:
     (cell,) = cells_of(synthetic.run([synthetic_strided.case("section", 1e-5, width, rows, **fields)]))
     assert shape_words(cell) == words
-
-
-def test_pitches_and_layouts_make_grids_of_their_own() -> None:
-    cases = [
-        *synthetic_strided.grid(widths=[8], pitch=32 * KIB),
-        *synthetic_strided.grid(widths=[8]),
-        *synthetic_strided.grid(widths=[8], host="strided", device="contiguous"),
-        *synthetic_strided.grid(widths=[8], memory="pageable"),
-    ]
-    grids = piece_surfaces(synthetic.run(cases), STRIDED)
-    assert len({(grid.host_memory, grid.layouts, grid.pitch_bytes) for grid in grids}) == 4
-    assert {grid.host_memory for grid in grids} == {"pinned", "pageable"}
-
-
-def test_mapped_memory_stands_in_for_pinned_memory() -> None:
-    others = {name: truth for name, truth in synthetic_strided.H200.items() if name != "kernel"}
-    kernel = {"kernel": synthetic_strided.H200["kernel"]}
-    cases = [*synthetic_strided.grid(others), *synthetic_strided.grid(kernel, memory="mapped")]
-    (grid,) = piece_surfaces(synthetic.run(cases), STRIDED)
-    assert grid.host_memory == "pinned"
-    assert grid.methods == ["section", "copies", "device_pack", "mapped_kernel"]
-
-
-def test_wrong_data_and_skips_are_kept_apart() -> None:
-    good, wrong, left = (
-        synthetic_strided.case(method, 1e-5, 8, KIB, pitch=16, verified="no" if method == "kernel" else "yes")
-        for method in ("section", "kernel", "batch")
-    )
-    (cell,) = cells_of(synthetic.run([good, wrong, synthetic_strided.skip(left, "no such call")]))
-    assert list(cell.points) == ["section"]
-    assert list(cell.failed) == ["kernel"]
-    assert cell.skipped == {"batch": "no such call"}
-
-
-def test_nothing_but_skips_is_nothing() -> None:
-    cases: list[Case] = [synthetic_strided.skip(each, "too large") for each in synthetic_strided.h200_cases()]
-    assert cells_of(synthetic.run(cases)) == []
 
 
 def test_from_so_many_rows_on(full: Run) -> None:

@@ -1,10 +1,9 @@
 """Surfaces of small pieces: which method is the fastest, from how many pieces on, and where the batch call jumps."""
 
-import numpy as np
 import pytest
 
 from isthmus.analysis.pieces.cell import BATCHING
-from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
+from isthmus.analysis.pieces.model import Surface, piece_surfaces
 from isthmus.analysis.pieces.tables import batch_cliff, count_thresholds
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.record import KIB, Case, Run
@@ -20,19 +19,6 @@ def only(cases: list[Case]) -> Surface:
 @pytest.fixture(scope="module")
 def h200() -> Run:
     return synthetic.run(synthetic_batching.h200_cases())
-
-
-def test_surfaces_stand_in_the_order_of_their_layouts_memory_and_direction(h200: Run) -> None:
-    surfaces = piece_surfaces(h200, BATCHING)
-    assert [(each.host_memory, each.direction, each.layouts[1]) for each in surfaces] == [
-        ("pinned", "h2d", "scattered"),
-        ("pinned", "d2h", "scattered"),
-        ("pageable", "h2d", "scattered"),
-        ("pageable", "d2h", "scattered"),
-        ("pinned", "h2d", "contiguous"),
-        ("pinned", "d2h", "contiguous"),
-    ]
-    assert {each.layouts[1] for each in main_surfaces(surfaces)} == {"scattered"}
 
 
 def test_a_surface_knows_what_the_truth_is(h200: Run) -> None:
@@ -54,53 +40,6 @@ def test_a_surface_knows_what_the_truth_is(h200: Run) -> None:
     assert set(many.skipped) == {"waited_copies", "copies", "graph", "batch"}
 
 
-def test_sizes_of_the_batch_call_alone_are_no_rows_of_the_map(h200: Run) -> None:
-    surface = piece_surfaces(h200, BATCHING)[0]
-    assert 24 * KIB not in surface.sizes
-    assert set(surface.along_sizes(256, "batch")) >= {24 * KIB, 28 * KIB}
-
-
-def test_methods_whose_intervals_overlap_are_as_fast() -> None:
-    cost = synthetic_batching.Cost
-    times = {"copies": cost(0, 1e-6, 1e12), "pack": cost(1e-5, 0, 1e12), "pack_threads": cost(1.001e-5, 0, 1e12)}
-    surface = only(synthetic_batching.cases(times, [64], [16, 4096], noise=0.05))
-    cell = surface.cells[64, 4096]
-    assert {cell.fastest, *cell.as_fast} == {"pack", "pack_threads"}
-
-
-def test_data_that_did_not_arrive_supports_nothing() -> None:
-    random = np.random.default_rng(1)
-    cases = [
-        synthetic_batching.case("copies", 64, 16, 16e-6, random),
-        synthetic_batching.case("kernel", 64, 16, 1e-6, random, verified="no"),
-    ]
-    cell = only(cases).cells[64, 16]
-    assert (cell.fastest, set(cell.failed)) == ("copies", {"kernel"})
-
-
-def test_an_incumbent_that_is_the_fastest_leads_the_next() -> None:
-    cost = synthetic_batching.Cost
-    surface = only(synthetic_batching.cases({"copies": cost(1e-5, 0, 1e12), "pack": cost(3e-5, 0, 1e12)}))
-    lead = surface.cells[64, 16].lead
-    assert lead
-    assert lead.median == pytest.approx(3, rel=0.02)
-    assert not surface.cells[64, 16].gains
-
-
-def test_a_run_without_pieces_has_no_surface() -> None:
-    assert piece_surfaces(synthetic.run([]), BATCHING) == []
-    assert piece_surfaces(synthetic.run([synthetic_batching.refused("kernel", "no")]), BATCHING) == []
-
-
-def test_a_kernel_on_mapped_memory_stands_beside_the_methods_of_pinned_memory() -> None:
-    cost = synthetic_batching.Cost
-    cases = synthetic_batching.cases({"copies": cost(0, 1e-6, 1e10)}, [64], [16, 256])
-    cases += synthetic_batching.cases({"kernel": cost(1e-5, 0, 1e10)}, [64], [16, 256], memory="mapped")
-    surface = only(cases)
-    assert surface.host_memory == "pinned"
-    assert surface.cells[64, 256].ranking == ("mapped_kernel", "copies")
-
-
 def found(surface: Surface, size: int, method: str) -> Threshold:
     return count_thresholds(surface, 0.02)[size, method]
 
@@ -115,26 +54,6 @@ def test_break_even_counts_enclose_the_truth() -> None:
     assert pack.low <= 6 <= pack.high
     assert found(surface, 64, "batch").state == "never"
     assert (pack.first, pack.last) == (1, 4096), "beyond, the loop was not measured"
-
-
-def test_what_is_better_from_the_first_piece_on_is_always_better() -> None:
-    cost = synthetic_batching.Cost
-    times = {"copies": cost(5e-6, 2e-6, 1e13), "kernel": cost(3e-6, 0.1e-6, 1e13)}
-    surface = only(synthetic_batching.cases(times, [64]))
-    assert found(surface, 64, "kernel").state == "always"
-
-
-def test_like_methods_have_no_break_even() -> None:
-    cost = synthetic_batching.Cost
-    times = {"copies": cost(5e-6, 2e-6, 1e13), "kernel": cost(5e-6, 2e-6, 1e13)}
-    surface = only(synthetic_batching.cases(times, [64]))
-    assert not found(surface, 64, "kernel").certain
-
-
-def test_one_number_of_pieces_gives_no_break_even() -> None:
-    cost = synthetic_batching.Cost
-    times = {"copies": cost(5e-6, 2e-6, 1e13), "kernel": cost(3e-6, 0.1e-6, 1e13)}
-    assert not count_thresholds(only(synthetic_batching.cases(times, [64], [256])), 0.02)
 
 
 def test_the_cliff_lies_where_larger_pieces_take_less_time(h200: Run) -> None:

@@ -1,35 +1,20 @@
-"""Published figures beside a run's: found by the fields of cases, as they were published, with their ratio."""
-
-import re
-from dataclasses import replace
+"""Published figures beside a run's: fields of cases that there are, by size, on either clock."""
 
 import msgspec
-import pytest
 
 from isthmus.analysis.bandwidth.section import section as bandwidth_section
-from isthmus.analysis.breakeven.section import section as breakeven_section
 from isthmus.analysis.published.source import sources
 from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import can_say
 from isthmus.record import MIB, Case, Run, Series
-from tests.synthetic import breakeven as synthetic_breakeven
 from tests.synthetic import runs as synthetic
-
-
-def grid_of(parts: tuple[Part, ...], citation: str = "") -> Grid:
-    (part,) = (part for part in parts if citation in part.note)
-    return part.grids[0]
 
 
 def published(section: Section | None) -> tuple[Part, ...]:
     return (
         tuple(part for part in section.parts if part.title == "Beside figures published elsewhere") if section else ()
     )
-
-
-def known(section: Section | None) -> Grid:
-    return grid_of(published(section))
 
 
 def bandwidth_parts(run: Run) -> tuple[Part, ...]:
@@ -80,24 +65,3 @@ def test_rates_stand_by_size_on_either_clock() -> None:
     assert [row.heading for row in host.groups[0].rows] == ["160 MiB", "640 MiB"], "256 MiB is none of the article's"
     only_host = bandwidth_parts(run)
     assert [len(part.grids) for part in only_host if "jielahou" in part.note] == [2], "no events, no table of them"
-
-
-def test_thresholds_stand_beside_those_of_2008() -> None:
-    memory = dict(synthetic_breakeven.H200_MEMORY)
-    memory["pinned", "allocate"] = synthetic_breakeven.Cost(480e-6, 150e-3 / 2**30)
-    memory["pinned", "free"] = synthetic_breakeven.Cost(200e-6, 30e-3 / 2**30)
-    cheap = replace(synthetic_breakeven.H200, memory=memory)
-    grid = known(breakeven_section([synthetic.run(synthetic_breakeven.breakeven(cheap))]))
-    published, here, ratio = texts(grid, "pinned pays for one use there and back from (Fig. 7)")
-    assert published == "16 MiB"
-    assert re.fullmatch(r"\d\.\d+ ±\d\.\d+ MiB", here)
-    assert float(ratio) == pytest.approx(float(here.split()[0]) / 16, rel=0.1)
-    assert texts(grid, "pinned pays for one use with a small result from (Fig. 8)")[0] == "never"
-    plain = known(breakeven_section([synthetic.run(synthetic_breakeven.breakeven())]))
-    assert texts(plain, "pinned pays for one use there and back from (Fig. 7)")[1:] == ["never", "-"]
-
-
-def test_wrong_data_is_no_figure() -> None:
-    truths = {("copy", "h2d", "pinned"): synthetic.Truth(0.0, 55e9, 0.0)}
-    cases = [msgspec.structs.replace(case, verified="no") for case in synthetic.cases(truths, [160 * MIB])]
-    assert bandwidth_parts(synthetic.run(cases)) == ()

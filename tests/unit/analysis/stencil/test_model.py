@@ -2,7 +2,6 @@
 
 import pytest
 
-from isthmus.analysis.conclusions import findings
 from isthmus.analysis.stencil.findings import findings as stencil_findings
 from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
@@ -22,13 +21,6 @@ def by_topic(run: Run) -> dict[str, Finding]:
     topics = [finding.topic for finding in found]
     assert len(topics) == len(set(topics))
     return dict(zip(topics, found, strict=True))
-
-
-def test_a_run_without_a_stencil_says_nothing() -> None:
-    skipped = synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])
-    for run in (synthetic.h200(), skipped):
-        assert stencil_findings(run) == []
-        assert stencil_takeaway(run) is None
 
 
 def test_ratios_are_those_of_the_medians_with_what_their_intervals_leave(paper: Run) -> None:
@@ -51,49 +43,12 @@ def test_managed_memory_is_compared_with_the_best_explicit_kind(paper: Run) -> N
     assert packed.median == pytest.approx(1.03, rel=0.01)
 
 
-def test_mpi_stands_beside_the_time(paper: Run) -> None:
-    point = stencils(paper)[0].points["cpu_whole", "pageable"]
-    assert point.seconds.median == pytest.approx(10.0, rel=0.01)
-    assert point.phases["mpi_seconds"].median == pytest.approx(0.02, rel=0.01)
-
-
-def test_the_fastest_way_is_named_with_its_time(paper: Run) -> None:
-    sentence = by_topic(paper)["stencil_fastest_61440"].text
-    where = "61440 x 61440 points, halos 1 wide, 2 ranks (1 x 2) on 2 devices."
-    assert sentence.startswith("GPU packs, mapped, mapped: 4.0")
-    assert f" s for all iterations, the fastest on {where}" in sentence
-
-
 def test_halos_by_hand_are_advised_where_managed_memory_is_slower() -> None:
     ways = {("gpu_pack", "pinned"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (2.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
     found = stencil_takeaway(run)
     assert found
     assert found.cure == "Exchange halos by hand, not through managed memory."
-
-
-def test_managed_memory_may_stay_where_it_is_fastest() -> None:
-    ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
-    run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
-    verdict_of_run = stencil_takeaway(run)
-    assert isinstance(verdict_of_run, Finding)
-    assert "1 rank." in verdict_of_run.text
-    assert verdict_of_run.cure.startswith("Arrays may stay in managed memory")
-
-
-def test_no_conclusion_rests_on_wrong_data() -> None:
-    right, wrong = ("gpu_pack", "pinned"), ("gpu_pack_mapped", "mapped")
-    phases = (1.0, 0.1, 0.1, 0.1, 0.0)
-    made = [synthetic_stencil.case(64, right, phases), synthetic_stencil.case(64, wrong, phases, verified="no")]
-    run = synthetic.run(made)
-    [stencil] = stencils(run)
-    assert stencil.figures[wrong].is_wrong
-    assert set(stencil.points) == {right}
-
-
-def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
-    topics = [finding.topic for finding in findings(paper)]
-    assert "stencil_fastest_61440" in topics
 
 
 def test_the_side_at_which_managed_memory_begins_to_win_is_named() -> None:

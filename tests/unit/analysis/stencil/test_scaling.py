@@ -3,8 +3,6 @@
 import msgspec
 import pytest
 
-from isthmus.analysis.stencil.findings import findings as stencil_findings
-from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import exchange_share, iteration, stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
 from isthmus.record import Case, Run
@@ -29,18 +27,6 @@ def run() -> Run:
 def curve(run: Run, scaling: str, kind: str) -> StencilCurve:
     (found,) = [each for each in stencil_curves(run) if (each.scaling, each.kind) == (scaling, kind)]
     return found
-
-
-def test_curves_are_those_that_were_asked_for(run: Run) -> None:
-    found = [(each.scaling, each.kind, each.side, [one.ranks for one in each.stencils]) for each in stencil_curves(run)]
-    assert found == [
-        ("strong", "strips", 64, [1, 2, 4]),
-        ("strong", "grid", 64, [1, 2, 4]),
-        ("weak", "grid", 64, [1, 2, 4]),
-    ]
-    assert stencil_curves(run_of(synthetic_stencil.scaled(), "")) == []
-    only = stencil_curves(run_of(synthetic_stencil.scaled(), "weak"))
-    assert {each.scaling for each in only} == {"weak"}
 
 
 @pytest.mark.parametrize(
@@ -72,17 +58,6 @@ def test_the_time_of_an_iteration_is_a_twentieth_of_what_elapsed(run: Run) -> No
     assert time.median == pytest.approx(1.1 / 20, rel=0.01)
 
 
-def test_without_one_rank_alone_there_is_no_efficiency() -> None:
-    cases = [case for case in synthetic_stencil.scaled() if case.ranks != 1 or case.method != "gpu_pack"]
-    run = run_of(cases, "strong")
-    found = curve(run, "strong", "grid")
-    assert found.efficiency(found.last, GPU) is None
-    assert found.efficiency(found.last, CPU)
-    assert found.methods[0] == GPU, "it is the fastest all the same"
-    [told] = [each for each in stencil_findings(run) if each.topic == "stencil_strong_grid_64_1"]
-    assert "CPU packs, whole array, pinned" in told.text
-
-
 def test_files_from_before_have_no_time_with_mpi() -> None:
     cases = [
         msgspec.structs.replace(case, series=[each for each in case.series if each.metric != "elapsed_seconds"])
@@ -99,44 +74,3 @@ def test_a_cut_that_does_not_fit_the_ranks_is_none(cut: str) -> None:
     run = synthetic.run([synthetic_stencil.case(64, GPU, (1.0, 0.1, 0.1, 0.1, 0.1), cut=cut)])
     [found] = stencils(run)
     assert (found.down, found.across) == (1, 2)
-
-
-def test_every_curve_has_its_efficiency(run: Run) -> None:
-    found = {finding.topic: finding for finding in stencil_findings(run)}
-    strong = found["stencil_strong_grid_64_1"]
-    assert strong.text.startswith(
-        "Strong scaling, grid, 64 x 64 points, halos 1 wide: 78 to 79 % parallel efficiency on 4 ranks (2 x 2) on "
-        "4 devices, by GPU packs, pinned (17.5 ms an iteration, "
-    )
-    assert "(55.1 ms an iteration" in found["stencil_weak_grid_64_1"].text
-    topics = [finding.topic for finding in stencil_findings(run)]
-    assert len(topics) == len(set(topics))
-    assert {topic for topic in topics if "fastest" in topic} == {
-        "stencil_fastest_64",
-        "stencil_fastest_64_grid_2x2",
-        "stencil_fastest_128_grid_2x2",
-    }, "fewer ranks are told as curves alone"
-
-
-def test_ranks_that_share_a_device_are_told() -> None:
-    cases = [msgspec.structs.replace(case, devices=None) for case in synthetic_stencil.scaled()]
-    found = {each.topic: each for each in stencil_findings(run_of(cases, "strong"))}
-    assert "on 4 ranks (1 x 4) on 1 device, by" in found["stencil_strong_strips_64_1"].text
-
-
-def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
-    told = stencil_takeaway(run)
-    assert told
-    assert "the fastest on 64 x 64 points, halos 1 wide, 4 ranks (1 x 4) on 4 devices" in told.text
-
-
-def test_a_field_that_is_no_square_has_both_sides_named() -> None:
-    made = [
-        synthetic_stencil.case(64, way, (1.0, 0.1, 0.1, 0.1, 0.1), columns=256, ranks=4)
-        for way in (GPU, ("gpu_pack", "managed"))
-    ]
-    run = synthetic.run(made)
-    found = {each.topic: each for each in stencil_findings(run)}
-    assert set(found) == {"stencil_fastest_64x256"}, "the paper's squares are not compared with it"
-    assert "64 x 256 points, halos 1 wide, 4 ranks (1 x 4) on 1 device" in found["stencil_fastest_64x256"].text
-    assert stencil_takeaway(run)

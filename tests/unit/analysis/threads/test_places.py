@@ -1,10 +1,9 @@
 """Devices at once, pairs of devices and NUMA nodes: slow-downs, sums and best nodes of runs whose truth is known."""
 
-import msgspec
 import pytest
 
-from isthmus.analysis.threads.places import device_groups, node_rates, peer_rates
-from isthmus.record import Case, Run
+from isthmus.analysis.threads.places import device_groups, node_rates
+from isthmus.record import Run
 from tests.synthetic import runs as synthetic
 from tests.synthetic import threads as synthetic_threads
 
@@ -39,21 +38,6 @@ def test_the_sum_of_both_ways_counts_both() -> None:
     assert group.slowdown("cuda:0") is None
 
 
-def test_a_device_that_names_none_is_that_of_the_run() -> None:
-    run = synthetic.run(
-        [synthetic_threads.placed(50.0, devices=1), synthetic_threads.placed(50.0, devices=2, target="cuda:0")]
-    )
-    (group,) = device_groups(run)
-    assert group.slowdown("cuda:0")
-
-
-def test_peer_copies_have_a_source_and_a_destination() -> None:
-    case = synthetic_threads.placed(394.0, method="peer_copy", direction="peer", target="cuda:1", peer="cuda:0")
-    (rate,) = peer_rates(synthetic.run([case]))
-    assert (rate.source, rate.destination) == ("cuda:1", "cuda:0")
-    assert rate.point.rate.median == pytest.approx(394e9, rel=0.01)
-
-
 def nodes(rates: list[float], noise: float = 0.002) -> Run:
     cases = [
         synthetic_threads.placed(rate, node=node, target="cuda:1", noise=noise, seed=node)
@@ -78,12 +62,3 @@ def test_nodes_that_differ_by_chance_or_too_little_are_not_certain() -> None:
 
 def test_one_node_is_no_comparison() -> None:
     assert node_rates(nodes([50.0])) == []
-
-
-def test_wrong_data_and_skips_are_left_out() -> None:
-    def spoiled(case: Case) -> Case:
-        return msgspec.structs.replace(case, verified="no")
-
-    run = two_devices()
-    skips = synthetic_threads.skips("there is one device", devices=2)
-    assert device_groups(synthetic.run([*map(spoiled, run.cases), *skips])) == []

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -17,8 +16,6 @@ pytestmark = pytest.mark.thorough
 STUB = Path(__file__).with_name("openacc_on_cpu")
 # As nvc++ builds them in managed mode, where any memory is good for either side.
 MANAGED = ("-D__NVCOMPILER", "-D__NVCOMPILER_MAJOR__=24", "-D__NVCOMPILER_MINOR__=5", "-DMANAGED_MODE")
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def build(source: Path, program: Path, *flags: str) -> Path:
