@@ -1,5 +1,6 @@
 """Records of one kind as columns of NumPy, one entry a record, so that millions take tens of bytes each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -37,10 +38,11 @@ class _Table:
         return int(self.start_ns.size)
 
     @classmethod
-    def filled(cls: type[_AnyTable], **columns: Integers) -> _AnyTable:
-        """A table of these columns, with UNKNOWN in all others."""
-        missing = {field.name for field in fields(cls)} - set(columns)
-        return cls(**columns, **dict.fromkeys(missing, np.full(columns["start_ns"].size, UNKNOWN, np.int64)))
+    def filled(cls: type[_AnyTable], known: Mapping[str, Integers] | None = None, /, **columns: Integers) -> _AnyTable:
+        """A table of these columns, else of those of its names that are `known`, with UNKNOWN in all others."""
+        chosen = {**(known or {}), **columns}
+        unknown = np.full(chosen["start_ns"].size, UNKNOWN, np.int64)
+        return cls(**{field.name: chosen.get(field.name, unknown) for field in fields(cls)})
 
     @classmethod
     def empty(cls: type[_AnyTable]) -> _AnyTable:

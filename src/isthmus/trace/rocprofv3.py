@@ -126,7 +126,7 @@ def _trace(path: Path, processes: Sequence[_Process]) -> Trace:
     run = _columns(processes, "kernel_dispatch", _kernel_of(devices, names), notes)
     call = places_of(copied["process"], copied["correlation"], called["process"], called["correlation"])
     of_kernel = places_of(run["process"], run["correlation"], called["process"], called["correlation"])
-    knows: dict[Knowledge, bool] = {"calls": called["start"].size > 0, "kernels": run["start"].size > 0}
+    knows: dict[Knowledge, bool] = {"calls": called["start_ns"].size > 0, "kernels": run["start_ns"].size > 0}
     return Trace(
         path=path,
         maker="rocprof",
@@ -137,24 +137,9 @@ def _trace(path: Path, processes: Sequence[_Process]) -> Trace:
         ),
         devices=device_names,
         names=names.all,
-        copies=Copies.filled(
-            **_times(copied),
-            bytes=copied["bytes"],
-            direction=copied["operation"],
-            process=copied["process"],
-            call=call,
-            device=copied["device"],
-            migration=np.zeros_like(call),
-        ),
-        calls=Calls.filled(**_times(called), process=called["process"], thread=called["thread"], name=called["name"]),
-        kernels=Intervals.filled(
-            **_times(run),
-            process=run["process"],
-            call=of_kernel,
-            device=run["device"],
-            stream=run["stream"],
-            name=run["name"],
-        ),
+        copies=Copies.filled(copied, direction=copied["operation"], call=call, migration=np.zeros_like(call)),
+        calls=Calls.filled(called),
+        kernels=Intervals.filled(run, call=of_kernel),
         memsets=Intervals.empty(),
         synchronizations=Intervals.empty(),
         knows=frozenset(knowledge for knowledge, known in knows.items() if known),
@@ -185,8 +170,8 @@ def _columns(
         )
     ]
     columns = np.array(rows, np.int64).reshape(len(rows), 4 + len(_FIELDS)).T
-    named = dict(zip(("start", "end", "process", "correlation", *_FIELDS), columns, strict=True))
-    sound = sound_rows(named["start"], named["end"], None, 1)
+    named = dict(zip(("start_ns", "end_ns", "process", "correlation", *_FIELDS), columns, strict=True))
+    sound = sound_rows(named["start_ns"], named["end_ns"], None, 1)
     if wrong := len(rows) - sound.size:
         notes.append(f"{table}: left out {wrong} of {len(rows)} records, whose times cannot be right.")
     named["bytes"] = np.where(named["bytes"] > MOST_BYTES, UNKNOWN, named["bytes"])
@@ -241,7 +226,3 @@ def _kernel_of(devices: Mapping[int, int], names: Names) -> Callable[[_Process],
         return values
 
     return of_process
-
-
-def _times(columns: Mapping[str, Integers]) -> dict[str, Integers]:
-    return {"start_ns": columns["start"], "end_ns": columns["end"]}

@@ -72,16 +72,8 @@ def read_isthmus(path: Path) -> Trace:
     ended = np.array([process["ended_ns"] > 0 for process in file.processes] or [True])
     waited = Waits(*(calls[name][waiting] for name in Waits._fields))
     got = sound(file.records("allocation"), notes, "allocations")
-    allocations = Allocations(
-        start_ns=got["start_ns"],
-        end_ns=got["end_ns"],
-        process=got["process"],
-        call=called(got),
-        address=got["address"],
-        bytes=given_back(got),
-        kind=looked_up(got["memory"], MEMORY),
-        release=got["release"],
-    )
+    kind = looked_up(got["memory"], MEMORY)
+    allocations = Allocations.filled(got, call=called(got), bytes=given_back(got), kind=kind)
     ours = [place for place, name in enumerate(names.all) if name.endswith(ACCELERATED)]
     accelerated = np.isin(call_names, ours)
     # Devices tell of the parts, and the call of the copy.
@@ -104,53 +96,23 @@ def read_isthmus(path: Path) -> Trace:
         devices=file.devices(),
         names=names.all,
         copies=Copies(**copies, call=called_for),
-        calls=Calls(
-            start_ns=calls["start_ns"],
-            end_ns=calls["end_ns"],
-            process=call_process,
-            thread=calls["thread"],
-            name=call_names,
-            site=call_sites,
-            blocking=blocking(calls, operands),
-        ),
-        kernels=_intervals(kernels, called(kernels), kernel_names),
-        memsets=_intervals(memsets, called(memsets), np.full(memsets["start_ns"].size, UNKNOWN)),
+        calls=Calls.filled(calls, name=call_names, site=call_sites, blocking=blocking(calls, operands)),
+        kernels=Intervals.filled(kernels, call=called(kernels), name=kernel_names),
+        memsets=Intervals.filled(memsets, call=called(memsets)),
         synchronizations=Intervals.filled(
-            start_ns=calls["start_ns"][waiting],
-            end_ns=calls["end_ns"][waiting],
-            process=call_process[waiting],
-            call=waiting,
-            name=awaited,
-            bytes=np.zeros(waiting.size, np.int64),
+            {name: column[waiting] for name, column in calls.items()}, call=waiting, name=awaited
         ),
         knows=file.knowledge() - ({"addresses"} if operands["process"].size == 0 < timed["process"].size else set()),
         allocations=allocations,
-        faults=Faults(
-            start_ns=faults["start_ns"],
-            end_ns=faults["end_ns"],
-            process=faults["process"],
+        faults=Faults.filled(
+            faults,
             kind=looked_up(faults["counter"], _FAULTS),
             device=np.where(faults["counter"] == _CPU_FAULTS, UNKNOWN, faults["device"]),
-            address=faults["address"],
-            count=faults["count"],
         ),
         sites=tuple(_frames(site) for site in sites.all),
         windows=Windows(**windows),
         notes=(*notes, *estimates, *file.noticed(), *file.lacks()),
         lost=(*notes, *file.lacks()),
-    )
-
-
-def _intervals(records: Records, call: Integers, name: Integers) -> Intervals:
-    return Intervals(
-        start_ns=records["start_ns"],
-        end_ns=records["end_ns"],
-        process=records["process"],
-        call=call,
-        device=records["device"],
-        stream=records["stream"],
-        name=name,
-        bytes=records.get("bytes", np.zeros_like(records["start_ns"])),
     )
 
 

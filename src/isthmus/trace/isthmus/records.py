@@ -98,16 +98,10 @@ def timed_copies(records: Records, operands: Records) -> Records:
         return np.where(values == nothing, UNKNOWN, values)
 
     return _copies(
-        start_ns=records["start_ns"],
-        end_ns=records["end_ns"],
-        bytes=records["bytes"],
+        records,
         direction=looked_up(records["copy_kind"], _DIRECTIONS),
         source=looked_up(records["source"], MEMORY),
         destination=looked_up(records["destination"], MEMORY),
-        process=records["process"],
-        correlation=records["correlation"],
-        device=records["device"],
-        stream=records["stream"],
         source_address=operand("source", 0),
         destination_address=operand("destination", 0),
         rows=operand("rows", UNKNOWN),
@@ -115,8 +109,9 @@ def timed_copies(records: Records, operands: Records) -> Records:
     )
 
 
-def _copies(**columns: Integers) -> Records:
-    """Columns of copies: timed ones that the program made, with UNKNOWN in what is not given."""
+def _copies(known: Records, **columns: Integers) -> Records:
+    """Columns of copies, else those of these names that are `known`: timed ones of the program, UNKNOWN in the rest."""
+    columns = {**known, **columns}
     size = columns["bytes"].size
     default = {field.name: UNKNOWN for field in fields(Copies) if field.name != "call"} | {"correlation": UNKNOWN}
     default |= {"migration": 0, "estimated": 0}
@@ -149,15 +144,12 @@ def called_copies(operands: Records, rows: Integers) -> Records:
 
     stream = if_untimed("stream")
     return _copies(
-        bytes=operands["bytes"][rows],
+        {name: operands[name][rows] for name in ("bytes", "process", "correlation", "rows")},
         direction=looked_up(operands["copy_kind"][rows], _DIRECTIONS),
-        process=operands["process"][rows],
-        correlation=operands["correlation"][rows],
         device=if_untimed("device"),
         stream=np.where(stream == NO_NUMBER, UNKNOWN, stream),
         source_address=operands["source"][rows],
         destination_address=operands["destination"][rows],
-        rows=operands["rows"][rows],
         content=np.where(operands["content"][rows] == 0, UNKNOWN, operands["content"][rows]),
         estimated=np.ones(rows.size, np.int64),
     )
@@ -168,13 +160,10 @@ def migrated(records: Records) -> Records:
     size = records["start_ns"].size
     managed = np.full(size, memory_index("managed"), np.int64)
     return _copies(
-        start_ns=records["start_ns"],
-        end_ns=records["end_ns"],
-        bytes=records["bytes"],
+        records,
         direction=looked_up(records["counter"], _MIGRATIONS),
         source=managed,
         destination=managed,
-        process=records["process"],
         device=np.where(records["counter"] == _TO_DEVICE, records["destination"], records["source"]),
         migration=np.ones(size, np.int64),
         cause=looked_up(records["cause"], CAUSE_OF),

@@ -20,7 +20,6 @@ _FRAME = re.compile(r"(.+)\((\d+)\): (.+)")
 # Deeper recursions are cut off at the outer end.
 _DEEPEST = 64
 Columns = dict[str, Integers]
-_OF_CALLS = ("start_ns", "end_ns", "process", "thread", "name", "site")
 
 
 def read_kineto(path: Path) -> Trace:
@@ -60,11 +59,11 @@ def read_kineto(path: Path) -> Trace:
         processes=_processes(records),
         devices=records.devices,
         names=tuple(records.names),
-        copies=Copies.filled(**copies, migration=np.zeros_like(copies["start_ns"])),
-        calls=Calls.filled(**{name: calls[name] for name in _OF_CALLS}),
-        kernels=_intervals(records, records.kernels, calls, pids),
-        memsets=_intervals(records, records.memsets, calls, pids),
-        synchronizations=_intervals(records, records.waits, calls, pids),
+        copies=Copies.filled(copies, migration=np.zeros_like(copies["start_ns"])),
+        calls=Calls.filled(calls),
+        kernels=Intervals.filled(_joined(records, records.kernels, calls, pids)),
+        memsets=Intervals.filled(_joined(records, records.memsets, calls, pids)),
+        synchronizations=Intervals.filled(_joined(records, records.waits, calls, pids)),
         knows=_knowledge(records, copies, sites),
         sites=sites,
         ranges=Ranges(**ranges),
@@ -119,10 +118,6 @@ def _calls_of(correlation: Integers, calls: Columns) -> Integers:
         return np.full_like(correlation, UNKNOWN)
     place = np.minimum(np.searchsorted(distinct, correlation), distinct.size - 1)
     return np.where(distinct[place] == correlation, first[place], UNKNOWN)
-
-
-def _intervals(records: Records, table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals:
-    return Intervals(**_joined(records, table, calls, pids))
 
 
 def _knowledge(records: Records, copies: Columns, sites: tuple[Site, ...]) -> frozenset[Knowledge]:

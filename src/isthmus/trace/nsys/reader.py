@@ -86,15 +86,11 @@ def read_nsys(path: Path) -> Trace:
             names=names.all,
             copies=trace_copies,
             calls=Calls.filled(
-                start_ns=calls["start"],
-                end_ns=calls["end"],
-                process=calls["process"],
-                thread=np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS),
-                name=called,
+                calls, thread=np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS), name=called
             ),
-            kernels=_intervals(kernels, calls, run),
-            memsets=_intervals(memsets, calls, np.full_like(memsets["start"], UNKNOWN)),
-            synchronizations=_intervals(waits, calls, waited_for),
+            kernels=Intervals.filled(kernels, call=_calls_of(kernels, calls), name=run),
+            memsets=Intervals.filled(memsets, call=_calls_of(memsets, calls)),
+            synchronizations=Intervals.filled(waits, call=_calls_of(waits, calls), name=waited_for),
             knows=_knowledge(tables, trace_copies),
             ranges=ranges,
             range_names=range_names,
@@ -127,16 +123,11 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
     )
     address = np.where(migration, columns["virtualAddress"], UNKNOWN)
     return Copies.filled(
-        start_ns=columns["start"],
-        end_ns=columns["end"],
-        bytes=columns["bytes"],
+        columns,
         direction=looked_up(columns["copyKind"], directions(operation)),
         source=source,
         destination=destination,
-        process=columns["process"],
         call=_calls_of(columns, calls),
-        device=columns["deviceId"],
-        stream=columns["streamId"],
         migration=migration.astype(np.int64),
         cause=np.where(migration, looked_up(columns["migrationCause"], CAUSE_OF), UNKNOWN),
         source_address=address,
@@ -145,20 +136,7 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
 
 
 def _calls_of(columns: Columns, calls: Columns) -> Integers:
-    return places_of(columns["process"], columns["correlationId"], calls["process"], calls["correlationId"])
-
-
-def _intervals(columns: Columns, calls: Columns, name: Integers) -> Intervals:
-    return Intervals(
-        start_ns=columns["start"],
-        end_ns=columns["end"],
-        process=columns["process"],
-        call=_calls_of(columns, calls),
-        device=columns["deviceId"],
-        stream=columns["streamId"],
-        name=name,
-        bytes=columns.get("bytes", np.zeros_like(columns["start"])),
-    )
+    return places_of(columns["process"], columns["correlation"], calls["process"], calls["correlation"])
 
 
 def _ranges(tables: Tables, members: Sequence[Process]) -> tuple[Ranges, tuple[str, ...]]:

@@ -42,6 +42,11 @@ _WAITED_FOR = {
 }
 Columns = dict[str, Integers]
 
+# Columns that this package calls by other names.
+_NAMES = {
+    **{"start": "start_ns", "end": "end_ns"},
+    **{"deviceId": "device", "streamId": "stream", "correlationId": "correlation"},
+}
 # Times count from when the recording began.
 _FIRST_NS = 0
 
@@ -53,8 +58,8 @@ def records(tables: Tables, table: str, required: Sequence[str], optional: Seque
     rows = sound_rows(columns["start"], columns["end"], columns.get("bytes"), _FIRST_NS)
     if wrong := int(count - rows.size):
         tables.notes.append(f"{table}: left out {wrong} of {count} records, whose times or sizes cannot be right.")
-    columns = {name: column[rows] for name, column in columns.items()}
-    for name in ("deviceId", "streamId", "correlationId"):
+    columns = {_NAMES.get(name, name): column[rows] for name, column in columns.items()}
+    for name in ("device", "stream", "correlation"):
         if name in columns:
             columns[name][(columns[name] < 0) | (columns[name] >= NO_NUMBER)] = UNKNOWN
     return columns
@@ -78,7 +83,7 @@ def number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Colum
     physical = physical_devices(tables)
     translated = {UNKNOWN: UNKNOWN}
     pairs = [
-        np.where(columns["deviceId"] < 0, UNKNOWN, columns["process"] * CORRELATIONS + columns["deviceId"])
+        np.where(columns["device"] < 0, UNKNOWN, columns["process"] * CORRELATIONS + columns["device"])
         for columns in recorded
     ]
     for pair in np.unique(np.concatenate(pairs)).tolist():
@@ -88,7 +93,7 @@ def number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Colum
                 return
             translated[pair] = physical[pids[process], device]
     for columns, pair_column in zip(recorded, pairs, strict=True):
-        columns["deviceId"] = looked_up(pair_column, translated)
+        columns["device"] = looked_up(pair_column, translated)
 
 
 def memory_kinds(tables: Tables) -> dict[int, int]:

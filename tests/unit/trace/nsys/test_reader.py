@@ -92,7 +92,7 @@ def test_two_processes_are_kept_apart_though_they_count_alike(export: Export) ->
     assert column(trace, "call") == [UNKNOWN, 0, 2, 3]
 
     kernels, memsets, waits = trace.kernels, trace.memsets, trace.synchronizations
-    assert (kernels.start_ns.tolist(), kernels.end_ns.tolist(), kernels.bytes.tolist()) == ([220], [240], [0])
+    assert (kernels.start_ns.tolist(), kernels.end_ns.tolist(), kernels.bytes.tolist()) == ([220], [240], [UNKNOWN])
     assert trace.names[kernels.name[0]] == "void saxpy<float>(int)"
     assert (memsets.bytes.tolist(), memsets.process.tolist(), memsets.device.tolist()) == ([768], [1], [1])
     assert [trace.names[place] for place in waits.name.tolist()] == ["stream", "device"]
