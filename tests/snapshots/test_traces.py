@@ -70,3 +70,9 @@ def test_a_program(name: str, text_file: SnapshotAssertion, json_file: SnapshotA
     document = DOCUMENTS[name]()
     assert on_terminal(document) == text_file
     assert abridged(in_format(document, "json")) == json_file
+
+
+@pytest.mark.parametrize("name", ["csv", "chrome"])
+def test_a_trace_for_other_programs(name: str, text_file: SnapshotAssertion) -> None:
+    text = in_format(trace_document(made_trace()), name)
+    assert (abridged(text) if name == "chrome" else text) == text_file

@@ -5,9 +5,10 @@ member of a structure. It sees both headers, ours and the vendor's, so a wrong t
 vendor does not know is an error of the compiler, which names it.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,307 +26,17 @@ class Library:
     package: str  # what brings that header
     header: str
     prefixes: dict[str, str]  # a constant of ours that begins so is the vendor's that begins so
-    constants: dict[str, str] = field(default_factory=dict)  # those that no prefix explains
+    constants: dict[str, str]  # those that no prefix explains
     # Our structure, the vendor's, and its members in both.
-    structures: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    structures: dict[str, tuple[str, dict[str, str]]]
 
 
-CUDA = Library(
-    namespace="cuda",
-    functions="ISTHMUS_CUDA_FUNCTIONS",
-    # Declares every version of a function under its exported symbol; otherwise macros stand for the newest of each.
-    vendor="#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>",
-    package="nvidia-cuda-runtime",
-    header="cuda.h",
-    prefixes={
-        "advise_": "CU_MEM_ADVISE_",
-        "allocation_type_": "CU_MEM_ALLOCATION_TYPE_",
-        "array_format_": "CU_AD_FORMAT_",
-        "attribute_": "CU_DEVICE_ATTRIBUTE_",
-        "copy_flag_": "CU_MEMCPY_FLAG_",
-        "device_": "CU_DEVICE_",
-        "error_": "CUDA_ERROR_",
-        "event_": "CU_EVENT_",
-        "host_alloc_": "CU_MEMHOSTALLOC_",
-        "host_register_": "CU_MEMHOSTREGISTER_",
-        "location_type_": "CU_MEM_LOCATION_TYPE_",
-        "mem_": "CU_MEM_",
-        "pool_attribute_": "CU_MEMPOOL_ATTR_",
-        "memory_type_": "CU_MEMORYTYPE_",
-        "pointer_attribute_": "CU_POINTER_ATTRIBUTE_",
-        "source_access_order_": "CU_MEMCPY_SRC_ACCESS_ORDER_",
-        "stream_": "CU_STREAM_",
-    },
-    constants={
-        "success": "CUDA_SUCCESS",
-        "host_alloc_device_map": "CU_MEMHOSTALLOC_DEVICEMAP",
-        "host_alloc_write_combined": "CU_MEMHOSTALLOC_WRITECOMBINED",
-        "host_register_device_map": "CU_MEMHOSTREGISTER_DEVICEMAP",
-    },
-    structures={
-        "Uuid": ("CUuuid", {"bytes": "bytes"}),
-        "ArrayDescriptor": (
-            "CUDA_ARRAY_DESCRIPTOR_v2",
-            {"width_elements": "Width", "height": "Height", "format": "Format", "channels": "NumChannels"},
-        ),
-        "MemoryLocation": ("CUmemLocation", {"type": "type", "id": "id"}),
-        "Copy2d": (
-            "CUDA_MEMCPY2D_v2",
-            {
-                "source_x_bytes": "srcXInBytes",
-                "source_y": "srcY",
-                "source_type": "srcMemoryType",
-                "source_host": "srcHost",
-                "source_device": "srcDevice",
-                "source_array": "srcArray",
-                "source_pitch_bytes": "srcPitch",
-                "destination_x_bytes": "dstXInBytes",
-                "destination_y": "dstY",
-                "destination_type": "dstMemoryType",
-                "destination_host": "dstHost",
-                "destination_device": "dstDevice",
-                "destination_array": "dstArray",
-                "destination_pitch_bytes": "dstPitch",
-                "width_bytes": "WidthInBytes",
-                "height": "Height",
-            },
-        ),
-        "Copy3d": (
-            "CUDA_MEMCPY3D_v2",
-            {
-                "source_x_bytes": "srcXInBytes",
-                "source_y": "srcY",
-                "source_z": "srcZ",
-                "source_level": "srcLOD",
-                "source_type": "srcMemoryType",
-                "source_host": "srcHost",
-                "source_device": "srcDevice",
-                "source_array": "srcArray",
-                "reserved_of_source": "reserved0",
-                "source_pitch_bytes": "srcPitch",
-                "source_height": "srcHeight",
-                "destination_x_bytes": "dstXInBytes",
-                "destination_y": "dstY",
-                "destination_z": "dstZ",
-                "destination_level": "dstLOD",
-                "destination_type": "dstMemoryType",
-                "destination_host": "dstHost",
-                "destination_device": "dstDevice",
-                "destination_array": "dstArray",
-                "reserved_of_destination": "reserved1",
-                "destination_pitch_bytes": "dstPitch",
-                "destination_height": "dstHeight",
-                "width_bytes": "WidthInBytes",
-                "height": "Height",
-                "depth": "Depth",
-            },
-        ),
-        "Copy3dOperand": ("CUmemcpy3DOperand", {"type": "type", "place": "op"}),
-        "Copy3dOperation": (
-            "CUDA_MEMCPY3D_BATCH_OP",
-            {
-                "source": "src",
-                "destination": "dst",
-                "width": "extent.width",
-                "height": "extent.height",
-                "depth": "extent.depth",
-                "source_access_order": "srcAccessOrder",
-                "flags": "flags",
-            },
-        ),
-        "CopyAttributes": (
-            "CUmemcpyAttributes",
-            {
-                "source_access_order": "srcAccessOrder",
-                "source_hint": "srcLocHint",
-                "destination_hint": "dstLocHint",
-                "flags": "flags",
-            },
-        ),
-        "MemoryPoolProperties": (
-            "CUmemPoolProps",
-            {
-                "allocation_type": "allocType",
-                "handle_types": "handleTypes",
-                "location": "location",
-                "security_attributes": "win32SecurityAttributes",
-                "most_bytes": "maxSize",
-                "usage": "usage",
-            },
-        ),
-    },
-)
-
-NVML = Library(
-    namespace="nvml",
-    functions="ISTHMUS_NVML_FUNCTIONS",
-    vendor="#define NVML_NO_UNVERSIONED_FUNC_DEFS\n#include <nvml.h>",
-    package="nvidia-nvml-dev",
-    header="nvml.h",
-    prefixes={"clock_": "NVML_CLOCK_", "error_": "NVML_ERROR_", "temperature_": "NVML_TEMPERATURE_"},
-    constants={
-        "success": "NVML_SUCCESS",
-        "clock_memory": "NVML_CLOCK_MEM",
-        "p2p_nvlink": "NVML_P2P_CAPS_INDEX_NVLINK",
-        "p2p_ok": "NVML_P2P_STATUS_OK",
-        "feature_enabled": "NVML_FEATURE_ENABLED",
-    },
-    structures={
-        "PciInfo": (
-            "nvmlPciInfo_t",
-            {
-                "short_bus_id": "busIdLegacy",
-                "domain": "domain",
-                "bus": "bus",
-                "device": "device",
-                "device_id": "pciDeviceId",
-                "subsystem_id": "pciSubSystemId",
-                "bus_id": "busId",
-            },
-        ),
-        "ConfidentialState": (
-            "nvmlConfComputeSystemState_t",
-            {"environment": "environment", "feature": "ccFeature", "development_tools": "devToolsMode"},
-        ),
-    },
-)
-
-CUPTI = Library(
-    namespace="cupti",
-    functions="ISTHMUS_CUPTI_FUNCTIONS",
-    vendor="#include <cupti.h>",
-    package="nvidia-cuda-cupti",
-    header="cupti.h",
-    prefixes={
-        "activity_": "CUPTI_ACTIVITY_",
-        "domain_": "CUPTI_CB_DOMAIN_",
-        "memcpy_kind_": "CUPTI_ACTIVITY_MEMCPY_KIND_",
-        "memory_kind_": "CUPTI_ACTIVITY_MEMORY_KIND_",
-        "resource_": "CUPTI_CBID_RESOURCE_",
-        "api_": "CUPTI_API_",
-        "cause_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_",
-        "counter_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_",
-        "error_": "CUPTI_ERROR_",
-        "scope_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_",
-    },
-    constants={"success": "CUPTI_SUCCESS"},
-    structures={
-        "Activity": ("CUpti_Activity", {"kind": "kind"}),
-        "UnifiedMemoryCounter": (
-            "CUpti_ActivityUnifiedMemoryCounter3",
-            {
-                "kind": "kind",
-                "counter_kind": "counterKind",
-                "value": "value",
-                "start": "start",
-                "end": "end",
-                "address": "address",
-                "source": "srcId",
-                "destination": "dstId",
-                "stream": "streamId",
-                "process": "processId",
-                "flags": "flags",
-                "padding": "pad",
-                "processors": "processors",
-            },
-        ),
-        "UnifiedMemoryCounterConfig": (
-            "CUpti_ActivityUnifiedMemoryCounterConfig",
-            {"scope": "scope", "kind": "kind", "device": "deviceId", "enable": "enable"},
-        ),
-    },
-)
-
-OPENCL = Library(
-    namespace="opencl",
-    functions="ISTHMUS_OPENCL_FUNCTIONS",
-    vendor="#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n#include <CL/cl_ext.h>",
-    package="nvidia-cuda-opencl",
-    header="CL/cl.h",
-    prefixes={"svm_": "CL_DEVICE_SVM_", "": "CL_"},
-    constants={
-        "device_driver_version": "CL_DRIVER_VERSION",
-        "device_pci_bus_nv": "CL_DEVICE_PCI_BUS_ID_NV",
-        "device_pci_slot_nv": "CL_DEVICE_PCI_SLOT_ID_NV",
-        "device_pci_domain_nv": "CL_DEVICE_PCI_DOMAIN_ID_NV",
-        "migrate_to_host": "CL_MIGRATE_MEM_OBJECT_HOST",
-        "channel_r": "CL_R",
-        "channel_float": "CL_FLOAT",
-        "mem_object_image_2d": "CL_MEM_OBJECT_IMAGE2D",
-    },
-    structures={
-        "PciBusInfo": (
-            "cl_device_pci_bus_info_khr",
-            {"domain": "pci_domain", "bus": "pci_bus", "device": "pci_device", "function": "pci_function"},
-        ),
-        "BufferRegion": ("cl_buffer_region", {"origin": "origin", "bytes": "size"}),
-        "ImageFormat": (
-            "cl_image_format",
-            {"channel_order": "image_channel_order", "channel_type": "image_channel_data_type"},
-        ),
-        "ImageDescriptor": (
-            "cl_image_desc",
-            {
-                "type": "image_type",
-                "width": "image_width",
-                "height": "image_height",
-                "depth": "image_depth",
-                "array_size": "image_array_size",
-                "row_pitch_bytes": "image_row_pitch",
-                "slice_pitch_bytes": "image_slice_pitch",
-                "mip_levels": "num_mip_levels",
-                "samples": "num_samples",
-            },
-        ),
-    },
-)
-
+VENDORS = json.loads((HERE / "vendors.json").read_text("utf-8"))
+# CUDA's is included so that each version of a function is under its exported symbol, in place of macros for the newest.
+LIBRARIES = {name: Library(**library) for name, library in VENDORS["libraries"].items()}
+CUDA, CUPTI, OPENCL = (LIBRARIES[name] for name in ("cuda", "cupti", "opencl"))
 # What begins our record of CUPTI's, in each of the vendor's versions that its newest headers still have.
-_ON_DEVICE = {"device": "deviceId", "context": "contextId", "stream": "streamId", "correlation": "correlationId"}
-_WHEN = {"kind": "kind", "start": "start", "end": "end"}
-_KINDS = {"copy_kind": "copyKind", "source_kind": "srcKind", "destination_kind": "dstKind", "flags": "flags"}
-RECORDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "CopyActivity": (
-        tuple(f"CUpti_ActivityMemcpy{number}" for number in (4, 5, 6)),
-        {**_WHEN, **_KINDS, "bytes": "bytes", **_ON_DEVICE},
-    ),
-    "PeerCopyActivity": (
-        tuple(f"CUpti_ActivityMemcpyPtoP{number}" for number in (3, 4)),
-        {
-            **_WHEN,
-            **_KINDS,
-            "bytes": "bytes",
-            **_ON_DEVICE,
-            "source_device": "srcDeviceId",
-            "source_context": "srcContextId",
-            "destination_device": "dstDeviceId",
-            "destination_context": "dstContextId",
-        },
-    ),
-    "MemsetActivity": (
-        tuple(f"CUpti_ActivityMemset{number}" for number in (3, 4)),
-        {**_WHEN, "value": "value", "bytes": "bytes", **_ON_DEVICE},
-    ),
-    "KernelActivity": (
-        tuple(f"CUpti_ActivityKernel{number}" for number in (7, 8, 9, 10)),
-        {**_WHEN, "completed": "completed", **_ON_DEVICE, "grid_number": "gridId", "name": "name"},
-    ),
-    "CallbackData": (
-        ("CUpti_CallbackData",),
-        {
-            "site": "callbackSite",
-            "function": "functionName",
-            "parameters": "functionParams",
-            "returned": "functionReturnValue",
-            "symbol": "symbolName",
-            "context": "context",
-            "context_number": "contextUid",
-            "user_data": "correlationData",
-            "correlation": "correlationId",
-        },
-    ),
-    "ResourceData": (("CUpti_ResourceData",), {"context": "context", "descriptor": "resourceDescriptor"}),
-}
+RECORDS: dict[str, tuple[list[str], dict[str, str]]] = VENDORS["records"]
 
 NvidiaFile = Callable[[str, str, str], Path]
 RunCpp = Callable[..., str]
@@ -339,7 +50,7 @@ def vendor_constant(library: Library, name: str) -> str:
     if name in library.constants:
         return library.constants[name]
     prefix = next((prefix for prefix in library.prefixes if name.startswith(prefix)), None)
-    assert prefix is not None, f"say here which constant of {library.header} {library.namespace}::{name} is"
+    assert prefix is not None, f"say in vendors.json which constant of {library.header} {library.namespace}::{name} is"
     return library.prefixes[prefix] + name.removeprefix(prefix).upper()
 
 
@@ -358,7 +69,7 @@ def assertions(text: str, library: Library) -> Iterator[str]:
 
     # Tables and sources of functions are ours alone.
     structures = set(re.findall(r"^struct (?:alignas\(\d+\) )?(\w+) {", text, re.MULTILINE)) - {"Api", "Source"}
-    assert structures == set(library.structures), "say here which structure of the vendor each of ours is"
+    assert structures == set(library.structures), "say in vendors.json which structure of the vendor each of ours is"
     for name, (theirs, members) in library.structures.items():
         yield f"static_assert(abi::same<{ours}::{name}, ::{theirs}>());"
         for our_member, their_member in members.items():
@@ -378,7 +89,7 @@ def headers(library: Library, nvidia_file: NvidiaFile) -> Path:
     return nvidia_file("nvidia.cu13", "include", library.package)
 
 
-@pytest.mark.parametrize("library", [CUDA, NVML, CUPTI, OPENCL], ids=lambda library: library.namespace)
+@pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 def test_declarations_are_those_of_the_vendor(
     library: Library, repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
 ) -> None:
