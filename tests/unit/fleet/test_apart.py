@@ -91,17 +91,6 @@ def test_hosts_that_could_not_measure_are_suspects(tmp_path: Path) -> None:
     assert main(["fleet", str(folder), "--fail-if", "outliers"]) == 1
 
 
-def test_a_device_keeps_its_column_where_another_is_missing(tmp_path: Path) -> None:
-    members = [synthetic_fleet.member(f"n{host}", index) for host in range(5) for index in range(4)]
-    members = [each for each in members if (each.fingerprint.host.name, each.rank) not in {("n4", 0), ("n4", 3)}]
-    members.append(synthetic_fleet.member("n4", 3, synthetic_fleet.by_link(2.0)))
-    drawn = fleet_map.fleet_map(survey([synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "f.json")]))
-    assert drawn.columns == ["0", "1", "2", "3"]
-    line = drawn.views[0].alone[drawn.lines.index("n4")]
-    assert line[:3] == [MISSING, 0, 0]
-    assert line[3] == pytest.approx(50, abs=3)
-
-
 def test_devices_that_all_call_themselves_0_stand_by_their_address(tmp_path: Path) -> None:
     members = []
     for host in range(5):

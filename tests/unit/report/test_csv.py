@@ -1,4 +1,4 @@
-"""The tidy table: columns in their frozen order, every case and metric a row."""
+"""The tidy table: columns in their frozen order, figures of the samples."""
 
 import csv
 import io
@@ -22,20 +22,6 @@ def table(text: str) -> list[dict[str, str]]:
 def test_columns_keep_their_order(rendered: Callable[..., str]) -> None:
     header = rendered("csv", synthetic.run([])).splitlines()[0]
     assert header == FROZEN or header.startswith(f"{FROZEN},")
-
-
-def test_every_case_and_metric_is_a_row(rendered: Callable[..., str]) -> None:
-    run = synthetic.h200()
-    lines = table(rendered("csv", run))
-    assert len(lines) == sum(max(len(case.series), 1) for case in run.cases)
-    assert {line["metric"] for line in lines} == {"host_seconds", "device_seconds", "enqueue_seconds"}
-    assert {line["unit"] for line in lines} == {"s"}
-
-
-def test_a_skip_is_a_row_with_its_reason(rendered: Callable[..., str]) -> None:
-    reason = 'needs "4 GiB", has 3\nand a half'
-    (line,) = table(rendered("csv", synthetic.run(synthetic.skips(("copy", "h2d", "pinned"), [1], reason))))
-    assert (line["samples"], line["note"], line["median"]) == ("0", reason, "")
 
 
 def test_medians_and_intervals_are_those_of_the_samples(rendered: Callable[..., str]) -> None:

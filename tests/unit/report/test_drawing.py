@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite: scales that hold what is drawn, rules, marks, and one place for every curve's look."""
+"""Charts as Vega-Lite: what its schema allows, and fields that their data have; looks are in snapshots of pages."""
 
 from typing import Any
 
@@ -28,61 +28,6 @@ SIZES = Axis("size", labels="bytes")
 def curve(name: str, values: dict[float, float], **options: Any) -> Drawn:
     rows = tuple(row(name, x, Interval(y, y * 0.9, y * 1.1), note=f"{y:g}") for x, y in values.items())
     return Drawn(name, look(name), rows, **options)
-
-
-def layers(spec: Spec) -> list[Any]:
-    found: list[Any] = draw(spec)["layer"]
-    return found
-
-
-def test_the_scale_holds_intervals_and_rules() -> None:
-    spec = curves_chart([curve("pinned", {1: 1e-3, KIB: 2e-3})], SIZES, Axis("time"), rules=[(5e-3, "limit")])
-    low, high = layers(spec)[1]["encoding"]["y"]["scale"]["domain"]
-    assert low < 0.9e-3
-    assert high > 5e-3
-    assert draw(spec)["datasets"]["rule"] == [{"y": 5e-3, "text": "limit"}]
-
-
-def test_a_linear_scale_begins_at_zero() -> None:
-    spec = curves_chart([curve("pinned", {1: 3.0, 32: 9.0})], Axis("threads"), Axis("GB/s", scale="linear"))
-    assert layers(spec)[1]["encoding"]["y"]["scale"]["domain"][0] == 0
-    assert layers(spec)[1]["encoding"]["x"]["axis"]["values"] == [1, 2, 4, 8, 16, 32]
-
-
-def test_a_given_domain_is_kept_and_ticks_lie_in_it() -> None:
-    spec = curves_chart([curve("pinned", {1: 3e-6, KIB: 9e-6})], SIZES, Axis("time", (2e-6, 3e-5), labels="seconds"))
-    axis = layers(spec)[1]["encoding"]["y"]
-    assert axis["scale"]["domain"] == [2e-6, 3e-5]
-    assert axis["axis"]["values"] == pytest.approx([2e-6, 5e-6, 1e-5, 2e-5])
-    assert "ms" in axis["axis"]["labelExpr"]
-
-
-def test_looks_are_in_the_order_of_the_names() -> None:
-    spec = curves_chart([curve("pinned", {1: 1.0, 2: 2.0}), curve("device", {1: 2.0, 2: 1.0})], SIZES, Axis("x"))
-    color = layers(spec)[1]["encoding"]["color"]["scale"]
-    assert color == {
-        "domain": ["pinned", "device"],
-        "range": [f"var({look(kind).variable})" for kind in ("pinned", "device")],
-    }
-
-
-def test_points_alone_have_no_lines() -> None:
-    rows = ({"kind": "a", "x": 1.0, "y": 2.0}, {"kind": "a", "x": 2.0, "y": 3.0})
-    chart = draw(points_chart([Drawn("a", numbered_look(0), rows)], SIZES, Axis("GB/s", scale="linear")))
-    assert "layer" not in chart
-    assert chart["datasets"]["points"] == list(rows)
-
-
-def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
-    rows = (tile("pack", "16", "1 KiB", "2.5", rate="2.50 GB/s"), tile("pack", "1", "64 B", "0.1"))
-    spec = Tiles((Drawn("pack", numbered_look(0), rows),), ("1", "16"), ("64 B", "1 KiB"), "pieces", "bytes")
-    chart = draw(spec)
-    tiles, words = chart["layer"]
-    assert tiles["encoding"]["x"]["sort"] == ["1", "16"]
-    assert tiles["encoding"]["y"]["sort"] == ["64 B", "1 KiB"]
-    assert words["encoding"]["text"]["field"] == "text"
-    assert chart["datasets"]["tiles"] == list(rows)
-    assert rows[0]["rate"] == "2.50 GB/s"
 
 
 KIND = numbered_look(0)

@@ -98,28 +98,6 @@ def test_the_drawing_script_is_there_once_and_the_page_is_small(full_page: str) 
     assert len(full_page.encode()) < 700_000
 
 
-def test_the_first_chart_is_there_before_any_script_draws_it(full_page: str) -> None:
-    (still,) = re.findall(r'<div class="chart" [^>]*><svg.*?</svg></div>', full_page, re.DOTALL)
-    assert full_page.index(still) < full_page.index('<details class="part')
-    assert "link 63.0 GB/s" in still
-    assert "var(--kind-pinned)" in still
-
-
-def test_charts_hold_every_point_and_the_link(full_page: str) -> None:
-    specs = Page(full_page).specs()
-    sets = [{name: data["rows"] for name, data in spec["datasets"].items()} for spec in specs]
-    # Both directions and both at once, from 4 KiB on; small transfers each way; samples each way.
-    assert len(specs) == 7
-    assert [len(each["points"]) for each in sets[:3]] == [19 * 7, 19 * 7, 19 * 4]
-    for spec in specs[:3]:
-        scale = spec["layer"][1]["encoding"]["y"]["scale"]
-        assert "type" not in scale
-        assert scale["domain"][0] == 0
-    assert sets[0]["rule"][0][1] == "link 63.0 GB/s"
-    assert sets[2]["rule"][0][1] == "link 126 GB/s"
-    assert not any("$schema" in spec for spec in specs)
-
-
 def test_the_raw_samples_drawn_include_fastest_and_slowest(page_of: Callable[..., str]) -> None:
     cases = synthetic.cases({("copy", "h2d", "pageable"): synthetic.Truth(8e-6, 9e9, 0.2)}, [1 << 20], samples=500)
     data = Page(page_of(synthetic.run(cases))).specs()[-1]["datasets"]["points"]
@@ -128,15 +106,6 @@ def test_the_raw_samples_drawn_include_fastest_and_slowest(page_of: Callable[...
     assert len(rates) == 40
     assert max(rates) == pytest.approx((1 << 20) / min(times) / 1e9, rel=1e-3)
     assert min(rates) == pytest.approx((1 << 20) / max(times) / 1e9, rel=1e-3)
-
-
-def test_failed_points_are_drawn_apart(page_of: Callable[..., str]) -> None:
-    cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [1 << 20, 2 << 20, 4 << 20])
-    cases[1] = msgspec.structs.replace(cases[1], verified="no")
-    text = page_of(synthetic.run(cases))
-    datasets = Page(text).specs()[0]["datasets"]
-    assert (len(datasets["points"]["rows"]), len(datasets["failed"]["rows"])) == (2, 1)
-    assert 'class="verdict error"' in text
 
 
 def test_what_a_run_file_says_is_text(page_of: Callable[..., str]) -> None:
@@ -186,19 +155,6 @@ def test_every_kind_has_a_colour_for_light_and_for_dark(full_page: str) -> None:
     assert all(full_page.count(f"{variable}:") == 2 for variable in kinds)
 
 
-def test_several_runs_stand_side_by_side_on_one_scale(page_of: Callable[..., str]) -> None:
-    slow = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 5e9)})
-    text = page_of(synthetic.h200(), synthetic.run(slow, name="slow", device=synthetic.cpu_device()))
-    page = Page(text)
-    captions = [words for tag, words in page.texts if tag == "figcaption"]
-    assert captions[:2] == [
-        "Host to device (H2D): A: NVIDIA H200 (cuda:0) on node17, run h200",
-        "Host to device (H2D): B: cpu-haswell (opencl:0), run slow",
-    ]
-    first, second = (spec["layer"][1]["encoding"]["y"]["scale"]["domain"] for spec in page.specs()[:2])
-    assert first == second
-
-
 @pytest.mark.parametrize("skipped", [True, False])
 def test_a_run_without_measurements_is_a_page_without_charts(page_of: Callable[..., str], skipped: bool) -> None:
     cases = synthetic.skips(("copy", "h2d", "pinned"), [1, 2], "no memory left") if skipped else []
@@ -246,30 +202,6 @@ def test_the_page_can_be_walked_without_a_mouse(full_page: str) -> None:
     assert all(attributes["tabindex"] == "0" and attributes["aria-labelledby"] for attributes in scrolled)
 
 
-def test_machine_and_verdict_stand_at_the_top_before_anything_else(full_page: str) -> None:
-    top = full_page[full_page.index('id="verdict"') : full_page.index('<details class="part')]
-    strip, verdict = top.index('<p class="strip">NVIDIA H200'), top.index('<strong class="severity">')
-    assert strip < verdict < top.index("<dl>")
-    assert {*re.findall(r'<li id="finding-0-\w+" class="([\w-]+)"', full_page)} == {"level-note"}
-
-
-def test_details_of_cells_travel_with_the_charts(full_page: str) -> None:
-    page = Page(full_page)
-    details, cells = page.drawings()["details"], page.drawings()["cells"]
-    assert {0, *cells} == set(range(len(details)))
-    assert len(cells) == sum(tag == "td" for tag, _ in page.tags)
-    assert details[0] == ""
-    assert any("samples 20, verified yes" in detail for detail in details)
-
-
-def test_runs_of_mixed_devices_and_of_nothing_share_a_page(page_of: Callable[..., str]) -> None:
-    text = page_of(synthetic.h200(), synthetic.run([], end=None, device=synthetic.cpu_device()))
-    assert "A: NVIDIA H200 (cuda:0) on node17, run h200" in text
-    assert "B: cpu-haswell (opencl:0), run synthetic" in text
-    assert "This run is incomplete." in text
-    assert "nothing to conclude" in text
-
-
 def test_paper_has_all_of_the_parts_without_charts_and_tables(full_page: str) -> None:
     parts = re.findall(
         r'<details class="(part[^"]*)"><summary><h2 id="([^"]*)-title">(.*?)(?=</section>)', full_page, re.S
@@ -278,14 +210,6 @@ def test_paper_has_all_of_the_parts_without_charts_and_tables(full_page: str) ->
     assert {"machine", "method"} <= whole < {name for _, name, _ in parts}
     for classes, _, content in parts:
         assert ("long" in classes.split()) == ('class="figures"' in content or "data-chart" in content)
-
-
-def test_host_device_and_date_are_at_the_top(page_of: Callable[..., str]) -> None:
-    run: Run = synthetic.h200()
-    device = msgspec.structs.replace(run.fingerprint.device, uuid="GPU-1234")
-    fingerprint = msgspec.structs.replace(run.fingerprint, device=device)
-    top = page_of(msgspec.structs.replace(run, fingerprint=fingerprint)).partition('class="strip"')[0]
-    assert f"{run.fingerprint.host.name} · GPU-1234 · {run.created}" in top
 
 
 def test_ticks_of_the_first_chart_differ(full_page: str) -> None:

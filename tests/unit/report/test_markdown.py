@@ -14,15 +14,6 @@ def test_tables_have_as_many_cells_as_headings(rendered: Callable[..., str]) -> 
         assert set(block[1]) <= set("|-:")
 
 
-def test_it_holds_verdict_findings_skips_and_machine(rendered: Callable[..., str]) -> None:
-    text = rendered("markdown", synthetic.h200())
-    assert text.startswith("# ")
-    assert "### What it does\n\n- Pinned memory moves" in text
-    assert "- **note**: Pageable memory" in text
-    assert "one kernel moves one direction" in text
-    assert "| Processor | Intel Xeon Platinum 8480C, x86\\_64 |" in text
-
-
 def test_names_cannot_become_markup(rendered: Callable[..., str]) -> None:
     run = synthetic.run([], name="*run*", device=synthetic.gpu(name="<img src=x> [link](there)\n# heading"))
     text = rendered("markdown", run)

@@ -9,7 +9,6 @@ from isthmus.document.chart import (
     Axis,
     Drawn,
     Spec,
-    Tiles,
     Timeline,
     bar,
     curves_chart,
@@ -17,7 +16,6 @@ from isthmus.document.chart import (
     numbered_look,
     points_chart,
     row,
-    tile,
 )
 from isthmus.record import Interval
 from isthmus.report.still import still
@@ -45,20 +43,6 @@ def chart(*curves: Drawn, y: Axis = RATE, rule: str = "link 63.0 GB/s") -> Spec:
     return curves_chart(curves, BYTES, y, rules=[(63, rule)])
 
 
-def test_curves_have_their_points_failures_ticks_and_link() -> None:
-    svg = still(chart(PINNED))
-    points = places(svg, look("pinned").shape)
-    assert [x for x, _ in points] == sorted(x for x, _ in points)
-    # The size is on an axis of powers: 4 KiB and 1 GiB at the ends, 1 MiB 8 / 18 of the way.
-    (first, _), (middle, _), (last, _) = points
-    assert abs((middle - first) / (last - first) - 8 / 18) < 1e-3
-    # The rate is on one that begins with 0, upwards: 12 and 30 are as far apart as 2 and 1.
-    heights = [340 - y for _, y in points]
-    assert abs(heights[2] / heights[0] - 30 / 12) < 0.01
-    assert len(places(svg, "M-1,-1L1,1M1,-1L-1,1")) == 1
-    assert {"Size", "GB/s", "1 MiB", "0", "20", "60", "link 63.0 GB/s"} <= set(texts(svg))
-
-
 def test_times_have_ticks_with_units() -> None:
     times = Drawn(
         "pinned", look("pinned"), tuple(row("pinned", size, Interval(size / 1e9, 1e-6, 2e-3)) for size in (8192, 2**20))
@@ -77,24 +61,6 @@ def test_one_point_has_a_place_on_any_axis(axis: Axis, value: float) -> None:
     svg = still(curves_chart([alone], axis, RATE))
     assert len(places(svg, look("pinned").shape)) == 1
     assert "nan" not in svg
-
-
-def test_a_map_of_one_tile_has_a_place() -> None:
-    tiles = Drawn("loop", numbered_look(0), (tile("loop", "16", "4 KiB", "12.3"),))
-    assert texts(still(Tiles((tiles,), ("16",), ("4 KiB",), "pieces", "Piece"))) == [
-        "Piece",
-        "pieces",
-        "16",
-        "4 KiB",
-        "12.3",
-    ]
-
-
-def test_tiles_are_where_their_row_and_column_are() -> None:
-    tiles = Drawn("loop", numbered_look(0), (tile("loop", "2", "b", "here"),))
-    svg = ElementTree.fromstring(still(Tiles((tiles,), ("1", "2"), ("a", "b", "c"), "", "")))
-    (rect,) = svg.iter("rect")
-    assert (rect.get("x"), rect.get("y")) == ("300.0", "34")
 
 
 def test_other_charts_wait_for_a_script() -> None:

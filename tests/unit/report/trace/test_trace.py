@@ -1,6 +1,5 @@
 """Reports of a trace: figures, names, every format, texts that are hostile, and traces with nothing in them."""
 
-import csv
 import io
 import json
 from dataclasses import replace
@@ -12,9 +11,8 @@ from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.report import formats_for, write
 from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.lanes import lanes_of
-from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
-from isthmus.report.trace.totals import moved, shares
+from isthmus.report.trace.totals import shares
 from isthmus.trace import Copies, Intervals, Process, Trace, Windows, kernel_name
 from tests.made_traces import FIRST_NS, KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
@@ -47,15 +45,6 @@ def test_rows_have_nvprofs_figures() -> None:
     assert [(row.name, row.calls) for row in call_rows(made_trace())] == [("cudaMemcpy", 2)]
 
 
-def test_totals_and_shares() -> None:
-    trace = made_trace()
-    found = [(each.direction, each.migration, each.copies, each.bytes, each.busy_ns) for each in moved(trace)]
-    assert found == [(0, False, 3, 450_000_000, 25 * MS), (1, False, 1, 8, MS), (0, True, 1, 2_000_000, 2 * MS)]
-    first, second = shares(trace)
-    assert (first.copying_ns, first.computing_ns, first.both_ns, first.idle_ns) == (26 * MS, 11 * MS, MS, 64 * MS)
-    assert (second.device, second.idle_ns) == (1, 88 * MS)
-
-
 @pytest.mark.parametrize(
     ("full", "short"),
     [
@@ -74,49 +63,6 @@ def test_totals_and_shares() -> None:
 )
 def test_kernels_have_short_names(full: str, short: str) -> None:
     assert kernel_name(full) == short
-
-
-def test_every_copy_is_a_line_of_the_csv() -> None:
-    first, *others = csv.DictReader(io.StringIO(written(made_trace(), "csv")))
-    assert len(others) == 4
-    assert tuple(first) == COPY_COLUMNS
-    told = {name: value for name, value in first.items() if value}
-    assert told == {
-        "start_ns": str(10 * MS),
-        "duration_ns": str(10 * MS),
-        "direction": "h2d",
-        "source": "pageable",
-        "destination": "device",
-        "bytes": "100000000",
-        "pid": "100",
-        "rank": "0",
-        "device": "0",
-        "stream": "7",
-        "migration": "no",
-        "call": "cudaMemcpy",
-        "thread": "70",
-        "call_start_ns": "0",
-        "call_duration_ns": str(20 * MS),
-        "source_address": "0x7f00",
-        "rows": "1",
-        "content": "0xfffffffffffffffb",
-        "estimated": "no",
-        "site": "train.py:42 step < train.py:7 main",
-    }
-
-
-def test_the_chrome_trace_ties_calls_to_copies() -> None:
-    events = json.loads(written(made_trace(), "chrome"))["traceEvents"]
-    spans = [event for event in events if event["ph"] == "X"]
-    assert len(spans) == 5 + 2 + 1 + 2
-    copy = next(event for event in spans if event["cat"] == "copy")
-    assert (copy["ts"], copy["dur"], copy["args"]["bytes"]) == (10_000.0, 10_000.0, 100_000_000)
-    begun = {event["id"]: event for event in events if event["ph"] == "s"}
-    ended = {event["id"]: event for event in events if event["ph"] == "f"}
-    assert begun.keys() == ended.keys() == {0, 1}
-    assert (begun[0]["tid"], ended[0]["tid"], ended[0]["ts"]) == (70, copy["tid"], copy["ts"])
-    names = {event["args"]["name"] for event in events if event["ph"] == "M"}
-    assert {"./program 100 rank 0", "device 0 stream 7", "device 1 migrations"} <= names
 
 
 def test_what_overlaps_on_a_stream_has_tracks_of_its_own() -> None:
