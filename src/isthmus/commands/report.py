@@ -19,7 +19,6 @@ from isthmus.errors import RunFileError, UsageError
 from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
-    from isthmus.language import Language
     from isthmus.record import Run
 
 # More side by side cannot be read.
@@ -56,6 +55,8 @@ def report(
 ) -> None:
     """Show one or several saved runs; works on any machine."""
     from isthmus.language import speaking
+    from isthmus.report.screen import screen_document
+    from isthmus.report.sources import sources_document
 
     spoken = language_of(language)
     if (list_figures or figure) and (format_name or as_json):
@@ -63,7 +64,13 @@ def report(
             "--figures and --figure take no --format and no --json; a figure is .svg or .png by the suffix of -o"
         )
     if publications:
-        _show_sources(runs, spoken, format_name, output, as_json=as_json, force=force)
+        if runs:
+            raise UsageError(
+                "--sources takes no run; isthmus report RUN --all has the published figures next to its own"
+            )
+        chosen = format_of("sources", format_name, output, as_json=as_json, force=force)
+        with speaking(spoken):
+            write_report(sources_document(), chosen, output)
         return
     if not runs:
         raise UsageError("no run to show; name run files, or --sources for the publications that Isthmus repeats")
@@ -82,26 +89,8 @@ def report(
         elif everything or format_name or output or as_json or len(loaded) > 1:
             _write(loaded, chosen, known[0][0], output)
         else:
-            _write_screen(loaded[0], known[0][0])
-
-
-def _show_sources(
-    runs: Sequence[Path] | None,
-    spoken: "Language",
-    format_name: str | None,
-    output: Path | None,
-    *,
-    as_json: bool,
-    force: bool,
-) -> None:
-    from isthmus.language import speaking
-    from isthmus.report.sources import sources_document
-
-    if runs:
-        raise UsageError("--sources takes no run; isthmus report RUN --all has the published figures next to its own")
-    chosen = format_of("sources", format_name, output, as_json=as_json, force=force)
-    with speaking(spoken):
-        write_report(sources_document(), chosen, output)
+            write_report(screen_document(loaded[0]), "terminal", None)
+            print(f"\n{where_more_is(known[0][0], None)}")
 
 
 def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
@@ -128,13 +117,6 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
     if not runs:
         raise UsageError(f"no run files in {', '.join(map(str, places))}; expected files that end in .json or .json.gz")
     return runs
-
-
-def _write_screen(run: "Run", path: Path) -> None:
-    from isthmus.report.screen import screen_document
-
-    write_report(screen_document(run), "terminal", None)
-    print(f"\n{where_more_is(path, None)}")
 
 
 class _Screen(io.StringIO):

@@ -1,6 +1,7 @@
 """The section between devices: who reaches whom by what, then matrices of rates and accesses, from rows to columns."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from isthmus.analysis.figures import Figure, figure_cell, legend_of
 from isthmus.analysis.labels import in_lines, of_run, run_label
@@ -21,7 +22,7 @@ from isthmus.analysis.peers.model import (
 )
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart, numbered_look
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing
 from isthmus.document.pivot import Entry, columns_of, pivot, rows_of
 from isthmus.document.section import Chart, Glance, Part, Section, chart_name, section_of
 from isthmus.grouping import grouped
@@ -49,45 +50,35 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def _grids(run: Run) -> dict[str, list[Grid | None]]:
     return {
-        "paths": [_path_grid(run)],
+        "paths": [
+            _matrix(say("peers_report.part_paths"), {"": {pair: path_cell(path) for pair, path in paths(run).items()}})
+        ],
         "one_way": [_rate_grid(whole(run, "peer"), "one_way")],
         "both": [_rate_grid(whole(run, "both"), "both")],
-        "access": [_access_grid(run)],
+        "access": [_matrix(say("peers_report.grid_access"), {"": _figure_cells(accesses(run), "ns")})],
         "one_and_all": [_all_grid(each) for each in at_once(run)],
         "links": [link_grid(run)],
     }
-
-
-def _path_grid(run: Run) -> Grid | None:
-    by_pair = paths(run)
-    return _matrix(say("peers_report.part_paths"), [("", by_pair, lambda pair: path_cell(by_pair.get(pair, "")))])
-
-
-def _access_grid(run: Run) -> Grid | None:
-    by_pair = accesses(run)
-    return _matrix(say("peers_report.grid_access"), [("", by_pair, lambda pair: figure_cell(by_pair.get(pair), "ns"))])
 
 
 def _rate_grid(copies: Sequence[Copies], name: str) -> Grid | None:
     if not copies:
         return None
     title = say(f"peers_report.grid_{name}", size=format_bytes(copies[0].bytes))
-    return _matrix(title, [(method_name(each.method), each.pairs, _cell_of(each)) for each in copies])
+    return _matrix(title, {method_name(each.method): _figure_cells(each.pairs) for each in copies})
 
 
-def _cell_of(copies: Copies) -> Callable[[Pair], Cell]:
-    return lambda pair: figure_cell(copies.pairs.get(pair))
+def _figure_cells(pairs: Mapping[Pair, Figure], unit: Literal["GB/s", "ns"] = "GB/s") -> dict[Pair, Cell]:
+    return {pair: figure_cell(figure, unit) for pair, figure in pairs.items()}
 
 
-def _matrix(title: str, groups: Sequence[tuple[str, Iterable[Pair], Callable[[Pair], Cell]]]) -> Grid | None:
+def _matrix(title: str, groups: Mapping[str, Mapping[Pair, Cell]]) -> Grid | None:
     """Rows are where copies come from, columns where they go; a group for each direction."""
-    pairs = {pair for _, of_group, _ in groups for pair in of_group}
-    if not pairs:
-        return None
+    pairs = {pair for cells in groups.values() for pair in cells}
     rows, columns = specs_of(source for source, _ in pairs), specs_of(to for _, to in pairs)
     entries = [
-        Entry(name, row, to, cell((row, to)) if row != to else _SELF)
-        for name, _, cell in groups
+        Entry(name, row, to, _SELF if row == to else cells.get((row, to)) or missing())
+        for name, cells in groups.items()
         for row in rows
         for to in columns
     ]
@@ -155,26 +146,22 @@ def size_part(runs: Sequence[Run]) -> Part:
             title = of_run(say("peers_report.pair", source=pair[0], to=pair[1]), runs, index)
             methods = [method for method in METHODS if any(each == method for each, _ in figures)]
             rows = rows_of(sizes, format_bytes, methods, lambda *key, of=figures: figure_cell(of.get(key)))
-            columns = tuple(Column(in_lines(_name(method)), _name(method)) for method in methods)
+            columns = tuple(Column(in_lines(method_name(method)), method_name(method)) for method in methods)
             grids.append(Grid(title, columns, (Group("GB/s", rows),)))
             curves = [_drawn(method, figures) for method in methods]
             axes = Axis(say("peers_report.size"), labels="bytes"), Axis("GB/s")
             spec = curves_chart([curve for curve in curves if curve.rows], *axes)
             name = chart_name("peers", *pair, run_label(runs, index))
             charts.append(Chart(title, say("peers_report.sizes_label", title=title), spec, name))
-    legend = legend_of({_name(method): numbered_look(at) for at, method in enumerate(METHODS)})
+    legend = legend_of({method_name(method): numbered_look(at) for at, method in enumerate(METHODS)})
     return Part(say("peers_report.sizes"), say("peers_report.note_sizes"), tuple(charts), legend, tuple(grids))
-
-
-def _name(method: str) -> str:
-    return say(f"peers_report.method_{method}")
 
 
 def _drawn(method: str, figures: Mapping[tuple[str, int], Figure]) -> Drawn:
     rates = {size: each.rate for (of, size), each in figures.items() if of == method and each.rate}
     shown = say("labels.told_rate")
     rows = (
-        chart.row(_name(method), size, rate.scaled(1e-9), **{shown: format_rate(rate.median)})
+        chart.row(method_name(method), size, rate.scaled(1e-9), **{shown: format_rate(rate.median)})
         for size, rate in rates.items()
     )
-    return Drawn(_name(method), numbered_look(METHODS.index(method)), tuple(rows))
+    return Drawn(method_name(method), numbered_look(METHODS.index(method)), tuple(rows))

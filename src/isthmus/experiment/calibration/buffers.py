@@ -91,10 +91,16 @@ def choose(
     chunks = chunk_sizes(direction)
 
     def best_from(size: int, first: Sequence[CopyMethod], steps: int) -> Choice:
-        def neighbours(method: CopyMethod) -> list[CopyMethod]:
-            return _neighbours(method, size, threads, chunks, stores)
-
-        return _choose_one(direction, size, first, steps, neighbours, times)
+        seconds = times(size, [DRIVER, *first])
+        for _ in range(steps):
+            best = _best(seconds)
+            near = [each for each in _neighbours(best, size, threads, chunks, stores) if each not in seconds]
+            if not near or seconds[best] > _HOPELESS * seconds[DRIVER]:
+                break
+            seconds |= times(size, [best, *near])
+        best = _best(seconds)
+        method = best if seconds[best] * GAIN < seconds[DRIVER] else DRIVER
+        return Choice(direction, size, method, seconds[method], seconds[DRIVER])
 
     choices: list[Choice] = []
     for size in sizes:
@@ -108,26 +114,6 @@ def choose(
             choices.append(best_from(2 * last.bytes, [_fitting(choice.method, 2 * last.bytes, chunks)], 1))
         choices.append(choice)
     return choices
-
-
-def _choose_one(
-    direction: Direction,
-    size: int,
-    first: Sequence[CopyMethod],
-    steps: int,
-    neighbours: Callable[[CopyMethod], list[CopyMethod]],
-    times: Times,
-) -> Choice:
-    seconds = times(size, [DRIVER, *first])
-    for _ in range(steps):
-        best = _best(seconds)
-        near = [method for method in neighbours(best) if method not in seconds]
-        if not near or seconds[best] > _HOPELESS * seconds[DRIVER]:
-            break
-        seconds |= times(size, [best, *near])
-    best = _best(seconds)
-    method = best if seconds[best] * GAIN < seconds[DRIVER] else DRIVER
-    return Choice(direction, size, method, seconds[method], seconds[DRIVER])
 
 
 def _best(seconds: dict[CopyMethod, float]) -> CopyMethod:
