@@ -125,8 +125,7 @@ def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
     filled = rates.memcpy(group.sizes)
     # A thread that fills more slowly than the program goes on holds it up.
     late = filled - np.maximum(between - group.cost, 0.0)[:, np.newaxis]
-    seconds: Range = np.maximum(rates.copy("pinned", group.direction, group.sizes), late)
-    return seconds
+    return np.maximum(rates.copy("pinned", group.direction, group.sizes), late)
 
 
 def _once(rates: Rates, method: str, size: int, buffers: int) -> Range:

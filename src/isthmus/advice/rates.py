@@ -115,5 +115,4 @@ def range_of(interval: Interval) -> Range:
 def saved(cost: npt.NDArray[np.float64], new: Range, bound: npt.NDArray[np.float64]) -> Range:
     """What each copy saves that takes `new` instead of `cost` seconds, and at most the seconds of its bound."""
     difference = cost[..., np.newaxis] - new[..., [0, 2, 1]]
-    gain: Range = np.minimum(difference, bound[..., np.newaxis])
-    return gain
+    return np.minimum(difference, bound[..., np.newaxis])

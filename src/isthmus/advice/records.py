@@ -45,8 +45,7 @@ class Records:
 
     def moments(self, nanoseconds: Integers) -> Seconds:
         """Seconds since the trace began."""
-        seconds: Seconds = (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
-        return seconds
+        return (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
 
     @cached_property
     def copies(self) -> Integers:
@@ -54,8 +53,7 @@ class Records:
         copies = self.trace.copies
         between: Mask = np.isin(copies.direction, [direction_index(each) for each in ONE_WAY])
         wanted = between & (copies.process == self.process) & (copies.migration != 1) & (copies.bytes > 0)
-        rows: Integers = np.flatnonzero(wanted)
-        return rows
+        return np.flatnonzero(wanted)
 
     @cached_property
     def interface(self) -> Interface:
@@ -124,8 +122,7 @@ class Records:
 
     def lasted(self, table: Calls | Allocations, rows: Integers) -> Seconds:
         """How long records of the host took."""
-        seconds: Seconds = np.maximum(table.lasted_ns[rows], 0) * _NANO
-        return seconds
+        return np.maximum(table.lasted_ns[rows], 0) * _NANO
 
     @cached_property
     def kernels(self) -> tuple[Seconds, Seconds]:

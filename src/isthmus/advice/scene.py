@@ -55,8 +55,7 @@ class Scene(Records):
         """Whether each call returns before what it asks for is done, if need be by its name; so do those without."""
         names, blocking = self.trace.calls.name[calls], self.trace.calls.blocking[calls]
         by_name = self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
-        mask: Mask = np.where(blocking == UNKNOWN, by_name, blocking == 0)
-        return mask
+        return np.where(blocking == UNKNOWN, by_name, blocking == 0)
 
     def occupied(self, rows: Integers) -> tuple[Seconds, Seconds]:
         """From when to when each copy occupied the program: its call where that waited for it, else the device."""
@@ -215,8 +214,7 @@ class Scene(Records):
     def synchronizing(self, calls: Integers) -> Mask:
         """Whether each call only waits for a stream or a device."""
         names = self.trace.calls.name[calls]
-        mask: Mask = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
-        return mask
+        return (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
 
     def own_time_after(self, calls: Integers) -> Seconds:
         """Seconds that the thread of each call spent on its own work before it called again."""
@@ -335,8 +333,7 @@ class Scene(Records):
         return union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
 
     def _known_call(self, calls: Integers) -> Mask:
-        known: Mask = (calls >= 0) & (calls < len(self.trace.calls))
-        return known
+        return (calls >= 0) & (calls < len(self.trace.calls))
 
     @cached_property
     def _copies_of_call(self) -> Integers:

@@ -39,8 +39,7 @@ class _Phase:
 
     def holds(self, moments: Seconds) -> Mask:
         place = np.searchsorted(self.begin, moments, "right") - 1
-        inside: Mask = (place >= 0) & (moments < self.end[np.maximum(place, 0)])
-        return inside
+        return (place >= 0) & (moments < self.end[np.maximum(place, 0)])
 
 
 def steps_of(scene: Scene, drafts: Sequence[Drafted]) -> Steps | None:

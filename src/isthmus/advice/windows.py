@@ -50,8 +50,7 @@ def sample_of(trace: Trace, process: int) -> Sample | None:
     renumbered[calls] = np.arange(calls.size)
 
     def called(call: Integers) -> Integers:
-        numbers: Integers = renumbered[np.where((call >= 0) & (call < len(trace.calls)), call, len(trace.calls))]
-        return numbers
+        return renumbered[np.where((call >= 0) & (call < len(trace.calls)), call, len(trace.calls))]
 
     copies, window_of_copies = held(trace.copies)
     with_calls = (trace.copies.call[copies] == UNKNOWN) | (called(trace.copies.call[copies]) != UNKNOWN)

@@ -166,8 +166,7 @@ _parameters = attrgetter(*PARAMETERS)
 
 def case_key(case: Case) -> tuple[object, ...]:
     """The values of PARAMETERS: the same for one case in several runs."""
-    key: tuple[object, ...] = _parameters(case)
-    return key
+    return _parameters(case)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

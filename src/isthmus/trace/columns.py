@@ -61,8 +61,7 @@ class _Table:
     @property
     def lasted_ns(self) -> Integers:
         """How long each record lasted."""
-        lasted: Integers = self.end_ns - self.start_ns
-        return lasted
+        return self.end_ns - self.start_ns
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ def sound_rows(start_ns: Integers, end_ns: Integers, sizes: Integers | None, fir
     if sizes is not None:
         sound &= (sizes >= 0) & (sizes <= MOST_BYTES)
     rows = np.flatnonzero(sound)
-    ordered: Integers = rows[np.argsort(start_ns[rows], kind="stable")]
-    return ordered
+    return rows[np.argsort(start_ns[rows], kind="stable")]
 
 
 def places_of(process: Integers, correlation: Integers, in_process: Integers, in_correlation: Integers) -> Integers:
@@ -64,8 +63,7 @@ def _keys(process: Integers, correlation: Integers) -> Integers:
 def looked_up(values: Integers, mapping: Mapping[int, int]) -> Integers:
     """What each value maps to; UNKNOWN for those that are not in the mapping."""
     distinct, places = np.unique(values, return_inverse=True)
-    stands: Integers = np.array([mapping.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
-    return stands
+    return np.array([mapping.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
 
 
 def call_name(recorded: str) -> str:

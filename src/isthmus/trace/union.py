@@ -52,8 +52,7 @@ class Union(NamedTuple):
         if not self.begin.size:
             return np.zeros(moments.size, np.bool_)
         last = np.searchsorted(self.begin, moments, "right") - 1
-        held: npt.NDArray[np.bool_] = (last >= 0) & (moments < self.end[np.maximum(last, 0)])
-        return held
+        return (last >= 0) & (moments < self.end[np.maximum(last, 0)])
 
 
 def union(begin: Moments, end: Moments) -> Union:

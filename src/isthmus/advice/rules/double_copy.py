@@ -54,8 +54,7 @@ def _used(scene: Scene, rows: Integers) -> Mask:
     order = np.lexsort((np.arange(every.size), host))
     sent = np.isin(every, scene.of("h2d"))
     same = (host[order][1:] == host[order][:-1]) & (host[order][1:] != UNKNOWN)
-    used: Mask = np.isin(rows, every[order[:-1][same & sent[order[1:]]]])
-    return used
+    return np.isin(rows, every[order[:-1][same & sent[order[1:]]]])
 
 
 def _pinned_next(scene: Scene, calls: Integers) -> Integers:
@@ -81,8 +80,7 @@ def _pins(scene: Scene) -> Integers:
     pins = np.union1d(np.flatnonzero(np.isin(trace.calls.name, names)), allocating_calls)
     pins = pins[(pins >= 0) & (pins < len(trace.calls))]
     registers = [place for place, name in enumerate(trace.names) if "Register" in name]
-    allocating: Integers = pins[~np.isin(trace.calls.name[pins], registers)]
-    return allocating
+    return pins[~np.isin(trace.calls.name[pins], registers)]
 
 
 def _held(scene: Scene) -> Integers:

@@ -60,8 +60,7 @@ def _again(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _large(scene: Scene, rows: Integers) -> Integers:
-    large: Integers = rows[scene.trace.copies.bytes[rows] >= TRACED_BYTES]
-    return large
+    return rows[scene.trace.copies.bytes[rows] >= TRACED_BYTES]
 
 
 def _draft(scene: Scene, rows: Integers, gains: Range, spent: Seconds, what: str) -> Draft | None:

@@ -98,8 +98,7 @@ def pipelines(scene: Scene) -> list[Pipeline]:
 
 def _repeated(sizes: Integers) -> Integers:
     distinct, counts = np.unique(sizes, return_counts=True)
-    frequent: Integers = distinct[counts > 2 * LEAST_CYCLES]
-    return frequent
+    return distinct[counts > 2 * LEAST_CYCLES]
 
 
 def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float, float]:

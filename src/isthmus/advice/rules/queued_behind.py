@@ -153,8 +153,7 @@ def _first_from(streams: Integers, moments: Seconds, of: Integers, since: Second
 
 def _at(moments: Seconds, places: Integers) -> Seconds:
     """The moments at these places, infinity where the place is UNKNOWN."""
-    times: Seconds = np.append(moments, np.inf)[places]
-    return times
+    return np.append(moments, np.inf)[places]
 
 
 def _words(summary: Summary) -> Words:

@@ -65,8 +65,7 @@ def _large(scene: Scene, rows: Integers) -> Integers:
 
 
 def _lasted(scene: Scene, rows: Integers) -> Seconds:
-    seconds: Seconds = scene.device_end(rows) - scene.device_begin(rows)
-    return seconds
+    return scene.device_end(rows) - scene.device_begin(rows)
 
 
 def _rate(scene: Scene, rows: Integers) -> float:

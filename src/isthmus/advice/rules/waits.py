@@ -143,8 +143,7 @@ def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> M
     if not migrated:
         wanted &= copies.bytes > SMALL_COPY_BYTES
     arrivals = np.sort(scene.device_end(np.flatnonzero(wanted)))
-    mask: Mask = np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
-    return mask
+    return np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
 
 
 def _calls_of_kernels(scene: Scene) -> Integers:
@@ -191,8 +190,7 @@ def _kinds(scene: Scene, waiting: Waits) -> Integers:
     names = scene.trace.calls.name[waiting.calls]
 
     def named(test: Callable[[str], bool]) -> Mask:
-        mask: Mask = np.isin(names, [place for place, name in enumerate(scene.trace.names) if test(name)])
-        return mask
+        return np.isin(names, [place for place, name in enumerate(scene.trace.names) if test(name)])
 
     made = waiting.copies != UNKNOWN
     out = scene.trace.copies.direction[np.maximum(waiting.copies, 0)] == direction_index("d2h") if made.any() else made
@@ -265,8 +263,7 @@ def late_calls(scene: Scene, calls: Integers) -> Integers:
     late &= left <= np.maximum(LONGEST_HANDOVER_SECONDS, LATE_SHARE * lasted)
     # Nothing is in progress any more.
     late &= np.searchsorted(begins, end) == np.searchsorted(ends, end, "right")
-    selected: Integers = calls[late]
-    return selected
+    return calls[late]
 
 
 def _own_copies(scene: Scene, calls: Integers) -> tuple[Seconds, Seconds]:

@@ -127,8 +127,7 @@ class Predictor:
         """
         random = np.random.default_rng(zlib.crc32(np.ascontiguousarray(self.seconds[:, 0]).tobytes()))
         freedom = max(_LEAST_FREEDOM, min(len(self.errors), _NEAREST))
-        draws: npt.NDArray[np.float64] = random.standard_t(freedom, DRAWS)
-        return draws
+        return random.standard_t(freedom, DRAWS)
 
 
 def _between(sizes: npt.NDArray[np.float64], seconds: Draws, size: float) -> Draws:
@@ -182,8 +181,7 @@ class TwoWays:
 
     def added(self, direction: str, size: float) -> Draws:
         """Seconds by which it takes longer; no less than none, since a copy does not help another."""
-        longer: Draws = np.maximum(self.together[direction].draws(size) - self.alone[direction].draws(size), 0.0)
-        return longer
+        return np.maximum(self.together[direction].draws(size) - self.alone[direction].draws(size), 0.0)
 
 
 def two_ways(run: Run, *, only: str | None = None) -> list[TwoWays]:

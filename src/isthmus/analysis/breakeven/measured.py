@@ -65,12 +65,10 @@ class Totals:
             return totals[uses]
         if above < len(known):
             share = (uses - first) / (known[above] - first)
-            between: Draws = totals[first] + share * (totals[known[above]] - totals[first])
-            return between
+            return totals[first] + share * (totals[known[above]] - totals[first])
         if size not in self.further:
             return None
-        beyond: Draws = totals[first] + (uses - first) * self.further[size]
-        return beyond
+        return totals[first] + (uses - first) * self.further[size]
 
 
 def interpolated(seconds: Mapping[int, Draws], size: float) -> Draws | None:
@@ -83,8 +81,7 @@ def interpolated(seconds: Mapping[int, Draws], size: float) -> Draws | None:
         return seconds[sizes[above]]
     low, high = sizes[above - 1], sizes[above]
     share = math.log(size / low) / math.log(high / low)
-    between: Draws = seconds[low] ** (1 - share) * seconds[high] ** share
-    return between
+    return seconds[low] ** (1 - share) * seconds[high] ** share
 
 
 @once()

@@ -74,8 +74,7 @@ class CostSurface:
     @cached_property
     def _over_model(self) -> Draws:
         modelled = _features(self.spots) @ self.costs
-        ratios: Draws = np.log(self.draws / modelled[:, np.newaxis])
-        return ratios
+        return np.log(self.draws / modelled[:, np.newaxis])
 
     @cached_property
     def _inverse(self) -> _Array:

@@ -149,8 +149,7 @@ def _places(place: Draws, *, inside: npt.NDArray[np.bool_]) -> Draws:
     Those of the other kind lie beyond the range where they have none, and have no place (nan) where they have one.
     """
     nowhere = place == 0.0
-    places: Draws = np.where(inside, place, np.where(nowhere, np.inf, np.nan))
-    return places
+    return np.where(inside, place, np.where(nowhere, np.inf, np.nan))
 
 
 def _known(places: Draws) -> int:

@@ -118,8 +118,7 @@ def _in_order(timed: Columns, kernels: Columns, untimed: Columns, calls: Columns
 
 def _pairs(outer: Integers, inner: Integers) -> Integers:
     """A small number for each pair of numbers."""
-    numbers: Integers = np.unique(outer * CORRELATIONS + inner + 1, return_inverse=True)[1]
-    return numbers
+    return np.unique(outer * CORRELATIONS + inner + 1, return_inverse=True)[1]
 
 
 def _thread(process: Integers, thread: Integers) -> Integers:
