@@ -126,13 +126,14 @@ def judged_gains_of(findings: Sequence[Finding], finding: Finding, share: float)
     judged = [each for each in findings if "measured_gain" in each.said]
     if not judged:
         return None
-    far = [each.case for each in judged if not _is_near(each.said["predicted_gain"], each.said["measured_gain"])]
+    far = [each.case for each in judged if not is_near(each.said["predicted_gain"], each.said["measured_gain"])]
     finding.measured = f"{len(judged) - len(far)} of {len(judged)}"
     finding.why_not = f"not {', '.join(far)}" if far else ""
     return decided(finding, len(judged) - len(far) >= share * len(judged))
 
 
-def _is_near(predicted: dict[str, float] | None, measured: dict[str, float]) -> bool:
+def is_near(predicted: dict[str, float] | None, measured: dict[str, float]) -> bool:
+    """Whether a predicted gain is within 25 % of the measured one, by their medians."""
     return predicted is not None and abs(predicted["median"] - measured["median"]) <= NEAR * measured["median"]
 
 

@@ -53,6 +53,8 @@ class Advised(NamedTuple):
     rule: str
     severity: str
     gain: Interval | None
+    # What `isthmus accelerate` alone is to gain.
+    accelerate: Interval | None = None
 
 
 class Case(NamedTuple):
@@ -174,7 +176,10 @@ def read_advice(output: str) -> list[Advised]:
     """The findings in what `isthmus advise --json` writes. Raises CallFailed where it is something else."""
     try:
         findings: list[dict[str, Any]] = json.loads(output)["findings"]
-        return [Advised(each["rule"], each["severity"], _gain(each["gain_seconds"])) for each in findings]
+        return [
+            Advised(each["rule"], each["severity"], _gain(each["gain_seconds"]), _gain(each["accelerate_seconds"]))
+            for each in findings
+        ]
     except (ValueError, KeyError, TypeError) as error:
         raise _unexpected("findings of isthmus advise as JSON", output) from error
 

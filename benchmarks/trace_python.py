@@ -1,4 +1,4 @@
-"""Eight programs of Python with a planted problem, and one without: what advice says, and what the fixed ones gain.
+"""Sixteen programs of Python with a planted problem, and eight without: what advice says, what the fixed ones gain.
 
 As trace_problems.py, of which this is the part that runs an interpreter: copies that a library makes of its own accord
 are not known to a program, so that a trace has to have at least what the program asked for.
@@ -13,8 +13,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from finding import Finding, decided, shown
-from trace_problems import above_information, judged_gains_of, judged_problem, measured_gain
-from trace_programs import MOST_SECONDS_PROFILED, SOURCES, Case, Count, Programs, Said, counts_of, output_of, read_said
+from trace_problems import above_information, is_near, judged_gains_of, judged_problem, measured_gain
+from trace_programs import (
+    ISTHMUS,
+    MOST_SECONDS_PROFILED,
+    SOURCES,
+    Case,
+    Count,
+    Programs,
+    Said,
+    counts_of,
+    output_of,
+    read_said,
+)
 from transfer_turns import Contender, take_turns
 
 from isthmus.errors import CallFailed, IsthmusError
@@ -39,19 +50,33 @@ PLANTED = {
     "jax_batches": Planted("waits"),
     # CuPy sends arrays from pinned memory of its own: only contents tell that they are what was fetched.
     "cupy_trips": Planted("round-trip", ("--contents",)),
+    "torch_swap": Planted("pageable"),
+    "torch_load": Planted("pageable"),
+    "torch_host_adam": Planted("pageable"),
+    "torch_gather": Planted("pageable"),
+    "torch_frames": Planted("pageable"),
+    "torch_greedy": Planted("waits"),
+    "torch_serving": Planted("pageable"),
+    "cupy_images": Planted("pageable"),
 }
-RIGHT = "torch_right"
+# By name, how each is run.
+RIGHT = {
+    "torch_right": ("torch_right",),
+    **{f"{name}_fixed": (name, "fixed") for name in ("torch_loader", "torch_item", "torch_greedy", "cupy_trips")},
+    **{name: ("right_programs", name) for name in ("torch_resident", "torch_captured", "jax_resident")},
+}
 RIGHT_BAR = "every copy asked for counted, no finding above information"
 # In so many of the programs the predicted gain is to be near to the measured one.
 NEAR_SHARE = 7 / 8
 GAINS = "predicted gains, Python"
 GAIN_BAR = "within 25 % of the measured gain in seven of eight"
+ACCELERATED, ACCELERATED_BAR = "predicted gains of accelerate", "within 25 % of the measured gain in each"
 
 
 def cases() -> dict[str, Case]:
     """A case for each program."""
     planted = {name: Case(_bar(name), partial(measure_problem, name=name)) for name in PLANTED}
-    return {**planted, RIGHT: Case(RIGHT_BAR, measure_right)}
+    return {**planted, **{name: Case(RIGHT_BAR, partial(measure_right, name=name)) for name in RIGHT}}
 
 
 def _bar(name: str) -> str:
@@ -72,7 +97,9 @@ def measure_problem(programs: Programs, name: str) -> Finding:
         return finding
     fixed = f"{name}_fixed"
     said: dict[str, Said] = {}
-    finding.turns = take_turns([_contender(each, said) for each in (name, fixed)], 0.0, random.Random(0))
+    fast = f"{name}_accelerated"
+    contenders = [_contender(each, said) for each in (name, fixed, fast)]
+    finding.turns = take_turns(contenders, 0.0, random.Random(0))
     gain = measured_gain(finding.turns, name, fixed)
     if gain is None:
         finding.why_not = "a program failed"
@@ -92,21 +119,23 @@ def measure_problem(programs: Programs, name: str) -> Finding:
             wrong += _wrong_of_profiler(programs, name, finding)
     except IsthmusError as error:
         wrong.append(str(error))
+    if advised and advised[0].accelerate is not None and (by := measured_gain(finding.turns, name, fast)) is not None:
+        finding.said["accelerate"] = {"measured": by._asdict(), "predicted": advised[0].accelerate._asdict()}
     return judged_problem(finding, PLANTED[name].rule, gain, advised, wrong)
 
 
-def measure_right(programs: Programs) -> Finding:
-    """The program that does everything right, traced."""
-    finding = Finding(RIGHT, RIGHT_BAR)
-    if lacking := _lacking(RIGHT):
+def measure_right(programs: Programs, name: str) -> Finding:
+    """A program that does everything right, traced."""
+    finding = Finding(name, RIGHT_BAR)
+    if lacking := _lacking(name):
         finding.why_not = lacking
         return finding
     wrong: list[str] = []
     advised = []
     try:
-        finding.measured = shown(read_said(output_of(command_of(RIGHT))).seconds)
-        traced, trace = _traced(programs, RIGHT)
-        wrong += missing(RIGHT, traced, counts_of(trace))
+        finding.measured = shown(read_said(output_of(command_of(name))).seconds)
+        traced, trace = _traced(programs, name)
+        wrong += missing(name, traced, counts_of(trace))
         advised = programs.advised(trace)
     except IsthmusError as error:
         wrong.append(str(error))
@@ -114,9 +143,12 @@ def measure_right(programs: Programs) -> Finding:
 
 
 def command_of(name: str, *options: str) -> list[str]:
-    """How a program is run; of two versions, the name says which."""
+    """How a program is run; the name says which version, or that it is accelerated."""
+    if (plain := name.removesuffix("_accelerated")) != name:
+        return [*ISTHMUS, "accelerate", "--", *command_of(plain, *options)]
     stem = name.removesuffix("_fixed")
-    return [sys.executable, str(SOURCES / f"{stem}.py"), *(["fixed"] if name != stem else []), *options]
+    program, *words = RIGHT.get(name, (stem, *(["fixed"] if name != stem else [])))
+    return [sys.executable, str(SOURCES / f"{program}.py"), *words, *options]
 
 
 def missing(name: str, said: Said, found: Mapping[str, Count]) -> list[str]:
@@ -136,6 +168,18 @@ def judged_gains(findings: Sequence[Finding]) -> Finding | None:
     """Of how many of the programs the gain was predicted well; None where no program was measured."""
     mine = [each for each in findings if each.case in PLANTED]
     return judged_gains_of(mine, Finding(GAINS, GAIN_BAR, "gains-python"), NEAR_SHARE)
+
+
+def judged_accelerate(findings: Sequence[Finding]) -> Finding | None:
+    """Whether what accelerate gains was predicted well; None where nothing was predicted."""
+    judged = {each.case: each.said["accelerate"] for each in findings if "accelerate" in each.said}
+    if not judged:
+        return None
+    far = [name for name, gain in judged.items() if not is_near(gain["predicted"], gain["measured"])]
+    finding = Finding(ACCELERATED, ACCELERATED_BAR, "gains-accelerate")
+    finding.measured = f"{len(judged) - len(far)} of {len(judged)}"
+    finding.why_not = f"not {', '.join(far)}" if far else ""
+    return decided(finding, not far)
 
 
 def _lacking(name: str) -> str:

@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # After each, lest a later one ends the process.
             if given.output:
                 write(given.output, "trace", _heading(device, command), about, findings)
-        for gains in (trace_problems.judged_gains(findings), trace_python.judged_gains(findings)):
+        for judged in (trace_problems.judged_gains, trace_python.judged_gains, trace_python.judged_accelerate):
+            gains = judged(findings)
             if gains is not None:
                 findings.append(gains)
                 print(line(gains))

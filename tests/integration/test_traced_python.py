@@ -29,6 +29,11 @@ SMALL = {
     "torch_checkpoint": ("VALUES=100", "EVERY=2"),
     "torch_offload": ("WIDTH=16", "ROWS=8"),
     "torch_ranks": ("WIDTH=16", "ROWS=32", "CLASSES=4"),
+    "torch_swap": ("WIDTH=16", "ROWS=8"),
+    "torch_host_adam": ("WIDTH=8", "LENGTH=16", "ROWS=4"),
+    "torch_gather": ("ROWS=64", "WIDTH=8", "TAKEN=16"),
+    "torch_frames": ("HEIGHT=4", "WIDTH=6"),
+    "torch_greedy": ("WIDTH=16", "WORDS=50", "ROWS=4"),
 }
 STEPS = 7
 # Stands for a program: prints a line, and with --profiler writes a trace.
@@ -47,7 +52,7 @@ def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModuleTy
     """benchmarks/trace_python.py, for which programs are those that pretend, of libraries that are there."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     loaded = import_module("trace_python")
-    for name in (*loaded.PLANTED, loaded.RIGHT):
+    for name in (*loaded.PLANTED, *(program for program, *_ in loaded.RIGHT.values())):
         (tmp_path / f"{name}.py").write_text(PROGRAM, "utf-8")
     monkeypatch.setattr(loaded, "SOURCES", tmp_path)
     monkeypatch.setattr(loaded, "find_spec", lambda _: object())
@@ -128,8 +133,8 @@ def test_a_library_may_copy_more_than_its_program_asked_for_and_not_less(
 
 def test_a_finding_above_information_is_a_false_alarm(python: ModuleType, programs: SimpleNamespace) -> None:
     programs.first = [[], ["waits"]]
-    assert python.measure_right(programs).met
-    alarmed = python.measure_right(programs)
+    assert python.measure_right(programs, "torch_right").met
+    alarmed = python.measure_right(programs, "torch_captured")
     assert (alarmed.met, alarmed.why_not) == (False, "`waits`")
 
 
@@ -137,12 +142,12 @@ def test_a_program_whose_library_is_not_installed_is_no_verdict(
     python: ModuleType, programs: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(python, "find_spec", lambda _: None)
-    for finding in (python.measure_problem(programs, "jax_batches"), python.measure_right(programs)):
+    for finding in (python.measure_problem(programs, "jax_batches"), python.measure_right(programs, "jax_resident")):
         assert finding.met is None
         assert finding.why_not.endswith(" is not installed")
 
 
-def test_seven_gains_of_eight_are_enough(python: ModuleType) -> None:
+def test_fourteen_gains_of_sixteen_are_enough(python: ModuleType) -> None:
     def judged(*predicted: float) -> Any:
         findings = []
         for name, median in zip(python.PLANTED, predicted, strict=True):
@@ -152,8 +157,19 @@ def test_seven_gains_of_eight_are_enough(python: ModuleType) -> None:
             findings.append(finding)
         return python.judged_gains(findings)
 
-    assert judged(*[0.76] * 7, 1.3).met
-    assert judged(*[0.76] * 6, 0.7, 1.3).met is False
+    assert judged(*[0.76] * 14, 0.7, 1.3).met
+    assert judged(*[0.76] * 13, *[0.7] * 2, 1.3).met is False
+
+
+def test_what_accelerate_gains_is_predicted_too(python: ModuleType) -> None:
+    def judged(predicted: float) -> Any:
+        finding = import_module("finding").Finding("torch_load", "bar")
+        finding.said["accelerate"] = {"measured": {"median": 1.0}, "predicted": {"median": predicted}}
+        return python.judged_accelerate([finding])
+
+    assert judged(0.8).met
+    assert (judged(0.7).met, judged(0.7).why_not) == (False, "not torch_load")
+    assert python.judged_accelerate([]) is None
 
 
 def test_a_program_that_failed_misses_the_bar(python: ModuleType, programs: SimpleNamespace) -> None:
@@ -251,8 +267,8 @@ def test_what_is_no_count_of_steps_is_refused(program: Callable[..., Any], words
 
 
 def test_what_is_no_line_of_a_program_is_refused(python: ModuleType, programs: SimpleNamespace) -> None:
-    (python.SOURCES / f"{python.RIGHT}.py").write_text("print('loading')", "utf-8")
-    assert "expected a line of JSON" in python.measure_right(programs).why_not
+    (python.SOURCES / "torch_right.py").write_text("print('loading')", "utf-8")
+    assert "expected a line of JSON" in python.measure_right(programs, "torch_right").why_not
     (python.SOURCES / "torch_item.py").write_text("", "utf-8")
     with pytest.raises(CallFailed, match="wrote nothing"):
         python._wrong_of_profiler(programs, "torch_item", SimpleNamespace(said={}))
