@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from isthmus.advice import Finding, advise
-from isthmus.advice.pageable_remedies import _once
 from isthmus.advice.rates import Rates
+from isthmus.advice.rules.pageable import _once
 from isthmus.record import MIB, Direction, Run
 from tests.synthetic import breakeven
 from tests.synthetic import runs as synthetic

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.machine.cgroup import ContainerLimits, container_kind, read_container_limits
+from isthmus.machine.host import ContainerLimits, container_kind, read_container_limits
 from isthmus.record import GIB
 
 Tree = Callable[[dict[str, str]], Path]

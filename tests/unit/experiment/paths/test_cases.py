@@ -9,7 +9,7 @@ from isthmus.errors import DeviceAbsent
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.paths import cases as paths
-from isthmus.experiment.paths.copies import Machine, _usable
+from isthmus.experiment.paths.cases import Machine, _usable
 from isthmus.machine import devices
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, MIB, Case, Device, Placement
