@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from isthmus.errors import CallFailed
-from isthmus.experiment.allocation.cases import FIRST_BYTES, MEMORY_KINDS, measure_first_calls, plan
+from isthmus.experiment.allocation.cases import FIRST_BYTES, measure_first_calls, plan
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.machine.devices import OpenDevice, open_device
@@ -23,21 +23,6 @@ def steady(ended: Callable[[Planned], list[Case]]) -> Steady:
         return ended(Planned(batches[1:], skipped))
 
     return steady
-
-
-def test_every_kind_is_got_and_given_back(steady: Steady) -> None:
-    cases = steady(open_device("host"), Options(sizes=[64 * KIB]))
-    for kind in MEMORY_KINDS:
-        methods = {case.method for case in cases if case.host_memory == kind and case.series}
-        assert {"allocate", "free"} <= methods
-    assert {case.direction for case in cases} == {None}
-    assert {len(case.samples("host_seconds")) for case in cases} == {2}
-
-
-def test_small_blocks_are_also_got_beside_another_one(steady: Steady) -> None:
-    cases = steady(open_device("host"), Options(sizes=[64 * KIB, 16 * MIB], memory=["pinned", "malloc"]))
-    beside = {(case.host_memory, case.method, case.bytes) for case in cases if case.method.startswith("beside_")}
-    assert beside == {("pinned", f"beside_{phase}", 64 * KIB) for phase in ("allocate", "touch", "free")}
 
 
 def test_the_limit_on_locked_memory_skips_what_exceeds_it_and_the_sweep_goes_on(steady: Steady) -> None:
@@ -58,12 +43,6 @@ def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured(stea
     cases = steady(device, Options(sizes=[64 * KIB, 768 * KIB], memory=["device"]))
     assert not any(case.skipped for case in cases)
     assert device.native.free_bytes() == before
-
-
-def test_managed_memory_stays_within_half_of_the_device() -> None:
-    planned = plan(open_device("host:memory=3MiB"), Options(sizes=[MIB, 2 * MIB], memory=["managed"]), GIB)
-    assert {case.bytes for case in planned.skipped} == {2 * MIB}
-    assert "half of the free device memory" in planned.skipped[0].note
 
 
 def test_first_calls_are_made_in_a_process_of_their_own() -> None:

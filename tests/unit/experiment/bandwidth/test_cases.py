@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS, BandwidthSweep
+from isthmus.experiment.bandwidth.cases import BandwidthSweep
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.sweep import Sweep
@@ -29,57 +29,11 @@ def transfer(memory: str, direction: Direction, size: int, method: str = "") -> 
     return transfer_case("bandwidth", memory, direction, size, method)
 
 
-@pytest.mark.parametrize("memory", [kind for kind in MEMORY_KINDS if kind != "managed"])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("size", [1, 4099, 3 * MIB + 1])
-def test_a_visit_collects_samples_and_checks_the_data(
-    measured: Measure, memory: str, direction: Direction, size: int
-) -> None:
-    case, *lanes = measured("host", transfer(memory, direction, size))
-    assert (case.verified, case.note) == ("yes", "")
-    assert {series.metric: len(series.samples) for series in case.series} == {
-        "host_seconds": 2,
-        "device_seconds": 2,
-        "enqueue_seconds": 2,
-    }
-    assert [(lane.method, lane.direction) for lane in lanes] == (
-        [("duplex", "h2d"), ("duplex", "d2h")] if direction == "both" else []
-    )
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_the_library_is_timed_by_the_host_and_checked(measured: Measure, direction: Direction) -> None:
-    case, *_ = measured("host", transfer("pageable", direction, 3 * MIB + 1, "isthmus"))
-    assert (case.method, case.verified, case.note) == ("isthmus", "yes", "")
-    assert {series.metric for series in case.series} == {"host_seconds"}
-
-
 @pytest.mark.parametrize("method", ["copy", "isthmus"])
 def test_what_does_not_arrive_in_untouched_memory_is_noticed(measured: Measure, method: str) -> None:
     case = transfer("untouched", "d2h", MIB, method)
     assert [each.note for each in measured("host", case)] == [""]
     assert "wrong data d2h" in measured("host:fault=copy:partial", case)[0].note
-
-
-@pytest.mark.parametrize(("direction", "place"), [("h2d", "h2d"), ("both", "h2d"), ("d2h", "d2h")])
-def test_wrong_data_are_placed(measured: Measure, direction: Direction, place: str) -> None:
-    case, *_ = measured("host:fault=copy:partial", transfer("pinned", direction, 4096))
-    assert case.note == f"wrong data {place}: 256 of 512 8-byte words differ, the first at byte 2048"
-
-
-def test_wrong_data_of_large_transfers_are_noticed_too(measured: Measure) -> None:
-    (case,) = measured("host:fault=copy:partial", transfer("pinned", "h2d", 64 * MIB))
-    assert f"the first at byte {32 * MIB}" in case.note
-
-
-def test_sizes_that_device_memory_does_not_hold_are_skipped_in_both_directions(measured: Measure) -> None:
-    sizes = (4096, 16 * MIB, 64 * MIB)
-    cases = measured(
-        "host:memory=64MiB", *(transfer("pinned", direction, size) for direction in DIRECTIONS for size in sizes)
-    )
-    skipped = [case for case in cases if case.skipped]
-    assert {(case.direction, case.bytes) for case in skipped} == {(direction, 64 * MIB) for direction in DIRECTIONS}
-    assert all("bytes of device memory: the modelled device has" in case.note for case in skipped)
 
 
 def test_memory_that_cannot_be_had_at_all_skips_everything_with_the_reason(measured: Measure) -> None:
@@ -145,8 +99,3 @@ def test_what_other_kinds_take_is_not_free_for_managed_memory() -> None:
     sweep = BandwidthSweep(device, Options(sizes=[2 * GIB]), GIB)
     assert sweep.why_not(transfer("managed", "h2d", GIB)) is None
     assert "exceed half of the free device memory (2 GiB)" in str(sweep.why_not(transfer("managed", "h2d", 2 * GIB)))
-
-
-def test_managed_memory_that_does_not_move_is_not_measured() -> None:
-    reason = BandwidthSweep(open_device("host"), Options(), GIB).why_not(transfer("managed", "h2d", 1))
-    assert reason == "device memory is host memory: prefetching moves no pages"

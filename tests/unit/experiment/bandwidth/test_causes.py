@@ -62,10 +62,6 @@ def test_a_node_whose_processors_are_not_allowed_is_skipped_with_the_reason(meas
     assert notes == {"no processor of NUMA node 1 is allowed to this process"}
 
 
-def test_a_budget_that_is_too_small_is_named(measured: Machine) -> None:
-    assert all("--memory-budget allows more" in case.note for case in measured({0: HERE, 1: HERE}, 64 * KIB))
-
-
 @pytest.mark.parametrize(
     ("options", "asked"),
     [

@@ -51,20 +51,6 @@ def test_a_visit_gives_totals_by_uses_and_the_time_of_a_further_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "work", "message"),
-    [
-        ("add:partial", "round_trip", "32-bit words did not come back as computed"),
-        ("sum:partial", "reduction", "sums are wrong"),
-    ],
-)
-def test_wrong_data_are_noted(fault: str, work: str, message: str) -> None:
-    cases = [case for case, *_ in visited(f"host:fault={fault}", Options(sizes=[4 * KIB], memory=["pageable"]))]
-    wrong = [case for case in cases if case.verified == "no"]
-    assert [case.method for case in wrong] == [work, f"{work}_in_place"]
-    assert all(message in case.note for case in wrong)
-
-
-@pytest.mark.parametrize(
     ("spec", "options", "memory_bytes", "message"),
     [
         ("host", Options(sizes=[6], memory=["pageable"]), GIB, "no multiple of 4 bytes"),

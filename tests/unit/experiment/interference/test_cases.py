@@ -1,6 +1,6 @@
 """Copies beside other work: what is planned where, that turns are taken, and that what cannot be done says why."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +8,9 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed, UsageError
-from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.options import Options
 from isthmus.experiment.interference import cases as interference
-from isthmus.experiment.interference.cases import plan
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.record import GIB, KIB, MIB, Case
-
-QUICK = Options(mode="quick", sizes=[256 * KIB])
+from isthmus.record import KIB, MIB
 
 
 @pytest.fixture(params=["host", "opencl:0"])
@@ -28,26 +23,6 @@ def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interference, "_SHARED_LOADS", {"compute": 64 * KIB, "memory": MIB, "thread": 64 * KIB})
     monkeypatch.setattr(interference, "_WORK_SECONDS", 0.001)
-
-
-def ways(cases: Sequence[Case]) -> set[tuple[str, str, int | None]]:
-    return {(case.method, case.host_memory, case.blocks) for case in cases}
-
-
-def test_every_neighbour_works_with_every_method_or_a_reason(
-    device: OpenDevice, ended: Callable[[Planned], list[Case]]
-) -> None:
-    found = ended(plan(device, QUICK, GIB))
-    assert {case.neighbour for case in found} == {"compute", "memory", "thread"}
-    assert {case.direction for case in found} == {"h2d", "d2h"}
-    assert [case for case in found if not case.series and not case.note] == []
-    expected = {("copy", "pinned", None), ("kernel", "pinned", 0), ("copy", "pageable", None)}
-    assert ways(found) == {*expected, ("isthmus", "pageable", None)}
-    for case in [case for case in found if case.series]:
-        samples = [case.samples(metric) for metric in ("alone_seconds", "beside_seconds", "host_seconds")]
-        assert [len(each) for each in samples] == [2, 2, 2]
-        assert min(min(each) for each in samples) > 0
-        assert case.verified == "yes"
 
 
 def made(device: _native.Device, method: str = "copy", **changed: Any) -> _native.Timed:
@@ -100,12 +75,6 @@ def test_copies_that_fail_end_the_turn() -> None:
     device = open_device("host:fault=copy:fail").native
     with pytest.raises(CallFailed):
         made(device).run(0, 1, 1, 0.0)
-
-
-def test_wrong_data_is_no_figure(ended: Callable[[Planned], list[Case]]) -> None:
-    device = open_device("host:fault=copy:partial")
-    for case in ended(plan(device, QUICK._replace(memory=["pinned"], directions=["h2d"]), GIB)):
-        assert ("wrong data" in case.note) == (case.method == "copy")
 
 
 @pytest.mark.parametrize(

@@ -27,16 +27,6 @@ def measured(ended: Callable[[Planned], list[Case]]) -> Measure:
     return lambda device, options=QUICK: ended(plan(device, options, GIB))
 
 
-def test_every_step_has_a_time_or_a_reason(device: OpenDevice, measured: Measure) -> None:
-    found = measured(device)
-    assert {case.method for case in found if case.series} >= {"launch", "event", "query", "wait", "copy", "access"}
-    assert [case.note for case in found if case.skipped and not case.note] == []
-    [peer] = [case for case in found if case.method == "access" and case.host_memory == "device"]
-    assert peer.note == "needs two devices of one backend; there is one"
-    [launch] = [case for case in found if case.method == "launch"]
-    assert all(call <= done for call, done in zip(*(series.samples for series in launch.series[::-1]), strict=True))
-
-
 def test_an_access_is_timed_on_the_devices_clock_and_ends_where_it_must(device: OpenDevice, measured: Measure) -> None:
     accesses = [case for case in measured(device) if case.method == "access" and case.series]
     assert {case.verified for case in accesses} == {"yes"}

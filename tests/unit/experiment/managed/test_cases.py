@@ -95,24 +95,6 @@ def test_visits_time_both_phases_and_check_every_sum(visited: Visit) -> None:
         assert total == [one + other for one, other in zip(into, out, strict=True)]
 
 
-def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch, visited: Visit) -> None:
-    monkeypatch.setattr(managed, "initial_sum", lambda count: initial_sum(count) + 1)
-    cases = visited(open_device("host"), QUICK._replace(memory=["managed"]))
-    assert cases
-    for case in cases:
-        assert case.verified == "no"
-        assert len(case.samples("host_seconds")) == 1
-        assert "wrong data: the array adds up to " in case.note
-
-
-def test_an_array_is_at_most_half_of_the_free_device_memory() -> None:
-    device = device_with(free_bytes=5 * MIB)
-    pageable = QUICK._replace(memory=["pageable"])
-    assert not refusals(device, pageable)
-    found = refusals(device, pageable._replace(sizes=[4 * MIB]))
-    assert list(found) == ["an array of 4 MiB exceeds half of the free device memory (2 MiB)"]
-
-
 def test_an_array_is_at_most_half_of_the_hosts_memory_for_the_run() -> None:
     pageable = QUICK._replace(memory=["pageable"])
     found = refusals(device_with(shares=False), pageable, 4 * MIB - 1)

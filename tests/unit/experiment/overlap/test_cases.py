@@ -1,7 +1,5 @@
 """The overlap experiment on the host backend: its grid and bounds, what visits yield, what is left out and why."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from isthmus.experiment.engine.options import Options
@@ -10,22 +8,11 @@ from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.overlap.cases import MEMORY_KINDS, plan
 from isthmus.experiment.overlap.pipelines import Work
-from isthmus.experiment.overlap.points import Divisions, Plan, cases_of
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case
 
 QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
 SIZE = 64 * KIB
-DIVISIONS = Divisions((1, 2, 8), (1, 2, 4), (1, 8), 4)
-PLAN = Plan((1, 3), dict.fromkeys(MEMORY_KINDS, DIVISIONS))
-
-
-def pipelines(cases: Sequence[Case], memory: str, ratio: float) -> set[tuple[int | None, int | None]]:
-    return {
-        (case.pieces, case.streams)
-        for case in cases
-        if (case.method, case.host_memory, case.work_ratio) == ("pipeline", memory, ratio)
-    }
 
 
 @pytest.fixture
@@ -49,23 +36,6 @@ def visited(spec: str, options: Options, *, only: str = "") -> list[Case]:
             subject.visit(QUOTA, collected)
             cases += collected.cases(Rules(least_samples=2))
     return cases + [case for group in traces.prepare().ended for case in group]
-
-
-def test_there_are_never_more_streams_than_chunks() -> None:
-    cases = list(cases_of(SIZE, PLAN, MEMORY_KINDS, 8))
-    assert pipelines(cases, "pinned", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2), (8, 4)}
-    assert pipelines(cases, "pinned", 3) == {(1, 1), (8, 4)}
-
-
-def test_staged_memory_has_no_more_streams_than_threads() -> None:
-    cases = list(cases_of(SIZE, PLAN, ["staged"], 2))
-    assert pipelines(cases, "staged", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2)}
-    assert {(case.pieces, case.streams) for case in cases if case.method == "in_alone"} == {(1, 1), (8, 2)}
-
-
-def test_a_timeline_of_each_memory_follows_every_size() -> None:
-    batches = plan(open_device("host"), Options(sizes=[SIZE, 2 * SIZE]), GIB).batches
-    assert [batch.subjects for batch in batches[1::2]] == [len(MEMORY_KINDS)] * 2
 
 
 @pytest.mark.usefixtures("reachable")

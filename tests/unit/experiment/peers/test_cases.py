@@ -110,30 +110,12 @@ def test_a_quick_run_of_two_leaves_out_what_two_cannot_show_and_of_many_the_read
     assert any(not case.target for case in of_many)
 
 
-def test_together_all_pairs_copy_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [Device(backend="cuda", index=index, name="GPU") for index in range(3)]
-    monkeypatch.setattr(peers, "neighbours", lambda *_: names)
-    own = OpenDevice(open_device("host").native, names[0])
-    for together in (False, True):
-        options = Options(mode="quick", sizes=[MIB], together=together)
-        cases = [case for case in peers.PairSweep(own, options, PLENTY).cases() if not case.target and not case.peer]
-        assert [(case.method, case.moved_bytes) for case in cases] == (
-            [("copy_write", 6 * MIB), ("kernel_write", 6 * MIB)] if together else []
-        )
-    assert sorted(peers.lanes_of(cases[0], specs(3))) == sorted(permutations(specs(3), 2))
-
-
 @pytest.mark.parametrize("size", [1, 4 * KIB, 128 * MIB, 512 * MIB, GIB])
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_sample_has_several_copies_and_not_too_many(size: int, devices: int) -> None:
     copies = peers.copies_of(size, devices)
     assert 2 <= copies <= 64
     assert copies * size <= max(2 * GIB, 64 * size)
-
-
-def test_one_device_is_one_recorded_skip(measured: Machine) -> None:
-    (case,) = measured("host")
-    assert (case.skipped, case.note) == (True, "needs two devices of one backend; there is one")
 
 
 def test_a_device_that_cannot_be_opened_costs_the_cases_it_has_part_in(measured: Machine) -> None:
@@ -187,15 +169,6 @@ def test_half_a_copy_is_wrong_data_and_says_whose(measured: Machine) -> None:
     assert not any(method.startswith("kernel") for method, _, _ in wrong)
 
 
-def test_buffers_beyond_the_memory_budget_are_skipped_where_device_memory_is_the_hosts(
-    measured: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Device, "shares_host_memory", True, raising=False)
-    cases = measured("host", "lost", memory_bytes=64 * KIB, together=True)
-    assert cases
-    assert all("exceed the 64 KiB of host memory" in case.note for case in cases)
-
-
 def test_hosts_links_alone_below_a_root_port_and_all(measured: Machine) -> None:
     cases = [
         case for case in measured("host", "host", "host", sizes=[64 * KIB], together=True) if case.method == "link"
@@ -212,7 +185,3 @@ def test_hosts_links_alone_below_a_root_port_and_all(measured: Machine) -> None:
         )
     sums = {case.direction: case.moved_bytes for case in cases if case.devices == 3 and not case.target}
     assert sums == {"h2d": 3 * 64 * KIB, "d2h": 3 * 64 * KIB, "both": 6 * 64 * KIB}
-
-
-def test_links_are_measured_when_asked_for(measured: Machine) -> None:
-    assert not [case for case in measured("host", "host") if case.method == "link"]

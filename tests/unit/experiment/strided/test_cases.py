@@ -116,17 +116,3 @@ def test_buffers_hold_what_is_planned() -> None:
 def test_what_arrives_is_compared_with_pageable_memory(host: OpenDevice) -> None:
     (batch,) = plan(host, Options(mode="quick", sizes=[8], memory=["pinned"]), PLENTY).batches
     assert set(batch.prepare().placement) == {"pinned", "pageable"}
-
-
-def test_everything_arrives(host: OpenDevice) -> None:
-    cases = measured(host, Options(mode="quick", sizes=[8, 24]))
-    done = [case for case in cases if not case.skipped]
-    assert {case.verified for case in done} == {"yes"}
-    assert {case.method for case in done} >= {"section", "copies", "device_pack", "pack", "pack_threads", "kernel"}
-    assert all(len(case.samples("host_seconds")) == 2 for case in done)
-
-
-def test_alignment_takes_no_time_where_there_is_little_or_sizes_are_given(gpu: OpenDevice) -> None:
-    for options in (Options(mode="quick"), Options(sizes=[4 * KIB])):
-        cases, _ = planned(gpu, options)
-        assert not any(case.width_bytes in {257, 4 * KIB + 4} for case in cases)

@@ -12,7 +12,7 @@ from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import Sweep
 from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.cases import DIRECTIONS, MEMORY_KINDS, _Sweep, divisions_of
+from isthmus.experiment.threads.cases import DIRECTIONS, _Sweep, divisions_of
 from isthmus.experiment.threads.concurrent import Division, undivided
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, Direction
@@ -59,27 +59,6 @@ def test_chunks_are_whole_pages_and_at_most_64(size: int, pieces: int) -> None:
 
 def test_a_page_is_not_cut_into_chunks() -> None:
     assert not any(way.chunks for way in divisions("pinned", 4096))
-
-
-def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason(measured: Measure) -> None:
-    cases = measured("host:memory=64MiB", *(undivided("pinned", "h2d", size) for size in (MIB, 128 * MIB)))
-    assert {case.bytes for case in cases if case.skipped} == {128 * MIB}
-    assert all("the modelled device has" in case.note for case in cases if case.skipped)
-    assert {case.bytes for case in cases if case.verified == "yes"} == {MIB}
-
-
-@pytest.mark.parametrize("memory", MEMORY_KINDS)
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("size", [1, 4099, 3 * MIB + 1])
-def test_every_division_is_measured_and_checked(
-    measured: Measure, memory: str, direction: Direction, size: int
-) -> None:
-    cases = measured("host", undivided(memory, direction, size))
-    assert len(cases) == len(divided(undivided(memory, direction, size)))
-    for case in cases:
-        assert (case.verified, case.skipped, case.note) == ("yes", False, "")
-        assert [series.metric for series in case.series] == ["host_seconds"]
-        assert len(case.samples("host_seconds")) == 2
 
 
 @pytest.mark.parametrize(("direction", "lane"), [("h2d", "h2d"), ("d2h", "d2h"), ("both", "h2d")])

@@ -55,12 +55,6 @@ def test_each_device_alone_and_all_at_once(measured: Machine) -> None:
         assert all(max(times) <= all_of_them for *times, all_of_them in zip(*ends, whole, strict=True))
 
 
-def test_one_device_is_a_recorded_skip(measured: Machine) -> None:
-    cases = measured("host")
-    assert [(case.method, case.skipped, case.samples("host_seconds")) for case in cases] == [("workers", True, [])]
-    assert {case.note for case in cases} == {"needs two devices of one backend; there is one"}
-
-
 def test_a_device_that_cannot_be_opened_costs_the_cases_it_has_part_in(measured: Machine) -> None:
     cases = measured("host", "lost", "host")
     skipped = [case for case in cases if case.skipped]
@@ -84,9 +78,3 @@ def test_a_device_that_fails_fails_its_own_cases_and_is_named(measured: Machine)
     failed = {(case.devices, case.target, case.peer): case.note for case in cases if case.skipped}
     assert set(failed) == {(1, "cuda:1", ""), (2, "", "")}
     assert failed[2, "", ""].startswith("failed: cuda:1 h2d, 65536 bytes, thread 1 of 4: copy failed for")
-
-
-def test_buffers_beyond_the_memory_budget_are_skipped_before_anything_is_opened(measured: Machine) -> None:
-    cases = measured("host", "lost", memory_bytes=64 * KIB)
-    assert all("exceed the 64 KiB of host memory" in case.note for case in cases)
-    assert len(cases) == 3 * len(DIRECTIONS), "each device and both"

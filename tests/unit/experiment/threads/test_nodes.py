@@ -65,15 +65,3 @@ def test_a_node_whose_processors_are_not_allowed_is_skipped_with_the_reason(meas
         (1, "no processor of NUMA node 1 is allowed to this process")
     }
     assert len(skipped) == 2
-
-
-def test_a_budget_that_is_too_small_is_named(measured: Machine) -> None:
-    cases = measured({0: HERE, 1: HERE}, memory_bytes=64 * KIB)
-    assert len(cases) == 4
-    assert all(case.skipped and "--memory-budget allows more" in case.note for case in cases)
-
-
-def test_device_memory_that_is_too_small_is_named(measured: Machine) -> None:
-    cases = measured({0: HERE, 1: HERE}, spec="host:memory=4KiB")
-    assert len(cases) == 4
-    assert all("bytes of device memory" in case.note for case in cases)
