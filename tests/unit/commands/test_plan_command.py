@@ -105,17 +105,6 @@ def test_every_kind_of_need_is_answered_in_every_language(
     assert not re.search(r"[a-z]+_[a-z]+", re.sub("copy_batch|pinned_empty", "", told)), out
 
 
-def test_json_holds_names_and_figures(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *NEEDS[0], "--run", str(run_file), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["measured"], found["fastest"], found["ways"][0]["name"]) == (False, None, "registered")
-    assert found["need"] == {"kind": "buffer", "bytes": 64 << 20, "direction": "h2d", "uses": 100, "source": "pageable"}
-    first = found["ways"][0]
-    assert first["seconds"]["low"] <= first["seconds"]["median"] <= first["seconds"]["high"]
-    total = sum(step["count"] * step["seconds"]["median"] for step in first["steps"])
-    assert total == pytest.approx(first["seconds"]["median"])
-
-
 @pytest.mark.parametrize("language", ["cuda", "torch", "cupy", "opencl"])
 def test_a_snippet_follows_the_answer(run_file: Path, capsys: pytest.CaptureFixture[str], language: str) -> None:
     words = ["plan", "--bytes", "64MiB", "--source", "pinned", "--run", str(run_file), "--snippet", language]
@@ -150,17 +139,6 @@ def test_a_run_that_lacks_everything_ends_with_what_to_measure(
     assert "no memory" in captured.out
     assert "cannot price any way to do that" in captured.err
     assert "isthmus measure allocation bandwidth breakeven" in captured.err
-
-
-def test_wrong_data_is_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cases = synthetic_breakeven.bandwidth(sizes=[4096, 1 << 20])
-    wrong = [msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case for case in cases]
-    path = tmp_path / "wrong.json"
-    path.write_bytes(msgspec.json.encode(synthetic.run(wrong)))
-    assert main(["plan", "--bytes", "64KiB", "--source", "pinned", "--run", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "! Cases with wrong data, left out: 4." in out
-    assert "mapped kernel:" in out
 
 
 def test_a_device_that_is_not_here_is_its_own_error(here: Device, capsys: pytest.CaptureFixture[str]) -> None:

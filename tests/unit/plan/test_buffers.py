@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from isthmus.plan import Plan, answer
-from isthmus.record import GIB, KIB, MIB, BufferNeed, Run
+from isthmus.record import KIB, MIB, BufferNeed, Run
 from tests.synthetic import breakeven as synthetic_breakeven
 from tests.synthetic import runs as synthetic
 
@@ -98,12 +98,6 @@ def test_intervals_hold_the_truth(run: Run) -> None:
         assert way.seconds.low > 0
 
 
-def test_beyond_the_measured_sizes_nothing_is_stretched(run: Run) -> None:
-    plan = answer(run, BufferNeed(8 * GIB, source="pinned"))
-    assert not plan.methods
-    assert all("the run measured only" in why for why in plan.unpriced.values())
-
-
 def test_a_rival_without_a_time_leaves_no_fastest(run: Run) -> None:
     plan = answer(run, BufferNeed(MIB))
     assert plan.unpriced.keys() == {"isthmus"}
@@ -113,54 +107,6 @@ def test_a_rival_without_a_time_leaves_no_fastest(run: Run) -> None:
     first = answer(known, BufferNeed(MIB)).fastest
     assert first is not None
     assert first.name == "isthmus"
-
-
-def test_what_the_device_cannot_hold_is_said(run: Run) -> None:
-    memory = run.fingerprint.device.memory_bytes
-    assert answer(run, BufferNeed(memory + 1, source="pinned")).exceeded_bytes == memory
-    assert answer(run, BufferNeed(memory, source="pinned")).exceeded_bytes == 0
-
-
-def test_without_the_experiments_the_plan_says_which() -> None:
-    plan = answer(synthetic.run(synthetic_breakeven.bandwidth()), BufferNeed(MIB))
-    assert [way.name for way in plan.methods] == ["pageable"]
-    assert plan.unpriced.keys() == {"isthmus", "registered", "staging", "pinned"}
-
-
-@pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
-def test_an_empty_run_gives_reasons_and_no_way(source: str) -> None:
-    plan = answer(synthetic.run([]), BufferNeed(MIB, source=source))  # type: ignore[arg-type]
-    assert not plan.methods
-    assert plan.unpriced
-    assert all(plan.unpriced.values())
-
-
-def test_the_reason_of_a_skipped_case_is_that_of_the_way() -> None:
-    skips = synthetic.skips(("kernel", "h2d", "mapped"), [MIB], "kernels of this device do not reach host memory")
-    cases = [case for case in synthetic_breakeven.bandwidth() if case.host_memory != "mapped"]
-    plan = answer(synthetic.run([*cases, *skips]), BufferNeed(MIB, source="pinned"))
-    assert plan.unknown == {"mapped": "kernels of this device do not reach host memory"}
-
-
-def test_data_that_did_not_arrive_counts_for_nothing() -> None:
-    wrong = [
-        msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case
-        for case in synthetic_breakeven.bandwidth()
-    ]
-    plan = answer(synthetic.run(wrong), BufferNeed(MIB, source="pinned"))
-    assert [way.name for way in plan.methods] == ["mapped"]
-    assert "arrived wrong" in plan.unknown["pinned"]
-
-
-def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory() -> None:
-    run = synthetic.run(synthetic_breakeven.everything(), device=synthetic.gpu(backend="opencl"))
-    names = {way.name for way in answer(run, BufferNeed(MIB, source="new")).methods}
-    assert names == {"pageable", "pinned", "registered", "touched_registered"}
-
-
-def test_one_process_plans_like_another(run: Run) -> None:
-    need = BufferNeed(3 * MIB, uses=3)
-    assert answer(run, need) == answer(run, need)
 
 
 def test_staging_through_memory_of_the_library_is_priced_by_its_own_allocation(run: Run) -> None:

@@ -41,38 +41,10 @@ def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(h200: R
     assert way.seconds.low <= into + out <= way.seconds.high
 
 
-def test_a_share_beyond_those_measured_has_no_time_and_so_nothing_is_the_fastest(h200: Run) -> None:
-    plan = answer(h200, ManagedNeed(GIB, fraction=0.001))
-    assert "managed" in plan.unpriced
-    assert {way.name for way in plan.methods} >= {"explicit_whole_pinned"}, "it moves everything whatever is touched"
-    assert plan.fastest is None
-
-
-@pytest.mark.parametrize("size", [MIB, 64 * GIB])
-def test_far_smaller_and_larger_arrays_have_no_time(h200: Run, size: int) -> None:
-    plan = answer(h200, ManagedNeed(size, fraction=0.5))
-    assert not plan.methods
-    assert "managed" in plan.unpriced
-
-
-def test_a_run_without_such_arrays_prices_nothing() -> None:
-    plan = answer(synthetic.h200(), ManagedNeed(GIB, fraction=0.5))
-    assert (plan.methods, plan.fastest) == ((), None)
-    assert plan.unpriced
-
-
 def test_between_two_shares_the_interval_holds_both() -> None:
     measured = {1.0: Interval(1.0, 0.9, 1.1), 3.0: Interval(2.0, 1.9, 2.1)}
     assert at_share(measured, 2.0) == Interval(1.5, 0.9, 2.1)
     assert at_share(measured, 3.0) == measured[3.0]
-
-
-def test_skipped_ways_and_wrong_sums_are_unknown() -> None:
-    key = ("system", "pageable")
-    wrong = synthetic_managed.case(("prefer_device", "managed"), 1.0, 1.0, fraction=0.5, verified="no")
-    cases = [*synthetic_managed.cases(), *synthetic_managed.skips(key, "neither HMM nor ATS"), wrong]
-    plan = answer(synthetic.run(cases), ManagedNeed(GIB, fraction=0.5))
-    assert plan.unknown == {"system": "neither HMM nor ATS", "prefer_device": "the data arrived wrong"}
 
 
 @pytest.mark.parametrize(

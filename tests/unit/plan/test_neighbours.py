@@ -3,7 +3,7 @@
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
-from isthmus.plan import Method, Plan, answer, beside_words
+from isthmus.plan import Method, Plan, beside_words
 from isthmus.plan.planner import beside, slowdowns
 from isthmus.record import KIB, MIB, BufferNeed, Case, Direction, Interval, ManagedNeed, Metric, PiecesNeed, Run, Series
 from tests.synthetic import batching as synthetic_batching
@@ -82,12 +82,6 @@ def test_a_method_of_sessions_costs_what_its_kernel_does_with_its_blocks(run: Ru
     assert told("staged") == pytest.approx(0.05)
 
 
-def test_a_plan_says_it_of_its_first_way(run: Run) -> None:
-    plan = answer(run, PiecesNeed(2000, 3 * KIB, source="pinned"))
-    assert plan.beside == beside(run, plan.need, plan.methods[0].name)
-    assert plan.beside
-
-
 def test_nothing_is_said_where_nothing_was_measured(run: Run) -> None:
     assert beside(synthetic.run([]), PiecesNeed(64, KIB), "kernel") == {}
     assert beside(run, ManagedNeed(MIB, fraction=0.5), "kernel") == {}
@@ -100,10 +94,3 @@ def test_every_language_says_it(language: Language) -> None:
     with speaking(language):
         said = beside_words(plan)
     assert ("10 %" in said, "-0.4 %" in said) == (True, True)
-
-
-def test_in_english() -> None:
-    plan = Plan(BufferNeed(MIB), (), beside={"compute": 0.1, "memory": 1.5})
-    assert (
-        beside_words(plan) == "It costs what runs beside it: a compute-bound kernel 10 %, memory-bound kernels 150 %."
-    )

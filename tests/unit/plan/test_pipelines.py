@@ -49,24 +49,9 @@ def test_the_chosen_chunks_are_as_good_as_any(run: Run) -> None:
         assert best.seconds.median <= 1.02 * other.seconds.median
 
 
-def test_tiny_data_stays_in_one_chunk(run: Run) -> None:
-    assert [way.name for way in answer(run, PipelineNeed(4096, 1e-6)).methods] == ["pinned_serial"]
-
-
 def test_memory_of_its_own_is_paid_for(run: Run) -> None:
     size = 64 * MIB
     there, new = (answer(run, PipelineNeed(size, 2e-3, 8, source)).methods for source in ("pinned", "new"))
     pinned = {way.name: way.seconds.median for way in there}["pinned_pipeline"]
     held = {way.name: way.seconds.median for way in new}["pinned_pipeline"]
     assert held - pinned == pytest.approx(synthetic_breakeven.H200.once("pinned", size), rel=0.03)
-
-
-def test_locking_in_place_is_offered_for_pageable_memory(run: Run) -> None:
-    names = {way.name for way in answer(run, PipelineNeed(64 * MIB, 2e-3, source="pageable")).methods}
-    assert {"pageable_serial", "registered_serial", "registered_pipeline"} <= names
-
-
-def test_without_copies_there_is_a_reason() -> None:
-    plan = answer(synthetic.run([]), PipelineNeed(MIB, 1e-3))
-    assert not plan.methods
-    assert plan.unpriced.keys() == {"pinned_serial"}

@@ -36,11 +36,6 @@ def test_copying_all_between_the_rows_is_no_substitute() -> None:
     assert "overwrites" in plan.unknown["whole"]
 
 
-def test_methods_of_other_layouts_are_unknown(h200: Run) -> None:
-    plan = answer(h200, SectionNeed(100, 8, 16, "d2h", "pinned", 16))
-    assert "did not measure this layout" in plan.unpriced["kernel"]
-
-
 def test_rows_side_by_side_are_a_buffer(h200: Run) -> None:
     with pytest.raises(UsageError, match="isthmus plan --bytes 800KiB --direction h2d --source pageable"):
         answer(h200, SectionNeed(100, 8 * KIB, 8 * KIB))
@@ -49,17 +44,6 @@ def test_rows_side_by_side_are_a_buffer(h200: Run) -> None:
 def test_rows_wider_than_their_pitch_cannot_be(h200: Run) -> None:
     with pytest.raises(UsageError, match="do not fit into a host pitch of 4"):
         answer(h200, SectionNeed(100, 8, 4))
-
-
-def test_few_sections_say_nothing_of_others_far_away() -> None:
-    grid = synthetic_strided.grid({"section": lambda width, rows: 1e-5 + 1e-9 * rows})
-    far = [synthetic_strided.case("pack", 40e-6, width, 2050, pitch=16400) for width in (8, 16, 32)]
-    run = synthetic.run([*grid, *far])
-    assert "pack" in {way.name for way in answer(run, column(2050, 10)).methods}
-    plan = answer(run, column(40, 10))
-    assert [way.name for way in plan.methods] == ["section"]
-    assert "far from this" in plan.unpriced["pack"]
-    assert plan.fastest is None
 
 
 def test_what_one_section_says_is_not_stretched() -> None:
