@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,37 @@ def linked() -> Callable[[str], Path]:
     return linked
 
 
-@pytest.fixture(scope="session")
-def told(compiled: Callable[..., Path]) -> Callable[..., Any]:
-    """What a program of Python prints over the fake driver, as JSON."""
+Ran = Callable[..., "subprocess.CompletedProcess[str]"]
 
-    def told(program: str, *arguments: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+
+@pytest.fixture(scope="session")
+def on_fake(compiled: Callable[..., Path]) -> Ran:
+    """Runs a program of Python over the fake driver without some functions; what hangs fails after two minutes."""
+
+    def on_fake(program: str, *arguments: str, omitted: Iterable[str] = (), **environment: str) -> Any:
+        folder = str(compiled("fake_cuda.cpp", *omitted).parent)
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program), *arguments],
+            env=os.environ | {"LD_LIBRARY_PATH": folder, "FAKE_CUDA_FAIL": ""} | environment,
             cwd=_HERE.parents[2],
             text=True,
             capture_output=True,
             check=False,
+            timeout=120,
         )
-        assert done.returncode == 0, done.stderr
+
+    return on_fake
+
+
+@pytest.fixture(scope="session")
+def told(on_fake: Ran) -> Callable[..., Any]:
+    """What such a program prints as JSON; after a `setup` it is its `result`."""
+
+    def told(program: str, *arguments: str, setup: str = "", **options: Any) -> Any:
+        if setup:
+            program = f"{setup}{textwrap.dedent(program)}\nprint(json.dumps(result))"
+        done = on_fake(program, *arguments, **options)
+        assert done.returncode == 0, (done.returncode, done.stderr)
         return json.loads(done.stdout)
 
     return told

@@ -1,9 +1,5 @@
 """Callers' memory, streams and threads on the CUDA backend where calls of the driver fail or are absent."""
 
-import json
-import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -57,24 +53,9 @@ def begun(size):
 
 
 @pytest.fixture
-def outcome(compiled: Callable[..., Path]) -> Outcome:
+def outcome(told: Outcome) -> Outcome:
     """What a program that ends with `result = ...` found on a driver without some functions."""
-
-    def outcome(program: str, *omitted: str, **environment: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
-            env=os.environ
-            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent), "FAKE_CUDA_FAIL": ""}
-            | environment,
-            cwd=Path(__file__).resolve().parents[3],
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return outcome
+    return lambda program, *omitted, **environment: told(program, setup=_SETUP, omitted=omitted, **environment)
 
 
 def test_a_driver_too_old_for_latches_says_what_it_needs(outcome: Outcome) -> None:
@@ -236,7 +217,7 @@ def test_a_thread_of_another_library_keeps_its_device(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("of_other", [False, True], ids=["none", "another device's"])
-def test_what_is_current_stays_so_from_open_to_close(compiled: Callable[..., Path], of_other: bool) -> None:
+def test_what_is_current_stays_so_from_open_to_close(on_fake: Outcome, of_other: bool) -> None:
     program = f"""
     import ctypes
     import gc
@@ -281,14 +262,7 @@ def test_what_is_current_stays_so_from_open_to_close(compiled: Callable[..., Pat
     c.must("close", session)
     check("closing in C")
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2"},
-        cwd=Path(__file__).resolve().parents[3],
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    done = on_fake(program, FAKE_CUDA_DEVICES="2")
     assert done.returncode == 0, done.stderr
 
 

@@ -57,7 +57,9 @@ def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
     assert ran >= {path for path in paths if path.endswith(".py")}
 
 
-def test_a_call_waits_for_room_in_the_queue_of_a_held_stream(compiled: Callable[..., Path]) -> None:
+def test_a_call_waits_for_room_in_the_queue_of_a_held_stream(
+    on_fake: Callable[..., "subprocess.CompletedProcess[str]"],
+) -> None:
     program = """
     import time
     from concurrent.futures import ThreadPoolExecutor
@@ -86,7 +88,7 @@ def test_a_call_waits_for_room_in_the_queue_of_a_held_stream(compiled: Callable[
     stream.synchronize()
     assert (taken, given, event.has_passed()) == (1018, 2000, True)
     """
-    done = _ran(compiled, program)
+    done = on_fake(program)
     assert done.returncode == 0, done.stderr
 
 
@@ -126,19 +128,8 @@ _DRIVER = """
     ids=["another context", "one release too many"],
 )
 def test_the_fake_driver_ends_programs_that_would_harm_a_real_one(
-    compiled: Callable[..., Path], program: str, said: str
+    on_fake: Callable[..., "subprocess.CompletedProcess[str]"], program: str, said: str
 ) -> None:
-    done = _ran(compiled, textwrap.dedent(_DRIVER) + textwrap.dedent(program))
+    done = on_fake(textwrap.dedent(_DRIVER) + textwrap.dedent(program))
     assert said in done.stderr
     assert done.returncode == -signal.SIGABRT
-
-
-def _ran(compiled: Callable[..., Path], program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )

@@ -1,11 +1,7 @@
 """Copies over the links of several fake devices, by which ways they go, and what becomes of a neighbour that fails."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,23 +43,9 @@ print(json.dumps(said))
 
 
 @pytest.fixture(scope="module")
-def copied(compiled: Callable[..., Path]) -> Callable[..., Any]:
+def copied(told: Callable[..., Any]) -> Callable[..., Any]:
     """What the program prints with these variables set."""
-    folder = compiled("fake_cuda.cpp").parent
-
-    def copied(*arguments: str, **variables: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, *arguments],
-            env=os.environ | {"LD_LIBRARY_PATH": str(folder), "FAKE_CUDA_DEVICES": "2"} | variables,
-            text=True,
-            capture_output=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return copied
+    return partial(told, _PROGRAM, FAKE_CUDA_DEVICES="2")
 
 
 @pytest.mark.parametrize("how", ["waits", "async"])

@@ -1,10 +1,5 @@
 """What becomes of page-locked memory when the driver refuses, is reset or forked away from: on the fake driver."""
 
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,24 +48,14 @@ def is_pinned(array, byte=0):
 
 
 @pytest.fixture
-def outcome(compiled: Callable[..., Path], tmp_path: Path) -> Outcome:
+def outcome(told: Outcome, tmp_path: Path) -> Outcome:
     """What a program that ends with `result = ...` found; all that it got of the driver must be given back."""
 
     def outcome(program: str, leaks: bool = False, **environment: str) -> Any:
         live = tmp_path / "live"
-        done = subprocess.run(
-            [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
-            env=os.environ
-            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_LIVE": str(live)}
-            | {"FAKE_CUDA_FAIL": ""}
-            | environment,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, (done.returncode, done.stderr)
+        found = told(program, setup=_SETUP, FAKE_CUDA_LIVE=str(live), **environment)
         assert leaks or live.read_text().split()[0] == "0"
-        return json.loads(done.stdout)
+        return found
 
     return outcome
 

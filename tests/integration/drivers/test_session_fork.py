@@ -155,7 +155,7 @@ def test_a_child_never_calls_the_driver(compiled: Callable[..., Path], way: str,
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
-def test_the_fake_driver_ends_a_child_that_calls_it(compiled: Callable[..., Path]) -> None:
+def test_the_fake_driver_ends_a_child_that_calls_it(on_fake: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
     program = """
 import ctypes, os
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -166,10 +166,8 @@ if child == 0:
     os._exit(0)
 print(os.WTERMSIG(os.waitpid(child, 0)[1]))
 """
-    environment = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, text=True, capture_output=True, check=True
-    )
+    done = on_fake(program)
+    assert done.returncode == 0, done.stderr
     assert done.stdout == f"{signal.SIGABRT:d}\n"
     assert "cuMemFree_v2 was called in a forked child" in done.stderr
 

@@ -1,11 +1,7 @@
 """What sessions make of memory that is another device's, gone, too short or page-locked in part: on the fake driver."""
 
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +37,9 @@ class Elsewhere:
 
 
 @pytest.fixture
-def outcome(compiled: Callable[..., Path]) -> Outcome:
+def outcome(told: Outcome) -> Outcome:
     """What a program that ends with `result = ...` found on a machine with two fake devices."""
-
-    def outcome(program: str, **environment: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
-            env=os.environ
-            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_FAIL": ""}
-            | environment,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, (done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    return outcome
+    return partial(told, setup=_SETUP, FAKE_CUDA_DEVICES="2")
 
 
 def test_memory_of_another_device_is_refused_however_it_is_given(outcome: Outcome) -> None:
