@@ -65,10 +65,9 @@ __attribute__((noinline)) void* mapped(Map next, void* address, std::size_t byte
         !is_of_pages(allocation, bytes, protection, flags, file)) {
         return next(address, bytes, protection, flags, file, offset);
     }
-    void* const memory = map_host_pages(allocation, next, address, bytes, protection, flags, file, offset);
-    if (memory == MAP_FAILED) return memory;
     const SignalMask before = interpose::defer_signals();
-    place_host_pages(allocation, static_cast<std::byte*>(memory), bytes);
+    void* const memory = map_host_pages(allocation, next, address, bytes, protection, flags, file, offset);
+    if (memory != MAP_FAILED) place_host_pages(allocation, static_cast<std::byte*>(memory), bytes);
     interpose::deliver_signals(before);
     return memory;
 }
