@@ -5,7 +5,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,10 +103,12 @@ def _styled(
     if style not in STYLES:
         raise UsageError(f"no style {style!r}; there are {', '.join(STYLES)}")
     failed: list[IsthmusError] = []
+    unread: Sequence[str] = ()
     checked: list[Checked] = []
     try:
         if outputs:
-            checked = judge_together(read_outputs(outputs).runs, named)
+            runs, unread = read_outputs(outputs)
+            checked = judge_together(runs, named)
         elif run is not None:
             checked = [_judged([read_named(run)], named)]
         else:
@@ -114,7 +116,9 @@ def _styled(
     except IsthmusError as error:
         to_stderr(f"isthmus: {error}")
         failed.append(error)
-    return styled(checked, [str(error) for error in failed], style, strict=strict)
+    for each in unread:
+        to_stderr(f"isthmus: {each}")
+    return styled(checked, [*unread, *map(str, failed)], style, strict=strict)
 
 
 def _specs(device: str | None, output: Path | None) -> list[str]:

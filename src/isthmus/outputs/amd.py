@@ -10,7 +10,9 @@ _DEVICE = re.compile(
     r"^[ \t]*Device: (\d+),[ \t]+(.+?)(?:,[ \t]+GPU-\S+?)?(?:,[ \t]+([0-9a-f]{1,2}:[0-9a-f]{1,2}\.\d))?[ \t]*$",
     re.MULTILINE,
 )
-_PEAK = re.compile(r"(Uni|Bi?)directional copy peak bandwidth GB/s(.*?)(?=Bi?directional copy peak|\Z)", re.DOTALL)
+_PEAK = re.compile(
+    r"(Uni|Bi?)directional copy peak bandwidth GB/s(.*?)(?=(?:Uni|Bi?)directional copy peak|\Z)", re.DOTALL
+)
 _ROW = re.compile(r"^[ \t]*(CPU|GPU) (\d{1,4})[ \t]*(->|<->)((?:[ \t]+(?:N/A|[\d.]+))+)[ \t]*$", re.MULTILINE)
 # Source, executor and destination: C is the host's memory, G a device's; the executor copies by kernels or by DMA.
 _TRANSFER = re.compile(

@@ -56,7 +56,7 @@ def _is_busy(body: str) -> bool:
     """Whether the device worked in a state in which its link does not slow down; a desktop's few per cent are rest."""
     state = re.match(r"P(\d{1,2})\b", _value(body, "Performance State"))
     is_awake = state is None or int(state[1]) <= _MOST_AWAKE
-    return is_awake and (_whole(_value(body, "Gpu")) or 0) >= _LEAST_BUSY
+    return is_awake and (_whole(_value(body, "G(?:PU|pu)")) or 0) >= _LEAST_BUSY
 
 
 def _value(text: str, name: str) -> str:

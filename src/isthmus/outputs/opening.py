@@ -1,11 +1,11 @@
 """Outputs of other tools by their files: what each says is put together into a run a device."""
 
+import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from isthmus.errors import RunFileError
 from isthmus.files import read_bounded
@@ -22,6 +22,10 @@ TOOLS = (
 _SAME = 1.5
 # Those that name a device by number and address first: others may have one of the two.
 _TEXTS = (nvidia_smi.read, nvbandwidth.read, bandwidth_test.read, dcgm.read, amd.read, pci.read)
+# Escapes of a terminal, also where what shows them lost their first character.
+_COLOURS = re.compile(r"\x1b?\[(?:\d{1,3}(?:;\d{1,3})*)?m")
+# Documents in one file begin at so many braces at most; files of other kinds have thousands.
+_MOST_BEGINS = 200
 _JSON = (nvbandwidth.read_json, dcgm.read_json)
 
 
@@ -39,6 +43,7 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     """
     readings: list[Reading] = []
     unread: list[str] = []
+    listed: set[str] = set()
     for path in dict.fromkeys(paths):
         text = _text(path)
         if mixed := mixed_up(path, text.encode(), "output of another tool"):
@@ -46,6 +51,7 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
         printed = _read(text)
         if not printed:
             raise RunFileError(f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(text)}")
+        listed |= pci.addresses(text)
         readings += [each for each in printed if isinstance(each, Reading)]
         unread += [f"{path}: {each}" for each in printed if isinstance(each, str)]
     # Names by drivers come before those of lspci, and what has both number and address before the rest.
@@ -59,6 +65,7 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     unread += [
         f"errors were logged for {each.address}; whether that is a GPU says lspci: give `sudo lspci -vv`, too"
         for each in unknown
+        if each.address not in listed
     ]
     unread += [
         f"figures of the same copy of {each.name or 'one device'} differ by {ratio:.2g} times: are they of one machine?"
@@ -74,10 +81,9 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
 
 
 def _read(text: str) -> list[Reading | str]:
-    document = _json(text)
-    if document is not None:
-        return [each for read in _JSON for each in read(document)]
-    return [each for read in _TEXTS for each in read(text)]
+    documents, rest = _documents(text)
+    read = [each for document in documents for reader in _JSON for each in reader(document)]
+    return [*read, *(each for reader in _TEXTS for each in reader(rest))]
 
 
 def _is_lspci(reading: Reading) -> bool:
@@ -88,18 +94,26 @@ def _text(path: Path) -> str:
     """The text, also as PowerShell and Windows write it."""
     data = sys.stdin.buffer.read() if str(path) == "-" else read_bounded(path)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return data.decode(encoding, "replace").replace("\r\n", "\n").replace("\u00a0", " ")
+    text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\u00a0", " ")
+    return _COLOURS.sub("", text)
 
 
-def _json(text: str) -> Any:
-    """The document in a text, which lines of a log may precede; None where there is none."""
-    begin = text.find("{")
-    if begin < 0 or text[:begin].count("\n") > 20:
-        return None
-    try:
-        return msgspec.json.decode(text[begin : text.rfind("}") + 1])
-    except msgspec.DecodeError:
-        return None
+def _documents(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The JSON documents in a text, and what else it has."""
+    documents: list[dict[str, Any]] = []
+    rest = ""
+    at, decoder = 0, json.JSONDecoder()
+    for begin in list(re.finditer(r"\{", text))[:_MOST_BEGINS]:
+        if begin.start() < at:
+            continue
+        try:
+            document, end = decoder.raw_decode(text, begin.start())
+        except (ValueError, RecursionError):
+            continue
+        documents.append(document)
+        rest += text[at : begin.start()]
+        at = end
+    return documents, rest + text[at:]
 
 
 def _begin(text: str) -> str:

@@ -3,12 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from isthmus.outputs.reading import Reading, address_of, generation_of
 from isthmus.record import Link
 
 _DEVICE = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\n]+): (.+)$", re.MULTILINE)
 _GPU = re.compile(r"VGA compatible|3D controller|Display controller|Processing accelerator")
+# Radeon cards since Vega have a switch on the card: the slot is above it.
+_ON_CARD = re.compile(r"\[AMD.*\b(?:Vega|Navi)\b")
 _LINK = r"Speed (?:(\d{1,3}(?:\.\d)?)GT/s|unknown)(?: \([^)]*\))?, Width x(\d{1,2})\b"
 # What the specification allows; a device that fell off the bus reads as all ones.
 _WIDTHS = frozenset({1, 2, 4, 8, 12, 16, 32})
@@ -18,13 +21,26 @@ _LOGGED = re.compile(
 _XID = re.compile(r"Xid \(PCI:([0-9a-f:.]+)\): 79\b", re.IGNORECASE)
 
 
+class _Port(NamedTuple):
+    """A bridge above other devices."""
+
+    address: str
+    name: str
+    body: str
+
+
+def addresses(text: str) -> set[str]:
+    """All devices that lspci lists, whatever they are."""
+    return {address_of(each) for each, *_ in _DEVICE.findall(text)}
+
+
 def read(text: str) -> Iterator[Reading | str]:
     """A reading a device, or a sentence on what cannot be read."""
     parts = _DEVICE.split(text)
     devices = [(address_of(parts[at]), parts[at + 1], parts[at + 2], parts[at + 3]) for at in range(1, len(parts), 4)]
     ports = {
-        f"{address[:5]}{bus}": (address, body)
-        for address, kind, _, body in devices
+        f"{address[:5]}{bus}": _Port(address, name, body)
+        for address, kind, name, body in devices
         if "bridge" in kind
         for bus in re.findall(r"secondary=([0-9a-f]{2})", body)
     }
@@ -33,7 +49,9 @@ def read(text: str) -> Iterator[Reading | str]:
         vendor = "NVIDIA" if "NVIDIA" in name else "AMD" if re.search(r"\[AMD|Advanced Micro", name) else ""
         if not _GPU.search(kind) or not vendor:
             continue
-        port, of_port = ports.get(address[:7], ("", ""))
+        port, end = ports.get(address[:7]), body
+        while port and vendor == "AMD" and _ON_CARD.search(port.name):
+            end, port = port.body, ports.get(port.address[:7])
         if "access denied" in body:
             yield "lspci was not run as root, so that it says nothing of links: sudo lspci -vv"
         node = re.search(r"NUMA node: (\d{1,4})\b", body)
@@ -43,8 +61,8 @@ def read(text: str) -> Iterator[Reading | str]:
             name=_name(vendor, name),
             address=address,
             numa_node=int(node[1]) if node else None,
-            port=port,
-            link=_link(body, of_port),
+            port=port.address if port else "",
+            link=_link(end, port.body if port else ""),
             conditions={"off_bus": "lspci reads (rev ff)"} if "(rev ff)" in name else {},
         )
         counted[vendor] += 1

@@ -1,7 +1,7 @@
 """What an output says of one device, how outputs of several tools come together, and the run that they make."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -74,9 +74,18 @@ class Reading(msgspec.Struct, kw_only=True):
             if getattr(self, name) in ("", None):
                 setattr(self, name, getattr(other, name))
         self.figures = [*self.figures, *other.figures]
-        self.conditions = {**other.conditions, **self.conditions}
+        self.conditions = self._conditions_with(other)
         self.link = self._link_with(other)
         self.is_busy = self.is_busy or other.is_busy
+
+    def _conditions_with(self, other: "Reading") -> dict[str, str]:
+        """A device has the errors of both ends of its link; of one end that several logs count, the most."""
+        joined = {**other.conditions, **self.conditions}
+        for name in joined:
+            if name.startswith("aer_"):
+                counts = [int(each.conditions.get(name, "0")) for each in (self, other)]
+                joined[name] = str(max(counts) if self.index is None else sum(counts))
+        return joined
 
     def _link_with(self, other: "Reading") -> Link | None:
         """What the link runs at by the busy device's reading, or the faster one; what it can do by the fuller one."""
@@ -103,16 +112,21 @@ class Reading(msgspec.Struct, kw_only=True):
         return max((max(each) / min(each) for each in rates.values()), default=1.0)
 
 
-def merged(readings: Iterable[Reading]) -> list[Reading]:
-    """A reading for each device, in the order of their numbers."""
-    devices: list[Reading] = []
+def merged(readings: Sequence[Reading]) -> list[Reading]:
+    """A reading for each device, in the order of their numbers; what logs say of an address comes together first."""
+    logged = _joined([], (each for each in readings if each.index is None))
+    devices = _joined(_joined([], (each for each in readings if each.index is not None)), logged)
+    return sorted(devices, key=lambda device: (device.vendor, device.index if device.index is not None else 999))
+
+
+def _joined(devices: list[Reading], readings: Iterable[Reading]) -> list[Reading]:
     for reading in readings:
         same = next((device for device in devices if device.is_same(reading)), None)
         if same:
             same.add(reading)
         else:
             devices.append(msgspec.structs.replace(reading))
-    return sorted(devices, key=lambda device: (device.vendor, device.index if device.index is not None else 999))
+    return devices
 
 
 def run_of(reading: Reading, name: str) -> Run:

@@ -51,7 +51,7 @@ def styled(checked: Sequence[Checked], failures: Sequence[str], style: str, *, s
     codes = STYLES[style]
     code = codes.codes.get(level, 0)
     if strict and level == "ATTENTION":
-        code = code or codes.codes.get("FAULT", 0)
+        code = codes.codes.get("FAULT", 0)
     if not code and (level == "none" or failures):
         code = codes.unknown
     lines = [_line(run, health) for run, health, _ in ordered]

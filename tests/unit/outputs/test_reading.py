@@ -225,3 +225,81 @@ def test_errors_are_counted_by_how_grave_they_are(tmp_path: Path) -> None:
     logged = printed.dmesg("0000:10:00.0", {"Corrected": 3, "Uncorrected (Non-Fatal)": 2, "Uncorrected (Fatal)": 1})
     conditions = read([card, logged], tmp_path).runs[0].fingerprint.device.conditions
     assert conditions == {"aer_corrected": "3", "aer_nonfatal": "2", "aer_fatal": "1"}
+
+
+def test_errors_of_both_ends_of_a_link_are_one_sum(tmp_path: Path) -> None:
+    card = printed.lspci(AD102, "16GT/s, Width x16", "16GT/s, Width x16", port="16GT/s, Width x16")
+    logged = [printed.dmesg("0000:10:00.0", {"Corrected": 1}), printed.dmesg("0000:00:01.1", {"Corrected": 40})]
+    for texts in ([card, *logged], [card, *reversed(logged)]):
+        [run] = read(texts, tmp_path).runs
+        assert run.fingerprint.device.conditions == {"aer_corrected": "41"}
+    # The same messages in two files are no more than in one.
+    [run] = read([card, logged[1], logged[1] + "\n"], tmp_path).runs
+    assert run.fingerprint.device.conditions == {"aer_corrected": "40"}
+
+
+@pytest.mark.parametrize("name", ["Gpu", "GPU"])
+def test_nvidia_smi_of_all_ages_says_that_a_device_is_busy(name: str, tmp_path: Path) -> None:
+    text = printed.nvidia_smi(H100, (1, 5), (16, 16), busy=90).replace("        Gpu  ", f"        {name}  ")
+    link = read([text], tmp_path).runs[0].fingerprint.device.link
+    assert link
+    assert link.generation_under_load == 1
+
+
+@pytest.mark.parametrize("begin", ["\x1b[4m", "[4m", ""])
+def test_a_terminal_s_colours_are_passed_over(begin: str, tmp_path: Path) -> None:
+    plain = printed.topology([0, 1])
+    header, _, rows = plain.partition("\n")
+    end = begin.replace("4", "0")
+    text = header.replace("\t", f"\t{begin}", 1) + f"{end}\n" + rows
+    assert [run.fingerprint.device.numa_node for run in read([text], tmp_path).runs] == [0, 1]
+
+
+def test_json_and_text_of_one_file_are_both_read(tmp_path: Path) -> None:
+    """In either order, behind more lines than a log's first ones, and several documents."""
+    smi = printed.nvidia_smi(H100, (5, 5), (16, 16), replays=7)
+    rates_of = printed.dcgm([(55.0, 55.2, 95.0)])
+    for text in (f"{smi}\n{rates_of}\n", f"{rates_of}\n{smi}", f"INFO: {rates_of}{rates_of}{smi}"):
+        [run] = read([text], tmp_path).runs
+        link = run.fingerprint.device.link
+        assert link
+        assert (link.replays, rates(run)["copy", "h2d", "pinned"]) == (7, 55.2)
+    assert "nested more than 64 deep" in failure('{"a":' * 100_000, tmp_path)
+
+
+def test_the_slot_of_a_card_with_a_switch_is_above_the_switch(tmp_path: Path) -> None:
+    amd = "Advanced Micro Devices, Inc. [AMD/ATI]"
+    link = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x{0}, ASPM L1\n\t\tLnkSta:\tSpeed 16GT/s, Width x{1}\n"
+    bridges = [
+        ("00:01.1", "Intel Corporation Device a70d (rev 01)", "02", 16, 4),
+        ("02:00.0", f"{amd} Navi 10 XL Upstream Port of PCI Express Switch (rev 10)", "03", 16, 4),
+        ("03:00.0", f"{amd} Navi 10 XL Downstream Port of PCI Express Switch (rev 10)", "04", 16, 16),
+    ]
+    text = "".join(
+        f"{address} PCI bridge: {name}\n\tBus: primary=00, secondary={below}, subordinate=04\n" + link.format(most, now)
+        for address, name, below, most, now in bridges
+    )
+    text += f"04:00.0 VGA compatible controller: {amd} Navi 31 [Radeon RX 7900 XT] (rev c8)\n" + link.format(16, 16)
+    outputs = read([text, printed.dmesg("0000:00:01.1", {"Corrected": 40})], tmp_path)
+    [run] = outputs.runs
+    read_link = run.fingerprint.device.link
+    assert read_link
+    assert (read_link.width, read_link.max_width, read_link.source) == (4, 16, "lspci with port")
+    assert run.fingerprint.device.conditions == {"aer_corrected": "40"}
+
+
+def test_a_second_run_of_a_benchmark_counts_in_both_directions_alone(tmp_path: Path) -> None:
+    first, second = (printed.transfer_bench([20.0 * at], [21.0 * at], [30.0 * at]) for at in (1, 2))
+    [run] = read([first + second], tmp_path).runs
+    assert rates(run) == {
+        ("kernel", "h2d", "pinned"): 40.0,
+        ("kernel", "d2h", "pinned"): 42.0,
+        ("kernel", "both", "pinned"): 60.0,
+    }
+
+
+def test_errors_of_what_lspci_lists_as_no_gpu_are_not_asked_about(tmp_path: Path) -> None:
+    card = printed.lspci(AD102, "16GT/s, Width x16", "16GT/s, Width x16", port="16GT/s, Width x16")
+    disk = "02:00.0 Non-Volatile memory controller: Samsung NVMe SSD (rev 02)\n"
+    outputs = read([card + disk, printed.dmesg("0000:02:00.0", {"Corrected": 3})], tmp_path)
+    assert (len(outputs.runs), outputs.unread) == (1, [])

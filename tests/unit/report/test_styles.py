@@ -14,6 +14,7 @@ from isthmus.record import read_run
 from isthmus.report.check import Checked
 from isthmus.report.styles import STYLES, styled
 from tests.snapshots.test_checks import CHECKS
+from tests.unit.outputs import printed
 
 RUN = Path(__file__).parents[3] / "results" / "h100.json.gz"
 # By the level of the worst device; the last of a device that was not checked, next to one that is well.
@@ -49,7 +50,7 @@ def test_each_has_its_exit_codes(style: str) -> None:
 
 def test_strict_takes_attention_for_a_fault() -> None:
     codes = {style: styled([checked("ATTENTION")], [], style, strict=True)[1] for style in STYLES}
-    assert codes == {"plain": 1, "nagios": 1, "npd": 1, "nhc": 1, "prometheus": 0, "json": 1}
+    assert codes == {"plain": 1, "nagios": 2, "npd": 1, "nhc": 1, "prometheus": 0, "json": 1}
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -102,3 +103,15 @@ def test_a_kept_run_and_an_unknown_style(capsys: pytest.CaptureFixture[str]) -> 
     assert "absent.json" in err
     assert main(["check", "--run", str(RUN), "--style", "zabbix"]) == 2
     assert "no style 'zabbix'; there are plain, nagios" in capsys.readouterr().err
+
+
+def test_what_outputs_leave_unjudged_is_no_ok(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    bandwidths, log = tmp_path / "bandwidths.txt", tmp_path / "log.txt"
+    bandwidths.write_text(printed.bandwidth_test("NVIDIA H100 80GB HBM3", 55.0, 55.0))
+    assert main(["check", "--from", str(bandwidths), "--style", "nagios"]) == 0
+    assert capsys.readouterr().out.startswith("OK ")
+    log.write_text(printed.dmesg("0000:3a:00.0", {"Uncorrected (Fatal)": 2}))
+    assert main(["check", "--from", str(bandwidths), "--from", str(log), "--style", "nagios"]) == 3
+    out, err = capsys.readouterr()
+    assert out.startswith("UNKNOWN errors were logged for 0000:3a:00.0")
+    assert "give `sudo lspci -vv`, too" in err
