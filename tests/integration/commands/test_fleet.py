@@ -15,7 +15,6 @@ import pytest
 from isthmus.commands import main
 from isthmus.record import MIB, Link
 from tests.synthetic import fleet as synthetic_fleet
-from tests.synthetic import runs as synthetic
 
 FleetCommand = Callable[..., tuple[int, str, str]]
 EVIL = '<script>alert(1)</script>"\x1b[2J\n-o'
@@ -97,23 +96,6 @@ def test_the_gate_says_who_fails_it(fleet: FleetCommand, slow: Path, tmp_path: P
     assert "(link)" in err
     assert err.endswith("; and 2 more\n")
     assert page.exists()
-
-
-def test_lists_for_the_tools_of_clusters(fleet: FleetCommand, slow: Path, right: Path) -> None:
-    assert fleet(slow, "--format", "slurm") == (0, "n[1,3]\n", "")
-    assert fleet(slow, "--format", "kubectl") == (0, "n3\nn1\n", "")
-    assert fleet(right, "--format", "slurm") == (0, "", "")
-
-
-def test_csv_of_run_files(fleet: FleetCommand, tmp_path: Path) -> None:
-    run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
-    path = tmp_path / "run.json"
-    path.write_bytes(msgspec.json.encode(run))
-    _, out, _ = fleet(path, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert len(rows) == 31
-    assert {row["phase"] for row in rows} == {"alone"}
-    assert {row["samples"] for row in rows} == {"20"}
 
 
 def test_prometheus_text(fleet: FleetCommand, evil: Path) -> None:

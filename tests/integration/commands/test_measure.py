@@ -153,17 +153,6 @@ def test_host_memory_too_small_for_some_sizes_measures_the_rest(isthmus: Isthmus
     }
 
 
-def test_sizes_beyond_the_memory_budget_are_skipped_with_the_option_that_helps(
-    isthmus: Isthmus, tmp_path: Path
-) -> None:
-    words = ("--sizes", "1KiB,8MiB", "--memory", "pinned", "--memory-budget", "1MiB", "--time", "0.1s", "-o", "a.json")
-    assert isthmus("measure", "--device", "host", *words).returncode == 0
-    skipped = [case for case in read_run(tmp_path / "a.json").cases if case.skipped]
-    assert {case.bytes for case in skipped} == {8 * MIB}
-    assert all("exceed the 1 MiB of host memory" in case.note for case in skipped)
-    assert all("--memory-budget allows more" in case.note for case in skipped)
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

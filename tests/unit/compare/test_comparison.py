@@ -38,10 +38,6 @@ def topics(found: Comparison) -> list[str]:
 HALF_LINK = Link(generation=5, width=8, max_generation=5, max_width=16, generation_under_load=5, width_under_load=8)
 
 
-def test_the_same_machine_differs_in_nothing(run: Run) -> None:
-    assert differences(run, run) == []
-
-
 @pytest.mark.parametrize(
     ("topic", "change", "effect"),
     [
@@ -179,13 +175,6 @@ def test_data_that_became_wrong_fails_without_any_gate(run: Run) -> None:
     found = compare(run, msgspec.structs.replace(run, cases=cases))
     assert (len(found.pairing.broken), found.failed) == (1, True)
     assert not compare(msgspec.structs.replace(run, cases=cases), run).failed
-
-
-def test_runs_without_common_cases_are_refused(run: Run) -> None:
-    with pytest.raises(
-        UsageError, match=r"no case in common; base has bandwidth \(248 cases\); synthetic has no cases"
-    ):
-        compare(run, synthetic.run([]))
 
 
 def test_runs_of_skips_alone_are_refused() -> None:

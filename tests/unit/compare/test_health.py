@@ -10,7 +10,7 @@ from isthmus.compare.health import Health, judge
 from isthmus.compare.reference import reference_for
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import Run, read_run
-from isthmus.report.check import check_data, check_document, check_line
+from isthmus.report.check import check_document, check_line
 from isthmus.report.renderers import terminal
 from tests.snapshots.test_checks import RESULTS, X8, changed, ended, h200, healthy
 
@@ -55,10 +55,3 @@ def test_numbers_are_the_same_in_all_languages() -> None:
         with speaking(language):
             told.append(sorted(re.findall(r"\d+(?:\.\d+)?", " ".join(check_lines(run, judge(run, h200()), 200)))))
     assert told[0] == told[1] == told[2]
-
-
-def test_data_for_scripts_hold_what_the_screen_holds() -> None:
-    data = check_data(healthy(), judge(healthy(), h200()), "h200-pcie5")
-    assert (data.level, data.reference, data.device) == ("OK", "h200-pcie5", "cuda:0")
-    assert len(data.rates) == 5
-    assert all(low <= each["bytes_per_second"] <= high for each in data.rates for low, high in [each["normal"]])

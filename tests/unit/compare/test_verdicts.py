@@ -99,13 +99,6 @@ def test_what_would_have_shown_does(run: Run, remade: Remade) -> None:
     assert fewer.counts["slower"] == 0
 
 
-def test_a_run_is_the_same_as_itself(run: Run) -> None:
-    found = compare(run, run)
-    assert found.counts == {"same": len(run.cases)}
-    assert {case.ratio.median for case in found.judgement.cases} == {1.0}
-    assert not found.failed
-
-
 def test_a_slowdown_of_everything_is_no_spread(run: Run, remade: Remade) -> None:
     found = compare(run, remade(run, lambda _: 1.05))
     assert [whole.verdict for whole in found.judgement.wholes] == ["slower"] * 3

@@ -1,7 +1,6 @@
 """Copies beside other work: what is planned where, that turns are taken, and that what cannot be done says why."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,7 +96,3 @@ def test_both_sides_on_the_device_are_refused() -> None:
     device = open_device("host").native
     with pytest.raises(UsageError, match="between host memory and the device"):
         made(device, from_=device.allocate("device", 64 * KIB))
-
-
-def test_work_is_as_much_as_takes_as_long_as_is_wanted(run_cpp: Callable[..., str]) -> None:
-    assert run_cpp(Path(__file__).with_name("amount_check.cpp")) == "as described\n"
