@@ -1,10 +1,13 @@
-"""Curves over ranks and what they conclude, on runs whose truth is known."""
+"""Curves over ranks and what they conclude, on runs whose truth is known; no two lines look alike."""
+
+import itertools
 
 import msgspec
 import pytest
 
-from isthmus.analysis.stencil.model import exchange_share, iteration, stencils
+from isthmus.analysis.stencil.model import STENCIL_METHODS, exchange_share, iteration, stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
+from isthmus.analysis.stencil.section import section
 from isthmus.record import Case, Run
 from tests.synthetic import runs as synthetic
 from tests.synthetic import stencil as synthetic_stencil
@@ -74,3 +77,17 @@ def test_a_cut_that_does_not_fit_the_ranks_is_none(cut: str) -> None:
     run = synthetic.run([synthetic_stencil.case(64, GPU, (1.0, 0.1, 0.1, 0.1, 0.1), cut=cut)])
     [found] = stencils(run)
     assert (found.down, found.across) == (1, 2)
+
+
+def test_no_two_ways_look_the_same() -> None:
+    ways = list(itertools.product(STENCIL_METHODS, ("pageable", "pinned", "managed")))
+    phases = (1.0, 0.1, 0.1, 0.1, 0.1)
+    cases = [synthetic_stencil.case(64, way, phases, ranks=count) for way in ways for count in (1, 2)]
+    run: Run = synthetic.run(cases)
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, options={"scaling": "strong"}))
+    found = section([run])
+    assert found
+    legend = next(each for each in found.parts if each.title == "Scaling with the number of ranks").legend
+    assert len(legend) == len(ways)
+    assert len({(entry.look.variable, entry.look.dash) for entry in legend}) == len(ways)
+    assert len({(entry.look.variable, entry.look.shape) for entry in legend}) == len(ways)
