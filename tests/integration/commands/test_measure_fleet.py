@@ -260,6 +260,7 @@ def test_a_fleet_file_that_cannot_be_written_is_known_at_once(run: Ended, mpirun
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_device_that_hangs_is_given_up(run: Ended, mpirun: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys, time\n"
