@@ -13,14 +13,6 @@ Isthmus = Callable[..., Done]
 QUICK = ("--device", "host", "--quick", "--time", "0.3s", "--sizes", "4KiB,64KiB,1MiB", "--memory", "pageable,pinned")
 
 
-def test_the_ways_are_measured_here_without_any_run(isthmus: Isthmus) -> None:
-    planned = isthmus("plan", "--bytes", "64KiB", "--source", "pinned", "--device", "host", "--json")
-    assert planned.returncode == 0, planned.stderr
-    found = json.loads(planned.stdout)
-    assert (found["measured"], found["run"], found["device"]) == (True, "", "host")
-    assert {"pinned", "mapped"} <= {way["name"] for way in found["ways"]}
-
-
 @pytest.mark.thorough
 def test_what_was_measured_is_predicted_from_where_it_is_named(isthmus: Isthmus, tmp_path: Path) -> None:
     assert isthmus("measure", "bandwidth", *QUICK, "-o", "a.json").returncode == 0

@@ -49,15 +49,6 @@ def test_a_terminal_shows_all_tables_in_a_pager(
     assert len(paged) == 1
 
 
-@pytest.mark.parametrize(
-    ("format_name", "start"), [("csv", "run,backend,"), ("markdown", "# "), ("terminal", "NVIDIA H200")]
-)
-def test_formats_go_to_standard_output(isthmus: Isthmus, run_file: Path, format_name: str, start: str) -> None:
-    done = isthmus("report", run_file, "--format", format_name)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(start)
-
-
 def test_a_page_goes_beside_the_run_and_its_path_to_standard_output(isthmus: Isthmus, run_file: Path) -> None:
     packed = run_file.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(run_file.read_bytes()))
@@ -148,13 +139,6 @@ def test_usage_errors_are_one_line_and_offer_a_way_out(
 def test_report_without_a_run_and_an_unknown_command(isthmus: Isthmus) -> None:
     assert (isthmus("report").returncode, isthmus("reprot").returncode) == (2, 2)
     assert "'report'" in isthmus("reprot").stderr
-
-
-def test_help_without_words_and_with_one(isthmus: Isthmus) -> None:
-    for words in ([], ["--help"], ["-h"]):
-        done = isthmus(*words)
-        assert done.returncode == 0
-        assert "report" in done.stdout
 
 
 def test_a_reader_that_stops_reading_is_no_failure(run_file: Path) -> None:

@@ -1,14 +1,10 @@
 """`isthmus measure threads` as a user runs it: what threads that are lacking, interrupted or stuck cost."""
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 from isthmus.record import read_run
 from tests.compiling import compile_program
-from tests.processes import HANGS_SECONDS, python
+from tests.processes import python
 
 HERE = Path(__file__).parent
 
@@ -44,37 +40,6 @@ measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: No
         assert "of 16 threads could be started: the limit on threads is reached (ulimit -u, or pids.max" in case.note
     others = [case for case in run.cases if case.threads != 16 and not case.note.startswith("needs two")]
     assert {case.verified for case in others} == {"yes"}
-
-
-def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path) -> None:
-    growing = tmp_path / "a.json"
-    words = ("measure", "threads", "--device", "host", "--sizes", "1MiB", "--time", "600s", "-o", "a.json")
-    with subprocess.Popen(
-        [sys.executable, "-m", "isthmus", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no other threads here
-    ) as process:
-        try:
-            give_up = time.monotonic() + HANGS_SECONDS
-            # It is empty for a moment.
-            while process.poll() is None and not (
-                growing.exists() and growing.stat().st_size and any(read_run(growing).cases)
-            ):
-                assert time.monotonic() < give_up, "no case has ended"
-                time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
-            _, stderr = process.communicate(timeout=HANGS_SECONDS)
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert "Traceback" not in stderr
-    run = read_run(growing)
-    assert run.end
-    assert run.end.status == "interrupted"
-    assert all(case.series or case.note for case in run.cases)
 
 
 def test_a_process_ends_while_a_thread_is_stuck_in_the_driver() -> None:

@@ -135,13 +135,6 @@ def test_an_option_whose_help_names_experiments_is_theirs_alone() -> None:
             assert {*named} == {each.name for each in EXPERIMENTS if option in each.options}, option
 
 
-def test_an_option_of_another_experiment_is_refused_with_the_experiments_that_take_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["measure", "latency", "--device", "host", "--halo", "1"]) == 2
-    assert "--halo is an option of stencil and openacc, and what is measured is latency" in capsys.readouterr().err
-
-
 def test_a_name_that_is_no_experiment_is_said_before_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "stencils", "--device", "host", "--side", "64"]) == 2
     assert "did you mean stencil?" in capsys.readouterr().err
