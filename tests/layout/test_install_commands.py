@@ -51,7 +51,8 @@ FOLDERS = (
 # A requirement by its name. Packages of others that texts name, besides those that pyproject.toml does.
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 OTHERS = {"torch", "safetensors", "pre-commit", "intel-opencl-rt", "intel-cmplr-lib-rt", "nvidia-cuda-cupti-cu12"}
-NAMED = [*PROJECT["dependencies"], *(each for packages in EXTRAS.values() for each in packages)]
+BUILD = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+NAMED = [*BUILD, *PROJECT["dependencies"], *(each for packages in EXTRAS.values() for each in packages)]
 KNOWN = OTHERS | {name for each in NAMED for name in NAME.findall(each)[:1]}
 # A command ends with its line, its quotation or its sentence; in a text of several lines it may go on in the next.
 COMMAND = re.compile(r"pip install((?:\s+(?:'[^'\n]*'|[^\s'\"`;,:()&|#]+))*)")
@@ -87,7 +88,7 @@ def wanted(command: str) -> list[str]:
 
 
 def is_installable(requirement: str) -> bool:
-    if requirement.endswith(".whl") or requirement == ".":
+    if requirement.endswith((".whl", ".tar.gz")) or requirement == ".":
         return True
     if extra := re.fullmatch(r"\.\[(\w+)\]", requirement):
         return extra.group(1) in EXTRAS
