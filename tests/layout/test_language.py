@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from isthmus.language import LANGUAGES, Language
-from isthmus.language.catalogue import Text, read
+from isthmus.language import LANGUAGES, Language, Text, read
 from tests.layout.every import every
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "isthmus"

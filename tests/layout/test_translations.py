@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.language import LANGUAGES, Language
-from isthmus.language.catalogue import Text
+from isthmus.language import LANGUAGES, Language, Text
 from tests.layout.every import every
 
 CATALOGUES = Path(__file__).resolve().parents[2] / "src" / "isthmus" / "language"

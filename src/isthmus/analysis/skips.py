@@ -9,7 +9,7 @@ from isthmus.analysis.labels import DIRECTIONS
 from isthmus.analysis.phrases import direction_word, spanned
 from isthmus.document.document import Item
 from isthmus.grouping import grouped
-from isthmus.language import enumerated, say
+from isthmus.language import clauses, enumerated, say
 from isthmus.record import Case, Run, format_bytes, kind_rank
 
 # Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
@@ -67,7 +67,7 @@ def _what(run: Run, cases: list[Case]) -> str:
     directions = [direction_word(direction) for direction in DIRECTIONS if _has(cases, direction)]
     comma = say("common.comma")
     if experiment == "bandwidth":
-        return _colon(comma.join(kinds), _parts([comma.join(directions), _span(cases)]))
+        return _colon(comma.join(kinds), clauses([comma.join(directions), _span(cases)]))
     others = [case for case in run.cases if case.experiment == experiment]
     if places := _places(cases, others):
         return _colon(experiment, enumerated([say(f"skips.place_{place}") for place in places]))
@@ -84,15 +84,11 @@ def _what(run: Run, cases: list[Case]) -> str:
         comma.join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
         comma.join(say("strip.node", node=node) for node in _partial(cases, others, lambda case: case.node)),
     ]
-    return _colon(comma.join([experiment, *kinds]), _parts(details))
+    return _colon(comma.join([experiment, *kinds]), clauses(details))
 
 
 def _colon(subject: str, text: str) -> str:
     return say("skips.with_detail", subject=subject, detail=text) if text else subject
-
-
-def _parts(details: Iterable[str]) -> str:
-    return say("common.between_clauses").join(filter(None, details))
 
 
 def _places(cases: list[Case], others: list[Case]) -> list[str]:

@@ -4,8 +4,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.compare.rates import AT_ONCE
-from isthmus.language import LANGUAGES, Language
-from isthmus.language.catalogue import read
+from isthmus.language import LANGUAGES, Language, read
 from isthmus.record import MEMORY_KINDS, MemoryKind, kind_rank, memory_kind
 
 

@@ -12,7 +12,7 @@ from isthmus.analysis.statistics.contrast import Contrast, contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, Point, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, spread
 from isthmus.document.finding import Finding, known
-from isthmus.language import enumerated, in_brackets, say, sentences
+from isthmus.language import clauses, enumerated, in_brackets, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_rate
 
 # Repeats and sizes that differ by more say little of the next.
@@ -195,4 +195,4 @@ def _by_node(run: Run, nodes: Sequence[Figure]) -> str:
         name = say("bandwidth.near_node" if node == near else "bandwidth.node", node=node)
         texts.append(f"{name} {enumerated(rates)}")
     size = format_bytes(nodes[0].case.bytes)
-    return say("bandwidth.by_node", size=size, nodes=say("common.between_clauses").join(texts))
+    return say("bandwidth.by_node", size=size, nodes=clauses(texts))

@@ -27,7 +27,7 @@ from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, excerpt, interval_cell, missing
 from isthmus.document.pivot import grid_of, rows_of, word_column
 from isthmus.document.section import Glance, Part, Section, section_of
-from isthmus.language import capitalised, say
+from isthmus.language import capitalised, clauses, say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes
 
 # What a reader may have to choose between once pageable memory is out of the question.
@@ -206,7 +206,7 @@ def fastest_grid(analyses: Analyses) -> Grid | None:
 def _fastest_cell(case: str, among: Sequence[str], column: tuple[int, Source[BreakevenAnalysis]], uses: int) -> Cell:
     size, source = column
     kinds = source.value.measured.fastest(case, uses, size, among=among)
-    return Cell(say("common.between_clauses").join(map(kind_label, kinds)) or "-")
+    return Cell(clauses(map(kind_label, kinds)) or "-")
 
 
 def size_cell(threshold: Threshold | None) -> Cell:

@@ -22,7 +22,7 @@ from isthmus.analysis.paths.model import (
 from isthmus.analysis.phrases import direction_word, memory_name, percent_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, known
-from isthmus.language import say, sentences
+from isthmus.language import clauses, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
 # What a neighbour may lose before that is a matter for its user.
@@ -57,7 +57,7 @@ def _gains(run: Run, target: str) -> Finding | None:
         if not compared:
             continue
         best = compared[0].best or OWN
-        each = say("common.between_clauses").join(filter(None, map(gain_words, compared)))
+        each = clauses(map(gain_words, compared))
         words = {"size": format_bytes(compared[0].bytes), "memory": memory_name(memory)}
         texts.append(say("paths.gains", target=target, links=links_words(compared[0], best), each=each, **words))
         starts = [start for one in compared if (start := gains_from(run, one))]
@@ -74,7 +74,7 @@ def _ceiling(run: Run) -> Finding | None:
     all_links = ceilings(run)
     if not all_links:
         return None
-    each = say("common.between_clauses").join(map(_ceiling_words, all_links))
+    each = clauses(map(_ceiling_words, all_links))
     texts = [say("paths.ceiling", count=all_links[0].devices, each=each)]
     if any(ceiling.share is not None and ceiling.share < 1 - _MUCH for ceiling in all_links):
         texts.append(say("paths.ceiling_host"))

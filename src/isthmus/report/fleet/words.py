@@ -5,7 +5,7 @@ from functools import partial
 
 from isthmus.compare import Difference, known_references
 from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name, through
-from isthmus.language import can_say, enumerated, first_few, say, sentences
+from isthmus.language import can_say, clauses, enumerated, first_few, say, sentences
 from isthmus.report.comparison.words import group_name
 
 
@@ -134,8 +134,7 @@ def cause_why(cause: str) -> str:
 
 def evidence(survey: Survey, outlier: Outlier) -> str:
     """What speaks for the likely cause of one device, and what else it has that most have not."""
-    parts = [_evidence(survey, outlier), facts_text(outlier.others) if outlier.others else ""]
-    return say("common.between_clauses").join(filter(None, parts))
+    return clauses([_evidence(survey, outlier), facts_text(outlier.others) if outlier.others else ""])
 
 
 def odd_names(survey: Survey) -> str:

@@ -6,18 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.language import (
-    Quoted,
-    can_say,
-    capitalised,
-    catalogue,
-    enumerated,
-    in_brackets,
-    say,
-    sentences,
-    speaking,
-    spoken,
-)
+from isthmus import language
+from isthmus.language import Quoted, can_say, capitalised, enumerated, in_brackets, say, sentences, speaking, spoken
 
 
 def test_english_is_spoken_unless_told_otherwise() -> None:
@@ -65,7 +55,7 @@ def test_a_missing_value_is_an_error_and_not_a_gap() -> None:
 def test_a_missing_translation_shows_the_english_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts = {"half": {"en": "half rate", "ja": "半速"}, "none": {"en": "none", "ja": ""}}
     (tmp_path / "unheard_of.json").write_text(json.dumps(texts), "utf-8")
-    monkeypatch.setattr(catalogue, "files", lambda _: tmp_path)
+    monkeypatch.setattr(language, "files", lambda _: tmp_path)
     assert [say("unheard_of.half"), say("unheard_of.none")] == ["half rate", "none"]
     with speaking("ja"):
         assert [say("unheard_of.half"), say("unheard_of.none")] == ["半速", ""]
