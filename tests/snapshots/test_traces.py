@@ -1,6 +1,7 @@
 """What is said of programs: traces, advice on them, and what `isthmus accelerate` did for them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ from isthmus.record import KIB, MIB, Run
 from isthmus.report.acceleration import acceleration_document
 from isthmus.report.advice import advice_document
 from isthmus.report.trace.document import trace_document
-from isthmus.trace import Trace
+from isthmus.trace import Copies, Trace
 from tests.made_traces import empty_trace, made_advice, made_trace
 from tests.snapshots.documents import abridged, in_format, on_terminal
 from tests.synthetic import batching, breakeven, managed, runs, strided
@@ -55,12 +56,22 @@ COUNTS = Counts(
     plain={"off": 1},
     failures=["out of memory"],
 )
+NOTHING = replace(made_advice(), findings=(), gain_seconds=None)
 DOCUMENTS: Mapping[str, Callable[[], Document]] = {
     "trace": lambda: trace_document(made_trace(), made_advice()),
     "trace-empty": lambda: trace_document(empty_trace()),
     "advice": lambda: advice_document(made_advice(), [made_trace()]),
     "advice-all": lambda: advice_document(made_advice(), [made_trace()], everything=True),
     "advice-program": lambda: advice_document(advised()[1], [advised()[0]], everything=True),
+    "advice-torch": lambda: advice_document(made_advice(), [made_trace()], "torch", everything=True),
+    "advice-nothing": lambda: advice_document(NOTHING, [made_trace()]),
+    "advice-unseen": lambda: advice_document(replace(NOTHING, unseen=("7 copies were lost.",)), [made_trace()]),
+    "advice-no-copies": lambda: advice_document(
+        replace(NOTHING, unseen=("Lost calls: 5.",)), [replace(made_trace(), copies=Copies.empty(), notes=("None.",))]
+    ),
+    "advice-elsewhere": lambda: advice_document(
+        replace(made_advice(), priced_elsewhere="The rates are of another machine."), [made_trace()]
+    ),
     "accelerated": lambda: acceleration_document(COUNTS, "python"),
 }
 

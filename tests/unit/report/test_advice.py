@@ -7,9 +7,9 @@ import pytest
 
 from isthmus.advice import Advice
 from isthmus.record import Interval
-from isthmus.report import formats_for, write
+from isthmus.report import write
 from isthmus.report.advice import advice_document
-from isthmus.trace import Copies, Maker
+from isthmus.trace import Maker
 from tests.made_traces import made_advice, made_trace
 
 
@@ -34,16 +34,6 @@ def test_the_first_screen_has_three_findings_with_place_and_a_few_lines() -> Non
     assert "cudaHostAlloc" in written(replace(advice, findings=tuple(many)), "markdown", everything=False)
 
 
-def test_a_trace_without_copies_says_why() -> None:
-    trace = replace(made_trace(), copies=Copies.empty(), notes=("Nothing was recorded.",))
-    advice = replace(made_advice(), findings=(), gain_seconds=None, unseen=("Nothing was recorded.", "Lost calls: 5."))
-    out = io.StringIO()
-    write(advice_document(advice, [trace]), "terminal", out)
-    lines = out.getvalue().splitlines()
-    assert lines[1:3] == ["Nothing to judge: no copy was recorded.", f"{trace.name}: Nothing was recorded."]
-    assert "Lost calls: 5." in out.getvalue()
-
-
 def test_the_first_screen_has_the_lines_of_the_program_s_library() -> None:
     finding = replace(made_advice().findings[0], lines="waits")
     out = io.StringIO()
@@ -61,19 +51,6 @@ def test_a_python_program_of_opencl_gets_code_of_opencl() -> None:
     assert any(".py:" in frame for site in trace.sites for frame in site)
     assert "clEnqueue" in out.getvalue().partition("train.py")[2]
     assert "cuda" not in out.getvalue()
-
-
-def test_what_was_not_seen_is_said_and_is_no_all_clear() -> None:
-    nothing = replace(made_advice(), findings=(), gain_seconds=None, unseen=("7 copies were lost.",))
-    text = written(nothing, "terminal", everything=False)
-    assert "Nothing here is worth changing." not in text
-    assert "Not seen: 7 copies were lost." in text
-
-
-def test_code_can_be_of_one_language() -> None:
-    text = written(made_advice(), "terminal", snippet="torch")
-    assert "pin_memory" in text
-    assert "cudaHostAlloc" not in text
 
 
 @pytest.mark.parametrize(
@@ -101,18 +78,6 @@ def test_a_terminal_gets_the_code_of_the_program_s_language(
     trace = replace(made_trace(), maker=maker, sites=sites)
     write(advice_document(made_advice(), [trace], everything=True), "terminal", out)
     assert [word for word in ("pin_memory", "cudaHostAlloc") if word in out.getvalue()] == [shown]
-
-
-def test_nothing_to_change() -> None:
-    nothing = replace(made_advice(), findings=(), gain_seconds=None)
-    assert "Nothing here is worth changing." in written(nothing, "terminal")
-    assert "Nothing here is worth changing." in written(replace(nothing, findings=made_advice().findings[1:]), "html")
-
-
-def test_another_machines_rates_are_pointed_out() -> None:
-    elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
-    for format_name in (each.name for each in formats_for("advice")):
-        assert "The rates are of another machine." in written(elsewhere, format_name)
 
 
 @pytest.mark.parametrize(("low", "shown"), [(3e-6, "0"), (4.2e-3, "0.004"), (0.0, "0"), (0.0123, "0.0123")])
