@@ -65,11 +65,13 @@ def test_commands_have_the_options_that_pages_give_them(page: Path) -> None:
 
 
 def names_of(module: str) -> set[str]:
-    """What a module of ours has; of the one that needs torch, which may be absent, what it says that it exports."""
-    if module != "isthmus.torch":
+    """What a module offers; of those that import what is not installed here, what they import and define."""
+    if not module.startswith(("isthmus.torch", "isthmus.plugins.")):
         return set(dir(importlib.import_module(module)))
-    tree = ast.parse((REPOSITORY / "src" / "isthmus" / "torch" / "__init__.py").read_text("utf-8"))
-    return {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    path = REPOSITORY.joinpath("src", *module.split("."))
+    tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8"))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return imported | {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 
 @every(PAGES, name_of)

@@ -81,6 +81,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},
     "weights": {"errors", "files"},
     # Imported by who has torch alone.
+    "plugins": {"isthmus", "errors", "torch"},
     "torch": {"isthmus", "errors", "files", "weights", "transfer"},
     "trace": {"errors", "files", "own_files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "document", "plan"},
