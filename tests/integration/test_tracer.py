@@ -236,7 +236,7 @@ def test_the_library_stands_alone(tmp_path: Path) -> None:
 
 def test_many_kernels_are_recorded_in_windows_and_whole_within(traced: Traced, tmp_path: Path) -> None:
     """The program launches as fast as it can, one kernel after the other, and copies between."""
-    assert traced("windows", 0).returncode == 4
+    assert traced("windows", 0, ISTHMUS_TRACE_OPTIONS="all-times,kernels=5").returncode == 4
     trace = trace_in(tmp_path)
     assert "kernels" in trace.knows
     # In the last one the program ends.
@@ -280,9 +280,10 @@ def test_copies_of_graphs_are_counted_for_each_launch(
     assert (len(trace.calls), "kernels" in trace.knows) == (3, True)
 
 
-@pytest.mark.parametrize("share", [100, 5])
-def test_few_kernels_are_recorded_whole(traced: Traced, tmp_path: Path, share: int) -> None:
-    launches = 1000 if share < 100 else 50_000
-    assert traced("exit", 0, launches, ISTHMUS_TRACE_OPTIONS=f"kernels={share}").returncode == 4
+@pytest.mark.parametrize(("options", "launches"), [("", 50_000), ("kernels=100", 50_000), ("kernels=5", 1000)])
+def test_all_kernels_are_recorded_unless_they_are_many_and_bounded(
+    traced: Traced, tmp_path: Path, options: str, launches: int
+) -> None:
+    assert traced("exit", 0, launches, ISTHMUS_TRACE_OPTIONS=options).returncode == 4
     trace = trace_in(tmp_path)
     assert (len(trace.kernels), len(trace.windows)) == (launches, 0)

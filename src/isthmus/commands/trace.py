@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from isthmus.trace import Trace
 
 
-# What recording kernels may cost, as native/tracer/options.hpp has it.
-_KERNELS = "5%"
+# Which kernels are recorded, as native/tracer/options.hpp has it.
+_KERNELS = "all"
 
 
 def trace(
@@ -45,9 +45,9 @@ def trace(
     no_python_lines: bool = flag("--no-python-lines", "Do not record files and lines of Python."),
     kernels: str = option(
         "--kernels",
-        "SHARE",
-        "What recording kernels may cost of the program's time: where all of them cost more, those of windows are "
-        "recorded. Also all or none.",
+        "WHICH",
+        "Record all kernels, none, or as many as cost a share of the program's time, such as 5%: where all cost more, "
+        "those of windows.",
         default=_KERNELS,
         show_default=True,
     ),
@@ -105,7 +105,7 @@ def _kernels_word(given: str) -> str:
         return "kernels=100" if given == "all" else "no-kernels"
     share = parse_share(given, 0.01)
     if not 0 < share < 1:
-        raise UsageError(f"not a share: {given!r}; expected one such as {_KERNELS}, or all or none, for --kernels")
+        raise UsageError(f"not a share: {given!r}; expected one such as 5%, or all or none, for --kernels")
     return f"kernels={100 * share:g}"
 
 
