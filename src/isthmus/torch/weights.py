@@ -1,7 +1,10 @@
 """Weights from safetensors files: from the page cache or the disk to the device, without an array on the host."""
 
+import dataclasses
+import math
+import operator
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,7 +14,8 @@ import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
 from isthmus.torch.copying import torch_device
 from isthmus.transfer.file_copies import open_source
-from isthmus.weights import Header, Tensor, place, read_header, read_index
+from isthmus.transfer.results import pool
+from isthmus.weights import BITS, Header, Tensor, place, read_header, read_index
 
 _DTYPES = {
     "BOOL": "bool",
@@ -36,10 +40,20 @@ _DTYPES = {
 }
 # Between so many bytes Ctrl-C is looked for.
 _READ_BYTES = 1 << 30
+# Parts of rows from here on are read one by one; shorter ones with their rows, so many bytes of them at once.
+_LONG_PART_BYTES = 256 << 10
+_ROWS_BYTES = 64 << 20
+
+#: From a tensor's name and shape: the dimension that is cut, where the part begins and where it ends; None: all of it.
+Part = Callable[[str, tuple[int, ...]], tuple[int, int, int] | None]
 
 
 def load_file(
-    path: str | os.PathLike[str], device: object = "cuda", *, session: isthmus.Session | None = None
+    path: str | os.PathLike[str],
+    device: object = "cuda",
+    *,
+    part: Part | None = None,
+    session: isthmus.Session | None = None,
 ) -> dict[str, torch.Tensor]:
     """The tensors of a safetensors file by their names, on a device.
 
@@ -47,6 +61,13 @@ def load_file(
     page-locked chunks that cross the link meanwhile, after what the current stream holds. The tensors of a file are
     views of one allocation, each aligned to 16 bytes: it is given back when the last of them has gone, and
     ``tensor.clone()`` has memory of its own.
+
+    With `part` only a part of each tensor is loaded, as for one rank of several::
+
+        load_file(path, part=lambda name, shape: (0, rank * shape[0] // ranks, (rank + 1) * shape[0] // ranks))
+
+    The rest takes no memory on the device and does not cross the link. It is not read either, except where another
+    dimension than the first is cut into parts of less than 256 KiB a row: such rows are read whole.
 
     Raises WeightsFileError for a file that is not as its format says, or of a type that this torch has not; OSError
     where it cannot be opened; CopyFailed where it is cut off while it is read; torch.OutOfMemoryError.
@@ -58,10 +79,10 @@ def load_file(
     if target.type == "cuda" and target.index is None:
         target = torch.device("cuda", torch.cuda.current_device())
     if not source.name.endswith(".index.json"):
-        return _load(source, None, target, session)
+        return _load(source, None, target, part, session)
     loaded: dict[str, torch.Tensor] = {}
     for shard, names in _index(source).items():
-        loaded |= _load(shard, names, target, session)
+        loaded |= _load(shard, names, target, part, session)
     return loaded
 
 
@@ -72,25 +93,70 @@ def _index(path: Path) -> dict[Path, set[str]]:
         raise UsageError(str(error)) from None
 
 
+@dataclasses.dataclass(frozen=True)
+class _Cut:
+    """The same part of each of several rows: what remains of a tensor that is cut in another dimension than the first.
+
+    Bytes; `part_begin` is counted from a row's begin.
+    """
+
+    rows: int
+    row_bytes: int
+    part_begin: int
+    part_bytes: int
+
+
 def _load(
-    path: Path, names: Collection[str] | None, device: torch.device, session: isthmus.Session | None
+    path: Path, names: Collection[str] | None, device: torch.device, part: Part | None, session: isthmus.Session | None
 ) -> dict[str, torch.Tensor]:
     with open_source(path) as file:
         header = read_header(file, str(path))
         wanted = _wanted(header, names, path)
         dtypes = {tensor.name: _dtype(tensor, path) for tensor in wanted}
-        return _read(file, header, wanted, dtypes, device, session)
+        cuts: dict[str, _Cut] = {}
+        if part is not None:
+            wanted = [_cut(tensor, part(tensor.name, tensor.shape), cuts) for tensor in wanted]
+        return _read(file, header, wanted, cuts, dtypes, device, session)
+
+
+def _cut(tensor: Tensor, part: tuple[int, int, int] | None, cuts: dict[str, _Cut]) -> Tensor:
+    """The tensor with the part's shape, and its bytes where these follow one another; else they are in `cuts`."""
+    if part is None:
+        return tensor
+    try:
+        dimension, begin, end = (operator.index(number) for number in part)
+    except (TypeError, ValueError):
+        raise WrongType(
+            f"the part of {tensor.name!r} is {part!r}; expected None, or three ints: dimension, begin, end"
+        ) from None
+    if not (0 <= dimension < len(tensor.shape) and 0 <= begin <= end <= tensor.shape[dimension]):
+        raise UsageError(
+            f"the part of {tensor.name!r} is dimension {dimension} from {begin} to {end}, and its shape is "
+            f"{list(tensor.shape)}; expected a dimension that it has, and a begin and an end within its length"
+        )
+    shape = (*tensor.shape[:dimension], end - begin, *tensor.shape[dimension + 1 :])
+    rows = math.prod(tensor.shape[:dimension])
+    step = math.prod(tensor.shape[dimension + 1 :]) * BITS[tensor.dtype] // 8
+    cut = _Cut(rows, tensor.shape[dimension] * step, begin * step, (end - begin) * step)
+    if rows * cut.part_bytes == 0:
+        return dataclasses.replace(tensor, shape=shape, end=tensor.begin)
+    if rows == 1 or cut.part_bytes == cut.row_bytes:
+        first = tensor.begin + cut.part_begin
+        return dataclasses.replace(tensor, shape=shape, begin=first, end=first + rows * cut.part_bytes)
+    cuts[tensor.name] = cut
+    return dataclasses.replace(tensor, shape=shape)
 
 
 def _read(
     file: BinaryIO,
     header: Header,
     wanted: list[Tensor],
+    cuts: dict[str, _Cut],
     dtypes: dict[str, torch.dtype],
     device: torch.device,
     session: isthmus.Session | None,
 ) -> dict[str, torch.Tensor]:
-    placement = place(wanted)
+    placement = place(tensor for tensor in wanted if tensor.name not in cuts)
     block = torch.empty(placement.size, dtype=torch.uint8, device=device)
     stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
     for run in placement.runs:
@@ -105,9 +171,32 @@ def _read(
         if tensor.name in placement.places:
             begin = placement.places[tensor.name]
             loaded[tensor.name] = block[begin : begin + tensor.end - tensor.begin].view(dtype).view(tensor.shape)
-        else:
-            loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device=device)
+            continue
+        loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device=device)
+        if cut := cuts.get(tensor.name):
+            there = loaded[tensor.name].view(-1).view(torch.uint8).view(cut.rows, cut.part_bytes)
+            _read_cut(there, file, header.data_begin + tensor.begin, cut, session)
     return loaded
+
+
+def _read_cut(there: torch.Tensor, file: BinaryIO, begin: int, cut: _Cut, session: isthmus.Session | None) -> None:
+    stream = torch.cuda.current_stream(there.device) if there.device.type == "cuda" else None
+    if cut.part_bytes >= _LONG_PART_BYTES:
+        for row in range(cut.rows):
+            offset = begin + row * cut.row_bytes + cut.part_begin
+            part: Any = there[row]
+            isthmus.copy_from_file(part, file, offset=offset, stream=stream, session=session)
+        return
+    at_once = min(max(_ROWS_BYTES // cut.row_bytes, 1), cut.rows)
+    rows = pool.empty([at_once, cut.row_bytes], "u1")
+    for first in range(0, cut.rows, at_once):
+        some = rows[: min(at_once, cut.rows - first)]
+        isthmus.copy_from_file(some, file, offset=begin + first * cut.row_bytes, session=session)
+        there_now, here = there[first : first + len(some)], some[:, cut.part_begin : cut.part_begin + cut.part_bytes]
+        if there.device.type == "cpu":
+            there_now.copy_(torch.from_numpy(here))
+        else:
+            isthmus.copy(there_now, here, stream=stream, session=session)
 
 
 def _wanted(header: Header, names: Collection[str] | None, path: Path) -> list[Tensor]:

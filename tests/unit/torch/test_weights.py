@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
+import isthmus  # noqa: E402 - torch may be absent
 from isthmus.errors import CopyFailed, UsageError, WeightsFileError, WrongType  # noqa: E402 - torch may be absent
 from isthmus.torch import load_file  # noqa: E402
 from isthmus.torch.weights import _DTYPES  # noqa: E402
@@ -133,3 +134,99 @@ def test_files_of_the_library_itself_are_read(tmp_path: Path) -> None:
     loaded = load_file(tmp_path / "x", "cpu")
     assert loaded.keys() == tensors.keys()
     assert all(torch.equal(loaded[name], tensor) for name, tensor in tensors.items())
+
+
+@everywhere
+@pytest.mark.parametrize("dimension", [0, 1, 2])
+def test_the_parts_of_ranks_are_the_whole(tmp_path: Path, device: str, dimension: int) -> None:
+    """Odd shapes and types, rows that are read whole and alone, and several blocks of rows."""
+    shapes = {"short": ("BF16", [7, 5, 3]), "odd": ("U8", [3, 7, 11]), "long": ("F32", [3, 2, 150_001])}
+    shapes["many"] = ("F16", [9, 3, 5001])
+    write(tmp_path / "x", shapes)
+    whole = load_file(tmp_path / "x", device)
+
+    def loaded(rank: int) -> Any:
+        def part(_: str, shape: tuple[int, ...]) -> tuple[int, int, int]:
+            length = shape[dimension]
+            return dimension, rank * length // 3, (rank + 1) * length // 3
+
+        return load_file(tmp_path / "x", device, part=part)
+
+    ranks = [loaded(rank) for rank in range(3)]
+    for name, tensor in whole.items():
+        joined = torch.cat([rank[name].cpu() for rank in ranks], dimension)
+        assert joined.shape == tensor.shape
+        assert bytes_of(joined) == bytes_of(tensor)
+        assert all(rank[name].is_contiguous() and rank[name].data_ptr() % 16 == 0 for rank in ranks)
+
+
+@everywhere
+def test_rows_are_read_in_several_blocks(tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isthmus.torch.weights._ROWS_BYTES", 1000)
+    write(tmp_path / "x", {"a": ("I16", [101, 70]), "wide": ("I16", [3, 900]), "rest": ("F32", [5])})
+    parts = {"a": (1, 3, 64), "wide": (1, 0, 899)}
+    whole = load_file(tmp_path / "x", device)
+    cut = load_file(tmp_path / "x", device, part=lambda name, _: parts.get(name))
+    assert torch.equal(cut["a"], whole["a"][:, 3:64])
+    assert torch.equal(cut["wide"], whole["wide"][:, :899])
+    assert bytes_of(cut["rest"]) == bytes_of(whole["rest"])
+
+
+def test_only_the_part_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "x", {"a": ("U8", [8, 1000]), "rows": ("U8", [4, 600_000])})
+    sizes: list[int] = []
+    plain = isthmus.copy_from_file
+
+    def counted(dst: Any, *arguments: Any, **options: Any) -> None:
+        sizes.append(dst.nbytes)
+        plain(dst, *arguments, **options)
+
+    monkeypatch.setattr(isthmus, "copy_from_file", counted)
+    cut = load_file(tmp_path / "x", "cpu", part=lambda name, _: (0, 2, 4) if name == "a" else (1, 0, 300_000))
+    assert {name: tuple(tensor.shape) for name, tensor in cut.items()} == {"a": (2, 1000), "rows": (4, 300_000)}
+    assert sizes == [2000] + [300_000] * 4
+
+
+@everywhere
+@pytest.mark.parametrize("part", [(0, 2, 2), (1, 5, 5), (1, 0, 0)])
+def test_empty_parts(tmp_path: Path, device: str, part: tuple[int, int, int]) -> None:
+    write(tmp_path / "x", {"a": ("F32", [4, 5]), "b": ("F32", [6, 5])})
+    shape = [4, 5]
+    shape[part[0]] = 0
+    cut = load_file(tmp_path / "x", device, part=lambda name, _: part if name == "a" else None)
+    assert list(cut["a"].shape) == shape
+    assert list(cut["b"].shape) == [6, 5]
+
+
+@pytest.mark.parametrize(
+    ("part", "error", "message"),
+    [
+        ((2, 0, 1), UsageError, r"the part of 'a' is dimension 2 from 0 to 1, and its shape is \[4, 5\]"),
+        ((-1, 0, 1), UsageError, "dimension -1"),
+        ((0, 0, 5), UsageError, "from 0 to 5"),
+        ((0, -1, 2), UsageError, "from -1 to 2"),
+        ((0, 3, 2), UsageError, "from 3 to 2"),
+        ((0, 1), WrongType, r"is \(0, 1\); expected None, or three ints"),
+        ((0, 0.5, 2), WrongType, "three ints"),
+        (7, WrongType, "the part of 'a' is 7"),
+    ],
+)
+def test_parts_that_make_no_sense(tmp_path: Path, part: Any, error: type[Exception], message: str) -> None:
+    write(tmp_path / "x", {"a": ("F32", [4, 5])})
+    with pytest.raises(error, match=message):
+        load_file(tmp_path / "x", "cpu", part=lambda *_: part)
+
+
+@everywhere
+def test_a_file_cut_off_within_a_part(tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    write(path, {"a": ("F32", [1000, 1000])})
+    empty = torch.empty
+
+    def cut(*arguments: Any, **options: Any) -> Any:
+        path.write_bytes(path.read_bytes()[:1_000_000])
+        return empty(*arguments, **options)
+
+    monkeypatch.setattr(torch, "empty", cut)
+    with pytest.raises(CopyFailed, match="the file ends at byte 1000000,"):
+        load_file(path, device, part=lambda *_: (1, 0, 500))
