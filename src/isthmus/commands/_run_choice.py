@@ -11,11 +11,10 @@ from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import enumerated, say, sentences
 from isthmus.messages import to_stderr_once
-from isthmus.record import Device, Host, Run, cached_run, keep_run, read_run
+from isthmus.record import Device, Host, Run, cached_run, read_run
 
 if TYPE_CHECKING:
     from isthmus.advice import Advice
-    from isthmus.machine.devices import OpenDevice
     from isthmus.trace import Trace
 
 
@@ -184,14 +183,3 @@ def _is_like(reference: Reference, traced: Collection[str]) -> bool:
     from isthmus.advice import are_alike
 
     return any(are_alike(name, reference.run.fingerprint.device.name) for name in traced)
-
-
-def keep(run: Run, device: "OpenDevice") -> None:
-    """Keep the run for plans. What a host pretends to be is no machine, and aligned buffers are no usual ones."""
-    usual = not device.model and not run.settings.options.get("alignment")
-    if not usual or not any(case.series for case in run.cases):
-        return
-    try:
-        keep_run(run)
-    except OSError as error:
-        to_stderr_once(f"isthmus: the run is not kept for plans: {reason(error)}")

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,8 +15,7 @@ from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, flag, language_of, option
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.commands._own_files import check_replaceable
-from isthmus.errors import DeviceAbsent, IsthmusError, UsageError
-from isthmus.files import in_turn
+from isthmus.errors import IsthmusError, UsageError
 from isthmus.messages import heard_enough, to_stderr
 
 if TYPE_CHECKING:
@@ -132,16 +130,14 @@ def _specs(device: str | None, output: Path | None) -> list[str]:
 
 
 def _named_specs(device: str | None) -> list[str]:
+    from isthmus.experiment.check import linked_device
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
 
     told = launched(os.environ)
     backend = None if device == "all" else device
-    if backend is None and choose_device(None).shares_host_memory:
-        raise DeviceAbsent(
-            "no accelerator found, so that there is no link to check; see why: isthmus devices; --device host looks at "
-            "this machine's memory"
-        )
+    if backend is None:
+        linked_device(None)  # Raises where there is none.
     if told.ranks > 1:
         return [choose_device(name_in_turn(backend, told.local_rank)).spec]
     return names_in_turn(backend)
@@ -174,9 +170,9 @@ def _reference(name: str) -> "Reference | None":
 def _measured_together(specs: list[str]) -> "Iterator[tuple[str, list[Run] | IsthmusError]]":
     """The run of each of several devices, or why there is none."""
     from isthmus.commands._progress import ProgressBar
-    from isthmus.experiment.check import measure_links
+    from isthmus.experiment.check import alone, measure_links
 
-    with _alone(), ProgressBar() as progress:
+    with alone(), ProgressBar() as progress:
         to_stderr(f"checking {', '.join(specs)}")
         measured = measure_links(specs, sys.argv, progress.show)
     for spec, run in measured.items():
@@ -186,13 +182,13 @@ def _measured_together(specs: list[str]) -> "Iterator[tuple[str, list[Run] | Ist
 def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run] | IsthmusError":
     """One run, or one after the other until the time is over; or why there is none."""
     from isthmus.commands._progress import ProgressBar
-    from isthmus.experiment.check import SECONDS, measure_link
+    from isthmus.experiment.check import SECONDS, alone, measure_link
     from isthmus.machine.devices import open_device
 
     runs: list[Run] = []
     until = time.monotonic() + seconds
     try:
-        with _alone(), ProgressBar() as progress, _rebound():
+        with alone(), ProgressBar() as progress, _rebound():
             to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
             opened = open_device(spec, bind=True)
             with suppress(KeyboardInterrupt) if seconds else nullcontext():
@@ -212,20 +208,6 @@ def _rebound() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """While no other check of this user measures on this machine: ranks that share its memory take turns."""
-    from isthmus.cache import cache_folder
-
-    try:
-        folder = cache_folder("locks")
-    except OSError:
-        yield  # Without a place for it nobody waits.
-        return
-    with in_turn(folder / f"check-{socket.gethostname()}"):
-        yield
 
 
 def _judged(runs: "list[Run]", named: "Reference | None") -> "Checked":

@@ -238,7 +238,7 @@ def _heed_interruptions() -> None:
 
 def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
-    from isthmus.commands._run_choice import keep
+    from isthmus.experiment.measure import keep
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run

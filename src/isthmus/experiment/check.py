@@ -5,6 +5,7 @@ Several devices are opened and prepared at the same time, measured one after the
 """
 
 import random
+import socket
 import tempfile
 import threading
 import time
@@ -16,7 +17,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from isthmus.errors import IsthmusError
+from isthmus.cache import cache_folder
+from isthmus.errors import DeviceAbsent, IsthmusError
 from isthmus.experiment.engine.links import Group, LinkSweep
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.progress import Progress
@@ -24,9 +26,10 @@ from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import planned
 from isthmus.experiment.measure import choose_experiments, measure
-from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.files import in_turn
+from isthmus.machine.devices import OpenDevice, choose_device, open_device
 from isthmus.machine.host import available_memory_bytes, read_host
-from isthmus.record import GIB, MIB, Case, Run, read_run
+from isthmus.record import GIB, MIB, Case, Device, Run, read_run
 
 SECONDS = 2.5
 SIZES = (64 * MIB, 256 * MIB)
@@ -66,6 +69,29 @@ def measure_link(
         kept = path or Path(folder) / "check.json"
         measure(device, options, choose_experiments(["bandwidth"], options), kept, command, progress, ready)
         return read_run(kept)
+
+
+def linked_device(spec: str | None) -> Device:
+    """The device that `choose_device` gives; without a name it must have a link. Raises what `choose_device` does."""
+    device = choose_device(spec)
+    if spec is None and device.shares_host_memory:
+        raise DeviceAbsent(
+            "no accelerator found, so that there is no link to check; see why: isthmus devices; --device host looks at "
+            "this machine's memory"
+        )
+    return device
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """While no other check of this user measures on this machine: ranks that share its memory take turns."""
+    try:
+        folder = cache_folder("locks")
+    except OSError:
+        yield  # Without a place for it nobody waits.
+        return
+    with in_turn(folder / f"check-{socket.gethostname()}"):
+        yield
 
 
 def sizes_for(device: OpenDevice) -> Sequence[int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from isthmus.cache import reason
 from isthmus.errors import RunFileError, UsageError
 from isthmus.experiment.engine.batch import Planned, Planner, brief_planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
@@ -22,6 +23,7 @@ from isthmus.experiment.stencil.points import CUTS, SCALINGS
 from isthmus.machine.devices import OpenDevice
 from isthmus.machine.fingerprint import link_now, read_fingerprint
 from isthmus.machine.host import available_memory_bytes
+from isthmus.messages import to_stderr_once
 from isthmus.record import (
     FORMAT,
     GIB,
@@ -34,6 +36,7 @@ from isthmus.record import (
     Run,
     RunWriter,
     Settings,
+    keep_run,
 )
 from isthmus.registry import MEASURED
 
@@ -162,6 +165,17 @@ def measure(
         end = _end("complete", started, msgspec.structs.replace(placement, pages=pages), message)
         writer.finish(msgspec.structs.replace(end, link=link_now(device)))
     return path
+
+
+def keep(run: Run, device: OpenDevice) -> None:
+    """Keep the run for plans. What a host pretends to be is no machine, and aligned buffers are no usual ones."""
+    usual = not device.model and not run.settings.options.get("alignment")
+    if not usual or not any(case.series for case in run.cases):
+        return
+    try:
+        keep_run(run)
+    except OSError as error:
+        to_stderr_once(f"isthmus: the run is not kept for plans: {reason(error)}")
 
 
 def _end(status: str, started: float, placement: Placement, message: str) -> End:
