@@ -43,6 +43,7 @@ void bind_sessions(nanobind::module_& module);
 void bind_copies(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_addresses(nanobind::module_& module);
+void bind_arrow_stream(nanobind::module_& module);
 void bind_device_array(nanobind::module_& module);
 void bind_future(nanobind::module_& module);
 void bind_pinned(nanobind::module_& module);

@@ -32,9 +32,10 @@ _TRANSFER = (
     "to_host",
     "to_host_async",
 )
+_NOTEBOOK = ("MeasuredRun", "check", "measure", "open_run")
 
 __all__ = ["__version__", "errors", "get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
-__all__.extend(_TRANSFER)
+__all__.extend((*_NOTEBOOK, *_TRANSFER))
 
 __version__ = "0.1.0"
 
@@ -44,9 +45,10 @@ def __getattr__(name: str) -> object:
 
     if name == "errors":
         return importlib.import_module("isthmus.errors")
-    if name in _TRANSFER:
-        globals()[name] = value = getattr(importlib.import_module("isthmus.transfer"), name)
-        return value
+    for package, names in (("isthmus.transfer", _TRANSFER), ("isthmus.notebook", _NOTEBOOK)):
+        if name in names:
+            globals()[name] = value = getattr(importlib.import_module(package), name)
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -2,6 +2,7 @@
 
 from isthmus import errors as errors
 from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get_pkgconfig_dir
+from isthmus.notebook import MeasuredRun, check, measure, open_run
 from isthmus.transfer import (
     DeviceArray,
     Explanation,
@@ -35,9 +36,11 @@ __all__ = [
     "DeviceArray",
     "Explanation",
     "Future",
+    "MeasuredRun",
     "Pinned",
     "Session",
     "__version__",
+    "check",
     "copy",
     "copy_addresses",
     "copy_addresses_async",
@@ -57,6 +60,8 @@ __all__ = [
     "get_include",
     "get_library_dir",
     "get_pkgconfig_dir",
+    "measure",
+    "open_run",
     "pin",
     "pinned_empty",
     "pinned_like",

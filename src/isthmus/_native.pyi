@@ -278,6 +278,13 @@ class MigrationCounter:
         most `most_seconds`.
         """
 
+def arrow_stream(rows: int, columns: list[tuple[str, str, int, list[bytes]]]) -> object:
+    """A capsule with an Arrow C stream of one batch of so many rows, which copies what it is given.
+
+    A column is its name, its format as Arrow names it (``l``, ``g``, ``U``), how many of its values are null, and its
+    buffers: the bitmap of what is not null, then for text 64-bit offsets, then the values.
+    """
+
 def count_migrations(libraries: list[str]) -> MigrationCounter:
     """Begin to count, with a libcupti that is loaded or else the first of `libraries` (names or paths) that is found.
 

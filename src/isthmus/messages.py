@@ -32,6 +32,11 @@ def to_stderr(words: str) -> None:
     print(plain(words), file=sys.stderr, flush=True)
 
 
+def to_stderr_in_place(words: str) -> None:
+    """Print a line over the one that this printed before; an empty one ends it."""
+    print(f"\r{plain(words):<70}" if words else "\n", end="", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def heard_enough() -> Iterator[None]:
     """Write to standard output, whose reader may have all it wanted, as head does: no failure, and no verdict either.

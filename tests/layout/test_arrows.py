@@ -89,6 +89,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "fleet": {"errors", "files", "grouping", "own_files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING
     | {"cache", "files", "grouping", "installing", "ledger", "messages", "plan", "compare", "trace", "advice", "fleet"},
+    # What programs call; the command line says the same in a terminal.
+    "notebook": _MEANING | {"machine", "messages", "experiment", "compare", "report", "_native"},
     "commands": {
         *_MEANING,
         *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},
@@ -99,7 +101,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "outputs", "commands"}
+FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "outputs", "notebook", "commands"}
 # What works from saved files on any machine, so never loads the native module.
 WITHOUT_NATIVE = ("analysis", "document", "report", "plan", "compare", "fleet", "advice", "outputs")
 

@@ -63,7 +63,7 @@ from isthmus.record.run import (
     case_key,
 )
 from isthmus.record.store import Header, RunWriter, read_run
-from isthmus.record.table import COLUMNS, TEXT_COLUMNS, rows
+from isthmus.record.table import COLUMN_TYPES, columns, rows
 from isthmus.record.units import (
     GIB,
     KIB,

@@ -6,7 +6,7 @@ from isthmus.record.interval import median_interval
 from isthmus.record.run import Run
 
 # Only ever append: scripts read these by position.
-COLUMNS = (
+_COLUMNS = (
     *("run", "backend", "device", "experiment", "method", "direction", "host_memory", "bytes", "threads", "streams"),
     *("pieces", "width_bytes", "rows", "pitch_bytes", "stride_bytes", "fraction"),
     *("metric", "unit", "median", "ci_low", "ci_high", "samples", "verified", "note"),
@@ -16,11 +16,17 @@ COLUMNS = (
     *("blocks", "neighbour", "path", "iterations"),
 )
 
-# Whose values are no numbers.
-TEXT_COLUMNS = {
+_TEXTS = {
     *("run", "backend", "device", "experiment", "method", "direction", "host_memory", "metric", "unit", "verified"),
     *("note", "target", "peer", "host_layout", "device_layout", "compiler", "cut"),
     *("neighbour", "path"),
+}
+_FRACTIONS = {"fraction", "median", "ci_low", "ci_high", "work_ratio"}
+
+ColumnType = type[str] | type[int] | type[float]
+# In the order of the columns.
+COLUMN_TYPES: dict[str, ColumnType] = {
+    name: str if name in _TEXTS else float if name in _FRACTIONS else int for name in _COLUMNS
 }
 
 
@@ -32,12 +38,18 @@ def rows(runs: Iterable[Run]) -> Iterator[dict[str, str]]:
     for run in runs:
         device = run.fingerprint.device
         for case in run.cases:
-            common = {name: _text(getattr(case, name, None)) for name in COLUMNS}
+            common = {name: _text(getattr(case, name, None)) for name in _COLUMNS}
             common |= {"run": run.run, "backend": device.backend, "device": device.name, "unit": "s"}
             if not case.series:
                 yield common | {"metric": "host_seconds", "samples": "0"}
             for series in case.series:
                 yield common | _summary(series.metric, series.samples)
+
+
+def columns(runs: Iterable[Run]) -> dict[str, list[str | int | float | None]]:
+    """The same table by columns, numbers as such; None where a column does not apply."""
+    table = list(rows(runs))
+    return {name: [kind(row[name]) if row[name] else None for row in table] for name, kind in COLUMN_TYPES.items()}
 
 
 def _summary(metric: str, samples: list[float]) -> dict[str, str]:

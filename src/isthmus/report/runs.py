@@ -33,7 +33,7 @@ from isthmus.document.document import (
 from isthmus.document.finding import Finding
 from isthmus.document.section import Part, Section
 from isthmus.language import say, sentences
-from isthmus.record import COLUMNS, TEXT_COLUMNS, Run, rows
+from isthmus.record import COLUMN_TYPES, Run, rows
 from isthmus.report.screen import verdict_blocks
 
 
@@ -58,7 +58,7 @@ def runs_document(runs: Sequence[Run]) -> Document:
         "\n".join(each.title for each in every),
         tuple(_blocks(every, sections(runs))),
         subject=runs,
-        records=Records(COLUMNS, lambda: rows(runs)),
+        records=Records(tuple(COLUMN_TYPES), lambda: rows(runs)),
         data=Data(lambda: _data(every), ("rows", lambda: map(_known, rows(runs)))),
     )
 
@@ -88,7 +88,7 @@ def _finding(finding: Finding) -> dict[str, str]:
 def _known(row: Mapping[str, str]) -> dict[str, Any]:
     """What is there of a row, numbers as such."""
     filled = {name: value for name, value in row.items() if value}
-    return {name: value if name in TEXT_COLUMNS else msgspec.json.decode(value) for name, value in filled.items()}
+    return {name: value if COLUMN_TYPES[name] is str else msgspec.json.decode(value) for name, value in filled.items()}
 
 
 def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[Block]:

@@ -55,6 +55,12 @@ def write(document: Document, out: TextIO) -> None:
     out.writelines(map(plain, parts))
 
 
+def fragment(document: Document, name: str) -> str:
+    """A screen (strips, sentences, tables) as an element of somebody else's page, whose anchors begin with the name."""
+    template = _environment().get_template("fragment.html.j2")
+    return plain(template.render(blocks=list(document.shown_to("page")), id=f"isthmus-{name}", embedded=_Embedded()))
+
+
 @cache
 def _environment() -> Environment:
     """Templates that escape everything: what a file says is text, comes from elsewhere, may hold any characters.
