@@ -17,12 +17,19 @@ inline constexpr int clock_memory = 2;
 inline constexpr int p2p_nvlink = 2;
 inline constexpr int p2p_ok = 0;
 inline constexpr int feature_enabled = 1;
+inline constexpr int virtualization_vgpu = 2;
 
 // struct nvmlConfComputeSystemState_t
 struct ConfidentialState {
     unsigned environment;
     unsigned feature;
     unsigned development_tools;
+};
+
+// struct nvmlUtilization_t, in per cent
+struct Utilization {
+    unsigned gpu;
+    unsigned memory;
 };
 
 // struct nvmlPciInfo_t
@@ -50,6 +57,8 @@ struct PciInfo {
     X(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", "driver R304", (Device, int, unsigned*))                      \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", "driver R340",          \
       (Device, unsigned long long*))                                                                                  \
+    X(nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", "driver R304", (Device, Utilization*))          \
+    X(nvmlDeviceGetVirtualizationMode, "nvmlDeviceGetVirtualizationMode", "driver R384", (Device, int*))              \
     X(nvmlDeviceGetTopologyCommonAncestor, "nvmlDeviceGetTopologyCommonAncestor", "driver R352",                      \
       (Device, Device, int*))                                                                                         \
     X(nvmlDeviceGetP2PStatus, "nvmlDeviceGetP2PStatus", "driver R384", (Device, Device, int, int*))                   \

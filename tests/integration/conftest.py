@@ -26,6 +26,7 @@ _NAMES = {
     "fake_graph_nodes.cpp": "libcuda.so.1",
     "fake_cupti.cpp": "libcupti.so.13",
     "fake_tracing.cpp": "libcupti.so.13",
+    "fake_node.cpp": "libcuda.so.1",
     "fake_nvml.cpp": "libnvidia-ml.so.1",
     "fake_opencl.cpp": "libOpenCL.so.1",
     "opencl_loader.cpp": "libOpenCL.so.1",

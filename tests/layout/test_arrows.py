@@ -35,6 +35,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "accelerator": {"base", "driver", "interpose", "backend", "transfer"},
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
+    "check": {"base", "driver", "backend"},  # A program of its own.
 }
 # Likewise inside native/transfer: what is copied and page-locked memory at the bottom, a session's calls at the top.
 TRANSFER_ARROWS: dict[str, set[str]] = {

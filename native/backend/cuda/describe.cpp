@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <utility>
 
 namespace isthmus::cuda {
 namespace {
@@ -45,6 +46,13 @@ std::string throttle_text(unsigned long long reasons) {
         if ((reasons & bit) != 0) text += (text.empty() ? "" : ", ") + std::string(name);
     }
     return text.empty() ? "none" : text;
+}
+
+std::string throttling_of(const nvml::Api& nvml, nvml::Device device) {
+    unsigned long long reasons = 0;
+    const bool is_known = nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
+                          nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device, &reasons) == nvml::success;
+    return is_known ? throttle_text(reasons) : std::string();
 }
 
 template <typename Function, typename... Arguments>
@@ -107,10 +115,8 @@ void add_conditions(const Driver& driver, DeviceInfo& info) {
     if (const auto value = reading(nvml.nvmlDeviceGetClockInfo, device, nvml::clock_memory)) {
         info.conditions["memory_clock"] = std::to_string(*value) + " MHz";
     }
-    unsigned long long reasons = 0;
-    if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
-        nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device, &reasons) == nvml::success) {
-        info.conditions["throttling"] = throttle_text(reasons);
+    if (std::string reasons = throttling_of(nvml, device); !reasons.empty()) {
+        info.conditions["throttling"] = std::move(reasons);
     }
     unsigned current = 0;
     unsigned pending = 0;
@@ -208,6 +214,27 @@ LinkReading read_link(const Driver& driver, const std::string& pci_address) {
     link.max_width = reading(nvml.nvmlDeviceGetMaxPcieLinkWidth, device);
     link.replays = reading(nvml.nvmlDeviceGetPcieReplayCounter, device);
     return link;
+}
+
+UseReading read_use(const Driver& driver, const std::string& pci_address) {
+    UseReading use;
+    nvml::Device device = nvml_device(driver, pci_address);
+    if (device == nullptr) return use;
+    const nvml::Api& nvml = *driver.nvml;
+    nvml::Utilization busy{};
+    if (nvml.nvmlDeviceGetUtilizationRates && nvml.nvmlDeviceGetUtilizationRates(device, &busy) == nvml::success) {
+        use.busy_percent = busy.gpu;
+    }
+    int mode = 0;
+    use.is_virtual = nvml.nvmlDeviceGetVirtualizationMode &&
+                     nvml.nvmlDeviceGetVirtualizationMode(device, &mode) == nvml::success &&
+                     mode == nvml::virtualization_vgpu;
+    return use;
+}
+
+std::string read_throttling(const Driver& driver, const std::string& pci_address) {
+    nvml::Device device = nvml_device(driver, pci_address);
+    return device != nullptr ? throttling_of(*driver.nvml, device) : std::string();
 }
 
 Result<Features> read_features(const PrimaryContext& context) {

@@ -14,6 +14,9 @@ Result<DeviceInfo> describe(const Driver& driver, int index);
 // Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
 PeerReading read_peer(const Driver& driver, const std::string& here, const std::string& there);
 LinkReading read_link(const Driver& driver, const std::string& pci_address);
+UseReading read_use(const Driver& driver, const std::string& pci_address);
+// The reasons for which clocks are lower than they could be; empty where it is not known.
+std::string read_throttling(const Driver& driver, const std::string& pci_address);
 
 // What it can do, as its attributes say.
 struct Features {

@@ -7,19 +7,12 @@ from isthmus.analysis.machine import links_of, replays_of
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.quality import wrong_data
 from isthmus.compare.links import likely_links, link_findings, logged_findings, mended
-from isthmus.compare.normal import Normal, kind_of, link_for, usual_share
+from isthmus.compare.normal import Normal, kind_of, link_for, rules, usual_share
 from isthmus.compare.rates import DIRECTIONS, Rate, pinned_rates, rates_of, size_of
 from isthmus.compare.reference import Reference, reference_for
 from isthmus.document.finding import TROUBLES, Finding, Level, gravest_first, gravity, level_word
 from isthmus.language import say
 from isthmus.record import Run, format_rate, format_seconds
-
-# The share of what is normal at least, below which a rate is a fault if a second class of evidence agrees.
-_FAULTY_RATIO = 0.85
-# Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
-_BUSY_WIDTH = 0.05
-# Since the driver was loaded: a link that is well has a few in months.
-_MANY_REPLAYS = 1000
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
 def _replays(run: Run) -> Iterator[Finding]:
     if (count := replays_of(run) or 0) > 0:
         yield Finding("ATTENTION", "replays", say("health.replays", count=count), do=mended(run))
-    elif (before := max((link.replays or 0 for link in links_of(run)), default=0)) >= _MANY_REPLAYS:
+    elif (before := max((link.replays or 0 for link in links_of(run)), default=0)) >= rules().many_replays:
         yield Finding("note", "replays_before", say("health.replays_before", count=f"{before:,}"))
 
 
@@ -148,7 +141,7 @@ def _slow(run: Run, rate: Rate, *, busy: bool) -> Finding | None:
         return None
     first = rate.normals[0]
     # A busy machine, of which another finding speaks, must not hide a slow link.
-    noise = min(rate.noise, _BUSY_WIDTH) if rate.memory == "pinned" else rate.noise
+    noise = min(rate.noise, rules().busy_width) if rate.memory == "pinned" else rate.noise
     if rate.rate * (1 + noise) >= first.low:
         return None
     faulty = rate.memory == "pinned" and not busy and _is_fault(rate.rate, rate.normals)
@@ -166,7 +159,7 @@ def _rates_named(rate: float, low: float) -> dict[str, str]:
 
 
 def _is_fault(rate: float, normals: Sequence[Normal]) -> bool:
-    return rate < _FAULTY_RATIO * normals[0].low and sum(rate < each.low for each in normals) > 1
+    return rate < rules().faulty_ratio * normals[0].low and sum(rate < each.low for each in normals) > 1
 
 
 def _both(run: Run, rates: Sequence[Rate], *, busy: bool) -> Iterator[Finding]:
@@ -179,8 +172,8 @@ def _both(run: Run, rates: Sequence[Rate], *, busy: bool) -> Iterator[Finding]:
     both = pinned["both"]
     normals = (*both.normals, Normal("theory", alone))
     # References are of few platforms, by which this differs more than by card.
-    least = normals[0].low * (_FAULTY_RATIO if normals[0].basis == "measured" else 1.0)
-    if both.rate * (1 + min(both.noise, _BUSY_WIDTH)) >= least:
+    least = normals[0].low * (rules().faulty_ratio if normals[0].basis == "measured" else 1.0)
+    if both.rate * (1 + min(both.noise, rules().busy_width)) >= least:
         return
     values = {"alone": format_rate(alone), **_rates_named(both.rate, normals[0].low)}
     level: Level = "FAULT" if not busy and _is_fault(both.rate, normals) else "ATTENTION"
@@ -254,4 +247,4 @@ def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> 
 def _busy(rates: Sequence[Rate]) -> float:
     """Half width of the widest interval of large pinned copies, if it says that the machine was busy; else 0."""
     widest = max((rate.noise for rate in rates if rate.memory == "pinned" and rate.bytes >= 1 << 26), default=0.0)
-    return widest if widest > _BUSY_WIDTH else 0.0
+    return widest if widest > rules().busy_width else 0.0

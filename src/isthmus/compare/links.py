@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import msgspec
 
 from isthmus.analysis.machine import link_name, links_of
-from isthmus.compare.normal import ABOVE, CARD_ONLY, is_module, kind_of
+from isthmus.compare.normal import CARD_ONLY, is_module, kind_of, rules
 from isthmus.document.finding import Finding
 from isthmus.language import say
 from isthmus.record import Device, Link, Run, format_rate
 
-# Healthy links have a few corrected errors in weeks.
-_MANY_CORRECTED = 10
 # What copies reach of a link, lower and upper end: which link a rate is like.
 _LIKE = (0.70, 0.95)
 
@@ -31,7 +29,7 @@ def link_findings(run: Run, fastest: float, typical: float | None) -> Iterator[F
         link = _of_both_ends(device, read)
         now, carries = link_name(*link.in_use), link.theoretical_bytes_per_second
         if link.read_under_load and (link.is_slower or link.is_narrower):
-            if carries and fastest > ABOVE * carries:
+            if carries and fastest > rules().above * carries:
                 values = {"now": now, "rate": format_rate(fastest)}
                 yield Finding("ATTENTION", "link_reading", say("health.link_unlike_rate", **values))
             else:
@@ -116,7 +114,7 @@ def logged_findings(run: Run) -> Iterator[Finding]:
         yield Finding("FAULT", "aer", say("health.aer_fatal", count=counts["fatal"]), do=mended(run))
     elif counts["nonfatal"]:
         yield Finding("ATTENTION", "aer", say("health.aer_nonfatal", count=counts["nonfatal"]), do=mended(run))
-    elif counts["corrected"] > _MANY_CORRECTED:
+    elif counts["corrected"] > rules().many_corrected:
         yield Finding("ATTENTION", "aer", say("health.aer_corrected", count=counts["corrected"]), do=mended(run))
     elif counts["corrected"]:
         yield Finding("note", "aer", say("health.aer_few", count=counts["corrected"]))

@@ -17,20 +17,39 @@ import msgspec
 from isthmus.record import Device, Direction, Link
 
 Basis = Literal["measured", "public", "theory", "alike", "card"]
-# Public outputs differ by so much from healthy ones that were not posted.
-_ROOM = 0.97
-_LEAST_OUTPUTS, _LEAST_ALIKE = 2, 3
-# Devices of one kind in one machine are within a few per cent of one another.
-_ALIKE = 0.85
-# Where the table has no healthy output of that vendor and generation.
-USUAL_SHARE = 0.75
-# A rate above what a link could carry says that the link was not read rightly.
-ABOVE = 1.02
 # A tool that reads the card alone: what the slot can do is not in its output. nvidia-smi reads generations of both.
 CARD_ONLY = ("nvidia-smi", "lspci")
 _LAPTOP = re.compile(r"Laptop|Max-Q|Mobile", re.IGNORECASE)
 # Cards that are soldered or screwed to a board: what they are plugged into can do as much as they can.
 _MODULE = re.compile(r"SXM|HBM3$|\b[BG]B?[23]00\b|\bGH200\b|\bH200$|\bMI3\d\d")
+
+
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers by which checks judge, here and in the program `isthmus-check`: ``rules.json``."""
+
+    # The share of what is normal at least, below which a rate is a fault if a second class of evidence agrees.
+    faulty_ratio: float
+    # Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
+    busy_width: float
+    # Since the driver was loaded: a link that is well has a few in months.
+    many_replays: int
+    # Healthy links have a few corrected errors in weeks.
+    many_corrected: int
+    # Public outputs differ by so much from healthy ones that were not posted.
+    room: float
+    least_outputs: int
+    least_alike: int
+    # Devices of one kind in one machine are within a few per cent of one another.
+    alike: float
+    # Where the table has no healthy output of that vendor and generation.
+    usual_share: float
+    # A rate above what a link could carry says that the link was not read rightly.
+    above: float
+    # From so much on a device is in use.
+    busy_percent: int
+    # More than so many of a link that is watched are a flap.
+    corrected_an_hour: int
+    replays_an_hour: int
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,7 +67,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Only over `bus` "pcie" the link's theory says what copies reach: not behind a switch on the card, over NVLink to the
     host, or within shared memory. `full_host`: such modules are built only into hosts that can do as much as they can.
-    `measured` names the reference that has what was measured for this project.
+    `measured` names the reference that has what was measured for this project; `least` has its lowest normal rates of
+    64 MiB by memory and direction in GB/s, for the program that reads no references.
     """
 
     name: str
@@ -58,6 +78,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bus: Literal["pcie", "switched", "c2c", "shared"] = "pcie"
     full_host: bool = False
     measured: str = ""
+    least: dict[str, dict[str, float]] = {}
     note: str = ""
     outputs: list[Output]
 
@@ -76,6 +97,12 @@ class Normal(NamedTuple):
     low: float
     of: int = 0
     sources: tuple[str, ...] = ()
+
+
+@cache
+def rules() -> Rules:
+    """The numbers by which checks judge."""
+    return msgspec.json.decode((files(__package__) / "rules.json").read_bytes(), type=Rules)
 
 
 @cache
@@ -116,7 +143,7 @@ def is_module(name: str) -> bool:
 def usual_share(device: Device, link: Link, method: str) -> float:
     """The least share of its link that copies of a healthy device reach."""
     by_method = _shares().shares.get(vendor_of(device), {}).get(method, {})
-    return by_method.get(link.in_use[0] or 0, USUAL_SHARE)
+    return by_method.get(link.in_use[0] or 0, rules().usual_share)
 
 
 def vendor_of(device: Device) -> str:
@@ -158,15 +185,15 @@ def normal_rates(
     sources = [each.source for each in spans if "://" in each.source]
     normals: list[Normal] = []
     # Outputs that cannot be looked up widen the range, and are no evidence.
-    if len(sources) >= _LEAST_OUTPUTS:
-        low = _ROOM * 1e9 * min(span[0] for span in spans.values())
+    if len(sources) >= rules().least_outputs:
+        low = rules().room * 1e9 * min(span[0] for span in spans.values())
         normals.append(Normal("public", low, len(sources), tuple(sources)))
     link = link_for(device, links)
     if link and direction != "both":
         carries = link.theoretical_bytes_per_second or 0.0
         normals.append(Normal("theory", usual_share(device, link, method) * carries))
-    if len(alike) >= _LEAST_ALIKE:
-        normals.append(Normal("alike", _ALIKE * median(alike), len(alike)))
+    if len(alike) >= rules().least_alike:
+        normals.append(Normal("alike", rules().alike * median(alike), len(alike)))
     if not normals and kind and kind.bus == "pcie" and kind.link and direction != "both":
         # In a slot that may have less than the card: never enough for a fault.
         carries = kind.link.theoretical_bytes_per_second or 0.0

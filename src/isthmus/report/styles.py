@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus.analysis.machine import links_of
-from isthmus.compare import Health
+from isthmus.compare import Health, rules
 from isthmus.document.finding import Level, gravity
 from isthmus.messages import plain
 from isthmus.record import Device, Run
@@ -21,8 +21,6 @@ from isthmus.report.renderers.prometheus import head, labels_of
 
 # What node-problem-detector keeps of an output.
 _MOST_BYTES = 80
-# Below so much of what is normal a rate is critical to Nagios, as it is a fault to a check.
-_CRITICAL = 0.85
 _LEVELS: Mapping[Level, int] = {"OK": 0, "note": 0, "ATTENTION": 1, "FAULT": 2, "none": 3}
 
 
@@ -97,7 +95,7 @@ def _performance(checked: Sequence[Checked]) -> Iterator[str]:
         for rate in health.rates:
             name = f"{run.fingerprint.device.spec}_{rate.memory}_{rate.direction}"
             low = rate.normals[0].low if rate.normals else 0.0
-            limits = f";{low:.0f}:;{_CRITICAL * low:.0f}:" if low else ""
+            limits = f";{low:.0f}:;{rules().faulty_ratio * low:.0f}:" if low else ""
             yield f"'{name}'={rate.rate:.0f}B{limits}"
 
 

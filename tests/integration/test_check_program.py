@@ -1,0 +1,340 @@
+"""`isthmus-check` over states of a fake driver and a fake NVML, each with the verdict that was written down for it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from isthmus.compare.normal import kinds, normal_rates, rules
+from isthmus.compare.reference import read_reference
+from isthmus.compare.spread import GroupKey
+from isthmus.installing import installed_file
+from isthmus.record import MIB, Device
+
+_PROGRAM = "bin/isthmus-check"
+_MOST_BYTES = 4 << 20
+# Debian 12 has glibc 2.36; wheels are built for 2.28.
+_NEWEST_GLIBC = (2, 36)
+
+
+class Card(NamedTuple):
+    """A card as it should be: GB/s, its link, and how many classes of evidence there are of its rates."""
+
+    name: str
+    rates: tuple[float, float, float, float, float]
+    link: tuple[int, int]
+    classes: int
+    both_classes: int
+    # What is shown where its link cannot be read: a reference, or its own link in a slot like it.
+    unread: str = "OK"
+
+
+_CARDS = (
+    Card("NVIDIA H100 80GB HBM3", (55, 55, 90, 8, 13), (5, 16), 2, 2),
+    Card("NVIDIA H200", (55.3, 55.2, 101, 8, 13), (5, 16), 2, 2),
+    Card("NVIDIA A100-SXM4-80GB", (26, 26, 45, 6, 10), (4, 16), 2, 1),
+    Card("Tesla T4", (12.4, 13.1, 22, 4, 6), (3, 16), 1, 1),
+    Card("NVIDIA GeForce RTX 4090", (26.2, 26.8, 45, 9, 11), (4, 16), 1, 1),
+    Card("NVIDIA L40S", (26.2, 26.8, 45, 9, 11), (4, 16), 1, 1),
+    Card("NVIDIA GeForce RTX 3090", (25.9, 26.3, 44, 9, 11), (4, 16), 1, 1),
+    Card("NVIDIA Future 1", (55, 55, 90, 8, 13), (5, 16), 1, 1, "none"),
+)
+
+
+class State(NamedTuple):
+    """What a driver shows, and the level and topic of the verdict."""
+
+    name: str
+    environment: Mapping[str, str]
+    level: str
+    topic: str
+
+
+def _states(card: Card) -> Iterator[State]:
+    """The states of one card, by what is asked of a check: the link under load counts, two classes make a fault."""
+    generation, width = card.link
+
+    def state(name: str, level: str, topic: str, rates: float = 1.0, **more: str) -> State:
+        shown = {
+            "FAKE_NODE_NAME": card.name,
+            "FAKE_NODE_RATES": " ".join(f"{rates * each:.4g}" for each in card.rates[:3])
+            + " {} {}".format(*card.rates[3:]),
+            "FAKE_NODE_LINK": f"{generation} {width} {generation} {width}",
+        }
+        shown |= {f"FAKE_NODE_{key}": value for key, value in more.items()}
+        return State(name, {key: value for key, value in shown.items() if value}, level, topic)
+
+    by_rate = "FAULT" if card.classes > 1 else "ATTENTION"
+    by_both = "FAULT" if card.both_classes > 1 else "ATTENTION"
+    at_most = f"{generation} {width}"
+    yield state("healthy", "OK", "rate")
+    yield state("narrow", "FAULT", "link", 0.5, LINK=f"{generation} {width // 2} {at_most}")
+    yield state("one lane", "FAULT", "link", 0.06, LINK=f"{generation} 1 {at_most}")
+    yield state("slow", "FAULT", "link", 0.5, LINK=f"{generation - 1} {width} {at_most}")
+    yield state("slow and narrow", "FAULT", "link", 0.25, LINK=f"{generation - 1} {width // 2} {at_most}")
+    yield state("read wrongly", "ATTENTION", "link_reading", LINK=f"1 {width} {at_most}")
+    yield state("replays now", "ATTENTION", "replays", REPLAYS="100 150")
+    yield state("replays before", "OK", "rate", REPLAYS="5000 5000")
+    yield state("few replays", "OK", "rate", REPLAYS="5 5")
+    yield state("noisy", "ATTENTION", "busy", NOISE="12")
+    yield state("quiet", "OK", "rate", NOISE="1")
+    yield state("in use and slow", "none", "in_use", 0.4, BUSY="60")
+    yield state("in use and well", "OK", "rate", BUSY="60")
+    yield state("in use, noisy and slow", "none", "in_use", 0.4, BUSY="95", NOISE="15")
+    yield state("in use and narrow", "FAULT", "link", 0.5, BUSY="60", LINK=f"{generation} {width // 2} {at_most}")
+    yield state("MIG", "none", "part", 0.5, MIG="1")
+    yield state("vGPU", "none", "part", VIRTUAL="2")
+    yield state("passed through", "OK", "rate", VIRTUAL="1")
+    yield state("wrong data", "FAULT", "verification", WRONG="1")
+    yield state("host memory", "none", "no_link", SHARES="1")
+    yield state("half the rate", by_rate, "rate", 0.5)
+    yield state("half and throttled", by_rate, "rate", 0.5, THROTTLED="8")
+    yield state("both share one", by_both, "both", RATES=" ".join(map(str, (*card.rates[:2], 7.25, *card.rates[3:]))))
+    yield state("no NVML", card.unread, "rate", NO_NVML="9")
+    yield state("link not visible", card.unread, "rate", LINK="")
+    yield state("hangs when opened", "none", "unasked", HANGS="0")
+    yield state("hangs in a copy", "none", "unasked", HANGS="0", AT="copy")
+    yield state("dies", "none", "unasked", DIES="0")
+    yield state("dies in a copy", "none", "unasked", DIES="0", AT="copy")
+    yield state("falls off the bus", "none", "unasked", LOST="0", AT="copy")
+    yield state("no driver", "none", "unasked", INIT="100")
+
+
+_ALL = [(card, state) for card in _CARDS for state in _states(card)]
+
+
+@pytest.fixture(scope="session")
+def node(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the fake driver and the fake NVML."""
+    folder = tmp_path_factory.mktemp("node")
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        shutil.copy(compiled("fake_node.cpp"), folder / name)
+    return folder
+
+
+def _run(node: Path | None, *words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    fake = {"LD_LIBRARY_PATH": str(node)} if node else {}
+    return subprocess.run(
+        [installed_file(_PROGRAM), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        input=stdin,
+        env=os.environ | fake | environment,
+        timeout=120,
+    )
+
+
+def _judged(node: Path, *words: str, **environment: str) -> list[dict[str, Any]]:
+    ended = _run(node, "--style", "json", *words, **environment)
+    assert not ended.stderr
+    devices: list[dict[str, Any]] = json.loads(ended.stdout)
+    return devices
+
+
+def test_there_are_two_hundred_states() -> None:
+    assert len({(card.name, state.name) for card, state in _ALL}) == len(_ALL) >= 200
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param(state, id=f"{card.name}, {state.name}", marks=[] if at % 7 == 0 else [pytest.mark.thorough])
+        for at, (card, state) in enumerate(_ALL)
+    ],
+)
+def test_a_state_has_the_verdict_that_was_written_down(node: Path, state: State) -> None:
+    # One that hangs costs its limit; others get time on a busy machine.
+    limit = "1" if "hangs" in state.name else "60"
+    (device,) = _judged(node, "--limit", limit, **state.environment)
+    assert (device["level"], device["points"][0]["topic"]) == (state.level, state.topic)
+
+
+def test_one_of_sixteen_that_hangs_ends_no_other(node: Path) -> None:
+    healthy = next(_states(_CARDS[0])).environment
+    devices = _judged(
+        node, "--limit", "20", **healthy, FAKE_NODE_DEVICES="16", FAKE_NODE_HANGS="5", FAKE_NODE_AT="copy"
+    )
+    levels = {each["device"]: each["level"] for each in devices}
+    assert levels == {f"cuda:{index}": "none" if index == 5 else "OK" for index in range(16)}
+
+
+def test_a_slow_one_of_four_is_a_fault_by_its_likes(node: Path) -> None:
+    """Theory and the others of its kind agree, though nothing was ever published of such a card."""
+    card = _CARDS[-1]
+    healthy = next(_states(card)).environment
+    slow = " ".join(map(str, (20, 20, *card.rates[2:])))
+    devices = _judged(node, **healthy, FAKE_NODE_DEVICES="4", FAKE_NODE_SLOW=f"2 {slow}")
+    assert [each["level"] for each in sorted(devices, key=lambda each: str(each["device"]))] == [
+        "OK",
+        "OK",
+        "FAULT",
+        "OK",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("style", "state", "code"),
+    [
+        *((style, 0, 0) for style in ("plain", "nagios", "npd", "nhc", "prometheus", "json")),
+        *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [1] * 6, (1, 2, 1, 1, 0, 1), strict=True),
+        *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [6] * 6, (0, 1, 0, 0, 0, 0), strict=True),
+        *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [15] * 6, (3, 3, 2, 1, 0, 3), strict=True),
+    ],
+)
+def test_styles_exit_as_their_consumers_expect(node: Path, style: str, state: int, code: int) -> None:
+    chosen = list(_states(_CARDS[0]))[state]
+    ended = _run(node, "--style", style, **chosen.environment)
+    assert ended.returncode == code
+    first = ended.stdout.splitlines()[0].partition(" | ")[0]
+    assert style in ("json", "prometheus") or len(first.encode()) <= 80
+
+
+def test_bad_options_are_refused(node: Path) -> None:
+    for words in (["--style", "loud"], ["--device"], ["--device", "one"], ["--limit", "nan"], ["--what"]):
+        ended = _run(node, *words)
+        assert ended.returncode == 2
+        assert "Usage" in ended.stderr
+
+
+def test_no_driver_is_no_verdict(tmp_path: Path) -> None:
+    ended = _run(tmp_path, "--style", "nagios", LD_LIBRARY_PATH=str(tmp_path))
+    if "libcuda" not in ended.stdout and ended.returncode != 3:
+        pytest.skip("this machine has a driver")
+    assert ended.returncode == 3
+    assert ended.stdout.startswith("UNKNOWN")
+
+
+def test_the_program_needs_the_c_library_alone() -> None:
+    path = installed_file(_PROGRAM)
+    assert path.stat().st_size <= _MOST_BYTES
+    content = path.read_bytes()
+    versions = {
+        tuple(map(int, each.decode().split("."))) for each in re.findall(rb"GLIBC_(\d+\.\d+)(?=[.\d]*\0)", content)
+    }
+    assert versions
+    assert max(versions) <= _NEWEST_GLIBC
+    assert not [name for name in (b"libstdc++.so", b"libgcc_s.so", b"libpython") if name in content]
+
+
+def test_the_table_has_what_references_and_outputs_say(node: Path) -> None:
+    """The least of each class that the program judges by is what Python judges by."""
+    for kind in kinds():
+        for memory, rates in kind.least.items():
+            for direction, low in rates.items():
+                key = GroupKey("bandwidth", "copy", direction, memory, "large")
+                expected = read_reference(kind.measured).rate_at(key, 64 * MIB)
+                assert expected
+                assert expected.low == pytest.approx(low * 1e9)
+    for card in _CARDS[2:4]:
+        slow = {"FAKE_NODE_RATES": "1 1 1.5 1 1", "FAKE_NODE_NAME": card.name, "FAKE_NODE_NO_NVML": "9"}
+        (device,) = _judged(node, **slow)
+        normals = normal_rates(Device(backend="cuda", index=0, name=card.name), "h2d", "copy", [])
+        shown = device["rates"][0]["normal"]
+        assert (shown["basis"], shown["low"]) == (normals[0].basis, pytest.approx(normals[0].low, rel=1e-6))
+
+
+class Recorded:
+    """Looks at one link, a second apart."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.corrected = self.replays = self.nonfatal = 0
+
+    def look(self, generation: int = 5, width: int = 16, busy: int | None = 0) -> None:
+        """NVML is asked each tenth time."""
+        asked = busy is not None and len(self.lines) % 10 == 0
+        tail = f"{busy} {self.replays}" if asked else "- -"
+        at = len(self.lines)
+        self.lines.append(f"{at} 0000:3b:00.0 {generation} {width} 5 {self.corrected} {self.nonfatal} 0 {tail}")
+
+    def reports(self) -> tuple[list[str], int]:
+        ended = _run(None, "--watch", "--looks", "-", stdin="\n".join(self.lines) + "\n")
+        *reports, last = ended.stdout.splitlines()
+        assert "0000:3b:00.0" in last
+        return reports, ended.returncode
+
+
+def _flaps() -> Iterator[Recorded]:
+    """Twenty links that flap after some time of work and rest."""
+    for at in range(20):
+        record = Recorded()
+        for second in range(200 + 13 * at):
+            is_busy = second // 50 % 2 == 0
+            record.look(5 if is_busy else 1, busy=70 if is_busy else 0)
+        for second in range(40):
+            if at % 5 == 0:
+                record.look(width=8 if second < 5 else 16, busy=70)
+            elif at % 5 == 1:
+                record.look(generation=3 - at // 10, busy=90)
+            elif at % 5 == 2:
+                record.corrected += 1
+                record.look(busy=60)
+            elif at % 5 == 3:
+                record.replays += 30
+                record.look(busy=60)
+            else:
+                record.nonfatal = 1
+                record.look(busy=10)
+        yield record
+
+
+@pytest.mark.parametrize("record", list(_flaps()), ids=str)
+def test_a_flap_is_reported(record: Recorded) -> None:
+    reports, code = record.reports()
+    assert reports
+    assert code == 1
+
+
+def test_a_day_of_noise_is_not(node: Path) -> None:
+    """Work and rest of odd lengths, rests that NVML calls busy, a corrected error now and then, replays, sleep."""
+    record = Recorded()
+    second = 0
+    while second < 86_400:
+        work, rest = 7 + second % 61, 3 + second % 89
+        for at in range(work + rest):
+            is_busy = at < work
+            # What NVML says is of a moment ago.
+            record.look(5 if is_busy else 1 + at % 2, busy=80 if at < work + 2 else 0)
+            if (second + at) % 900 == 0:
+                record.corrected += 1
+            if (second + at) % 120 == 0:
+                record.replays += 1
+        for _ in range(5):
+            record.lines.append(f"{len(record.lines)} 0000:3b:00.0 asleep")
+        second += work + rest + 5
+    reports, code = record.reports()
+    assert (reports, code) == ([], 0)
+
+
+def test_what_a_guest_cannot_see_is_not_right() -> None:
+    record = Recorded()
+    for _ in range(30):
+        record.look(0, 0, busy=None)
+    ended = _run(None, "--watch", "--looks", "-", stdin="\n".join(record.lines))
+    assert ended.returncode == 3
+    assert ended.stdout == "UNKNOWN 0000:3b:00.0 the link is not visible\n"
+
+
+def test_watching_reads_the_kernel_and_wakes_nothing(tmp_path: Path) -> None:
+    """Devices by their files: one that is awake, and one that sleeps, whose link is not read."""
+    for address, status in (("0000:3b:00.0", "active"), ("0000:5e:00.0", "suspended")):
+        folder = tmp_path / "sys/bus/pci/devices" / address
+        (folder / "power").mkdir(parents=True)
+        (folder / "power/runtime_status").write_text(status + "\n")
+        for name, text in (("class", "0x030200"), ("vendor", "0x10de"), ("current_link_width", "16")):
+            (folder / name).write_text(text + "\n")
+        (folder / "current_link_speed").write_text("32.0 GT/s PCIe\n")
+        (folder / "aer_dev_correctable").write_text("RxErr 0\nTOTAL_ERR_COR 0\n")
+    ended = _run(None, "--watch", "--for", "0.1", "--root", str(tmp_path))
+    assert ended.stdout.splitlines() == [
+        "OK 0000:3b:00.0 no flap, changes at rest: 0",
+        "UNKNOWN 0000:5e:00.0 the link is not visible",
+    ]
+    assert rules().corrected_an_hour >= 10
