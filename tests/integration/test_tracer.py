@@ -255,6 +255,15 @@ def test_many_kernels_are_recorded_in_windows_and_whole_within(traced: Traced, t
     assert len(trace.copies) == called.size
 
 
+def test_windows_are_on_cupti_s_clock_where_it_takes_no_other(traced: Traced, tmp_path: Path) -> None:
+    options = {"ISTHMUS_TRACE_OPTIONS": "all-times,kernels=5", "FAKE_CUPTI_CLOCK": "1970"}
+    assert traced("windows", 0, **options).returncode == 4
+    trace = trace_in(tmp_path)
+    # None is left out for times that cannot be right: the first one holds the first kernel.
+    assert len(trace.windows) > 1
+    assert trace.windows.start_ns[0] <= trace.kernels.start_ns[0] < trace.windows.end_ns[0]
+
+
 def _numbers(folder: Path, kind: str) -> np.ndarray:
     return np.concatenate([block.records for block in blocks(folder / "joined", []) if block.kind == kind])
 
@@ -267,17 +276,20 @@ def _within(records: np.ndarray, begin: int, end: int) -> np.ndarray:
 def test_copies_of_graphs_are_counted_for_each_launch(
     traced: Traced, compiled: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """By the driver's nodes: no device reports them. The graph sends, fetches and copies within the device."""
+    """By the driver's nodes: no device reports them. The graph sends, fetches and copies within the device.
+
+    It is launched three times, then once as another one that only fetches, and once with a copy that is not known.
+    """
     driver = compiled("fake_graph_nodes.cpp")
     paths = {"LD_LIBRARY_PATH": f"{driver.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
     assert traced("graph", 0, **paths).returncode == 4
     trace = trace_in(tmp_path)
     directions = [direction_index(each) for each in ("h2d", "d2h", "d2d")]
-    assert sorted(trace.copies.direction.tolist()) == sorted(3 * directions)
+    assert sorted(trace.copies.direction.tolist()) == sorted([*3 * directions, direction_index("d2h")])
     assert set(trace.copies.estimated.tolist()) == {1}
     assert set(trace.copies.bytes.tolist()) == {4096}
     assert {trace.names[trace.calls.name[call]] for call in trace.copies.call.tolist()} == {"cuGraphLaunch"}
-    assert (len(trace.calls), "kernels" in trace.knows) == (3, True)
+    assert (len(trace.calls), "kernels" in trace.knows) == (4, True)
 
 
 @pytest.mark.parametrize(("options", "launches"), [("", 50_000), ("kernels=100", 50_000), ("kernels=5", 1000)])

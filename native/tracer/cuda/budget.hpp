@@ -12,6 +12,9 @@ class Budget {
     Budget(double share, std::uint64_t most_ns, std::uint64_t now_ns)
         : share_(share), most_ns_(most_ns), began_ns_(now_ns) {}
 
+    // Nothing was spent yet: the clock is another one.
+    void begin(std::uint64_t now_ns) { began_ns_ = now_ns; }
+
     void spend(std::uint64_t cost_ns) { spent_ns_.fetch_add(cost_ns, std::memory_order_relaxed); }
 
     // Whether this much can be spent by now.

@@ -99,7 +99,7 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
                                                                     [](ThreadState* state) { state->busy = false; });
     if (called->role == Role::graph) {
         expect_graph();
-        if (data.site != cupti::api_enter && succeeded(data)) graphs_.instantiated(data.function, data.parameters);
+        if (data.site != cupti::api_enter && succeeded(data)) graphs_.returned(data.function, data.parameters);
         return;
     }
     if (data.site == cupti::api_enter) {
@@ -146,19 +146,24 @@ void Recorder::launch_graph(int domain, const cupti::CallbackData& data) {
         outermost = begins ? data.correlation : 0;
         return;
     }
-    if (!begins) return;
-    expect_kernels();
+    static thread_local std::uint64_t begin_ns = 0;
     const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
-    if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
-    if (graph && !graph->copies.empty()) write_copies(*graph, data, outermost != 0 ? outermost : data.correlation);
+    if (begins) {
+        expect_kernels();
+        if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
+        begin_ns = trace_clock();
+        return;
+    }
+    if (!succeeded(data) || !graph || graph->copies.empty()) return;
+    write_copies(*graph, data, outermost != 0 ? outermost : data.correlation, begin_ns);
 }
 
-void Recorder::write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation) {
+void Recorder::write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation,
+                            std::uint64_t begin_ns) {
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
-    const std::uint64_t now = trace_clock();
-    thread.writer->write(trace::CallRecord{.start_ns = now,
-                                           .end_ns = now,
+    thread.writer->write(trace::CallRecord{.start_ns = begin_ns,
+                                           .end_ns = trace_clock(),
                                            .correlation = correlation,
                                            .thread = thread.thread,
                                            .name = file_.text(data.function),

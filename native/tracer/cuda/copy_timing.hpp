@@ -20,6 +20,8 @@ class CopyTiming {
     // `all`: every copy, whatever that costs.
     CopyTiming(const cupti::Api& api, bool all, std::uint64_t now_ns);
 
+    // The clock that all moments are on; before the first copy.
+    void start_clock(std::uint64_t now_ns) { budget_.begin(now_ns); }
     // Before a copy whose call tells all but its times.
     Period begin(std::uint64_t now_ns);
     // Around a call of which only the device can tell what it copies: time stamps stay on. A program with many of both

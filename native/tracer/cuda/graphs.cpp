@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -20,6 +21,10 @@ constexpr int node_kernel = 0, node_copy = 1, node_graph = 4;
 constexpr int deepest = 8;
 // Executable graphs of a program; beyond that all are forgotten.
 constexpr std::size_t most_known = 65'536;
+
+// Calls that change what an executable graph copies, in ways that their first parameters do not tell.
+constexpr std::array<std::string_view, 5> changing{"cuGraphExecMemcpy", "cuGraphExecChild", "cuGraphExecNodeSetParams",
+                                                   "cuGraphExecDestroy", "cuGraphNodeSetEnabled"};
 
 using Node = struct NodeTag*;
 
@@ -90,19 +95,30 @@ Words words_of(const void* parameters) {
 
 }  // namespace
 
-void Graphs::instantiated(std::string_view function, const void* parameters) {
-    if (!function.starts_with("cuGraphInstantiate") || parameters == nullptr) return;
+void Graphs::returned(std::string_view function, const void* parameters) {
+    if (parameters == nullptr) return;
+    const Words words = words_of(parameters);
+    if (function.starts_with("cuGraphInstantiate")) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer that came as parameters' bits.
+        if (const auto* made = reinterpret_cast<const std::uint64_t*>(words.first)) read_again(*made, words.second);
+    } else if (function.starts_with("cuGraphExecUpdate")) {
+        read_again(words.first, words.second);
+    } else if (std::any_of(changing.begin(), changing.end(),
+                           [&](std::string_view each) { return function.starts_with(each); })) {
+        const std::lock_guard lock(mutex_);
+        known_.erase(words.first);
+    }
+}
+
+void Graphs::read_again(std::uint64_t executable, std::uint64_t graph) {
     static const Functions driver;
-    // NOLINTBEGIN(performance-no-int-to-ptr): pointers that came as parameters' bits.
-    const auto* made = reinterpret_cast<const std::uint64_t*>(words_of(parameters).first);
-    auto* graph = reinterpret_cast<cuda::Graph>(words_of(parameters).second);
-    // NOLINTEND(performance-no-int-to-ptr)
-    if (!driver.usable() || made == nullptr || *made == 0 || graph == nullptr) return;
+    if (!driver.usable() || executable == 0 || graph == 0) return;
     auto contents = std::make_shared<Contents>();
-    read(driver, graph, *contents, 0);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle that came as parameters' bits.
+    read(driver, reinterpret_cast<cuda::Graph>(graph), *contents, 0);
     const std::lock_guard lock(mutex_);
     if (known_.size() == most_known) known_.clear();
-    known_[*made] = std::move(contents);
+    known_[executable] = std::move(contents);
 }
 
 std::shared_ptr<const Graphs::Contents> Graphs::of(const void* parameters) {

@@ -23,14 +23,14 @@ constexpr std::uint64_t switching_limit_ns = 2'000'000'000;
 
 }  // namespace
 
-KernelWindows::KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share, std::uint64_t now_ns)
-    : api_(api),
-      file_(file),
-      budget_(goal * share, most_at_once_ns, now_ns),
-      plan_(goal * share),
-      ended_(share >= 1.0),
-      opened_ns_(now_ns),
-      launched_ns_(now_ns) {}
+KernelWindows::KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share)
+    : api_(api), file_(file), budget_(goal * share, most_at_once_ns, 0), plan_(goal * share), ended_(share >= 1.0) {}
+
+void KernelWindows::start_clock(std::uint64_t now_ns) {
+    budget_.begin(now_ns);
+    opened_ns_ = now_ns;
+    launched_ns_ = now_ns;
+}
 
 Status KernelWindows::listen(cupti::Subscriber subscriber, int domain, std::uint32_t number) {
     subscriber_ = subscriber;

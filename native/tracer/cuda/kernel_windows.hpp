@@ -16,8 +16,10 @@ namespace isthmus::tracer {
 class KernelWindows {
   public:
     // `share` of the time may be spent; 1 or more: on all kernels, whatever that costs.
-    KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share, std::uint64_t now_ns);
+    KernelWindows(const cupti::Api& api, trace::TraceFile& file, double share);
 
+    // The clock that all moments are on; before anything is listened to.
+    void start_clock(std::uint64_t now_ns);
     // A function that launches kernels, which is listened to from now on; at first, and while launches are counted.
     Status listen(cupti::Subscriber subscriber, int domain, std::uint32_t number);
     // A call that begins, and launches so many kernels.

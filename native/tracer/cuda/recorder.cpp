@@ -87,8 +87,8 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       part_(std::move(part)),
       file_(part_.file()),
       sites_(part_.sites()),
-      timing_(api_, options_.all_times, monotonic_ns()),
-      windows_(api_, file_, options_.kernels_share, monotonic_ns()),
+      timing_(api_, options_.all_times, 0),
+      windows_(api_, file_, options_.kernels_share),
       accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
@@ -111,6 +111,8 @@ Status Recorder::subscribe() {
     const bool ours = api_.cuptiActivityRegisterTimestampCallback &&
                       api_.cuptiActivityRegisterTimestampCallback(monotonic_ns) == cupti::success;
     clock_read = ours ? monotonic_ns : cupti_ns;
+    timing_.start_clock(trace_clock());
+    windows_.start_clock(trace_clock());
     ISTHMUS_TRY(api_.call(api_.cuptiActivityRegisterCallbacks, &on_buffer_requested, &on_buffer_completed));
     for (const int domain : {cupti::domain_driver_api, cupti::domain_runtime_api}) {
         ISTHMUS_TRY(listen(subscriber_, domain));

@@ -45,7 +45,8 @@ class Recorder {
     void begin_launch();
     void launch_graph(int domain, const cupti::CallbackData& data);
     // Copies that devices report, too, if they time those of graphs.
-    void write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation);
+    void write_copies(const Graphs::Contents& graph, const cupti::CallbackData& data, std::uint32_t correlation,
+                      std::uint64_t begin_ns);
     void begin_outermost_call(const Function& function, const cupti::CallbackData& data);
     void begin_call(const Function& function, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);

@@ -1,7 +1,7 @@
 """What the readers of all makers share: which records can be right, what belongs together, and names of calls."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -53,6 +53,24 @@ def places_of(process: Integers, correlation: Integers, in_process: Integers, in
         return np.full_like(wanted, UNKNOWN)
     place = np.minimum(np.searchsorted(distinct, wanted), distinct.size - 1)
     return np.where((wanted >= 0) & (distinct[place] == wanted), first[place], UNKNOWN)
+
+
+def paired(wanted: Sequence[Integers], among: Sequence[Integers]) -> Integers:
+    """For each record the place of one alike in all columns: of n alike the n-th; of none, or none left, UNKNOWN."""
+    count = wanted[0].size
+    rows = np.stack([np.concatenate(each) for each in zip(wanted, among, strict=True)], axis=1)
+    alike = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    number = np.concatenate([alike[:count], alike[count:]])
+    # Alike ones one after the other, in the order in which they are given.
+    for part in (slice(0, count), slice(count, None)):
+        order = np.argsort(alike[part], kind="stable")
+        ordered = alike[part][order]
+        place = np.arange(order.size) - np.searchsorted(ordered, ordered)
+        number[part][order] = ordered * (rows.shape[0] + 1) + place
+    place = np.full(count, UNKNOWN, np.int64)
+    _, ours, theirs = np.intersect1d(number[:count], number[count:], assume_unique=True, return_indices=True)
+    place[ours] = theirs
+    return place
 
 
 def _keys(process: Integers, correlation: Integers) -> Integers:

@@ -35,7 +35,8 @@ std::atomic<bool> timing{false};
 std::atomic<bool> listened[4][4096];
 std::atomic<std::uint32_t> launches_told{0};
 constexpr std::uint32_t runtime_copy = 31, driver_copy = 276, runtime_launch = 211, driver_launch = 307;
-constexpr std::uint32_t runtime_graph = 311, driver_graph = 514, driver_instantiate = 513;
+constexpr std::uint32_t runtime_graph = 311, driver_graph = 514, driver_instantiate = 513, driver_update = 515,
+                        driver_change = 516;
 // Copies of the fake driver's, numbered from driver_copy on.
 constexpr std::array driver_copies{"cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyHtoDAsync_v2",
                                    "cuMemcpyDtoHAsync_v2"};
@@ -177,16 +178,23 @@ void fake_launch() {
         });
     });
 }
-// Instantiates a graph of the driver, and launches it so many times; no device reports what it does.
+// Instantiates a graph of the driver, launches it so many times, then once as graph 2, and once with a copy changed; no
+// device reports what it does.
 void fake_graph(std::uint64_t graph, int launches) {
     static std::uint64_t handle = 0;
     const std::uint64_t made[2]{reinterpret_cast<std::uint64_t>(&handle), graph}, launched[2]{77, 0};
     call(cupti::domain_driver_api, driver_instantiate, "cuGraphInstantiateWithFlags", made, ++correlations,
          [] { handle = 77; });
-    for (int launch = 0; launch < launches; ++launch) {
+    const auto launch = [&] {
         call(cupti::domain_runtime_api, runtime_graph, "cudaGraphLaunch_v10000", nullptr, ++correlations,
              [&] { call(cupti::domain_driver_api, driver_graph, "cuGraphLaunch", launched, ++correlations, [] {}); });
-    }
+    };
+    for (int number = 0; number < launches; ++number) launch();
+    const std::uint64_t updated[2]{77, 2};
+    call(cupti::domain_driver_api, driver_update, "cuGraphExecUpdate_v2", updated, ++correlations, [] {});
+    launch();
+    call(cupti::domain_driver_api, driver_change, "cuGraphExecMemcpyNodeSetParams", updated, ++correlations, [] {});
+    launch();
 }
 std::uint32_t fake_windows() {
     return windows;
@@ -228,8 +236,20 @@ int cuptiEnableCallback(std::uint32_t on, void*, int domain, std::uint32_t numbe
 int cuptiActivityRegisterCallbacks(cupti::BufferRequested request, cupti::BufferCompleted complete) {
     return requested = request, completed = complete, 0;
 }
+// With FAKE_CUPTI_CLOCK it has a clock of its own, which counts from 1970, and takes no other.
+int cuptiGetTimestamp(std::uint64_t* now) {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    *now = static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
+    return 0;
+}
 int cuptiActivityRegisterTimestampCallback(cupti::Timestamp given) {
-    return timestamp = given, 0;
+    const bool own = std::getenv("FAKE_CUPTI_CLOCK") != nullptr;
+    timestamp = own ? +[] {
+        std::uint64_t now = 0;
+        cuptiGetTimestamp(&now);
+        return now;
+    } : given;
+    return own ? 1 : 0;
 }
 int cuptiActivityConfigureUnifiedMemoryCounter(cupti::UnifiedMemoryCounterConfig*, std::uint32_t) {
     return 0;
@@ -253,6 +273,8 @@ int cuptiGetCallbackName(int domain, std::uint32_t number, const char** name) {
     }
     if (number == runtime_graph && runtime) *name = "cudaGraphLaunch_v10000";
     if (number == driver_graph && !runtime) *name = "cuGraphLaunch";
+    if (number == driver_update && !runtime) *name = "cuGraphExecUpdate_v2";
+    if (number == driver_change && !runtime) *name = "cuGraphExecMemcpyNodeSetParams";
     if (number == driver_instantiate && !runtime) *name = "cuGraphInstantiateWithFlags";
     if (number == runtime_launch && runtime) *name = "cudaLaunchKernel_v7000";
     if (number == driver_launch && !runtime) *name = "cuLaunchKernel";

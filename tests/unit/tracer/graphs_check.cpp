@@ -19,9 +19,9 @@ void what_a_graph_does_is_known_by_its_handle() {
     std::uint64_t made = 77;
     const std::uint64_t given[2]{reinterpret_cast<std::uint64_t>(&made), 1};
     const std::uint64_t launched[2]{77, 5};
-    graphs.instantiated("cuGraphAddKernelNode_v2", given);
+    graphs.returned("cuGraphAddKernelNode_v2", given);
     EXPECT(graphs.of(launched) == nullptr);
-    graphs.instantiated("cuGraphInstantiateWithFlags", given);
+    graphs.returned("cuGraphInstantiateWithFlags", given);
     const auto contents = graphs.of(launched);
     EXPECT(contents != nullptr && Graphs::stream_of(launched) == 5);
     // Two of its own, and one of the graph within it.
@@ -40,13 +40,32 @@ void a_graph_within_itself_ends() {
     Graphs graphs;
     std::uint64_t made = 79;
     const std::uint64_t given[2]{reinterpret_cast<std::uint64_t>(&made), 3}, launched[2]{79, 0};
-    graphs.instantiated("cuGraphInstantiate", given);
+    graphs.returned("cuGraphInstantiate", given);
     EXPECT(graphs.of(launched)->kernels == 8);
+}
+
+void a_graph_that_was_changed_is_read_again_or_forgotten() {
+    Graphs graphs;
+    std::uint64_t made = 80;
+    const std::uint64_t given[2]{reinterpret_cast<std::uint64_t>(&made), 1}, launched[2]{80, 0};
+    graphs.returned("cuGraphInstantiate", given);
+    const std::uint64_t updated[2]{80, 2};
+    graphs.returned("cuGraphExecUpdate_v2", updated);
+    EXPECT(graphs.of(launched)->copies.size() == 1);
+    // What changes a kernel changes no copy.
+    graphs.returned("cuGraphExecKernelNodeSetParams_v2", updated);
+    EXPECT(graphs.of(launched)->copies.size() == 1);
+    for (const char* function : {"cuGraphExecMemcpyNodeSetParams", "cuGraphNodeSetEnabled", "cuGraphExecDestroy"}) {
+        graphs.returned("cuGraphInstantiate", given);
+        graphs.returned(function, updated);
+        EXPECT(graphs.of(launched) == nullptr);
+    }
 }
 
 }  // namespace
 
 int main() {
+    a_graph_that_was_changed_is_read_again_or_forgotten();
     what_a_graph_does_is_known_by_its_handle();
     a_graph_within_itself_ends();
     return 0;

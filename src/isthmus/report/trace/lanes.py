@@ -16,7 +16,7 @@ from isthmus.document.section import Lane, Lanes
 from isthmus.language import clauses, say
 from isthmus.report.trace.names import CopyKind, copy_kinds
 from isthmus.report.trace.records import named
-from isthmus.report.trace.totals import devices_of
+from isthmus.report.trace.totals import devices_of, recorded_on
 from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, kernel_name, site_words, union
 
 # In all lanes together.
@@ -78,8 +78,8 @@ def _devices(trace: Trace) -> Iterator[_Source]:
             for side in ("start_ns", "end_ns")
         )
         gaps = union(starts, ends).gaps(*trace.span_ns)
-        if len(trace.windows):
-            gaps = gaps.without(union(trace.windows.start_ns, trace.windows.end_ns).gaps(*trace.span_ns))
+        if known := recorded_on(trace, device):
+            gaps = gaps.without(known.gaps(*trace.span_ns))
         yield _Source(name(say("trace_report.column_idle")), numbered_look(5), gaps.begin, gaps.end, lambda _: "")
 
 

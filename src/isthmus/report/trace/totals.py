@@ -69,11 +69,11 @@ def shares(trace: Trace) -> list[DeviceShare]:
     Where kernels were recorded in windows alone, what those took is taken for as much of the whole time.
     """
     begin, end = trace.span_ns
-    known = union(trace.windows.start_ns, trace.windows.end_ns) if len(trace.windows) else None
     whole = Union(np.array([begin]), np.array([end]))
-    scale = (end - begin) / known.length if known and known.length else 1.0
     all_shares = []
     for device in devices_of(trace):
+        known = recorded_on(trace, device)
+        scale = (end - begin) / known.length if known and known.length else 1.0
         copying = _busy_ns(device, whole, trace.copies)
         copied, computing, busy = (
             round(scale * _busy_ns(device, known or whole, *tables))
@@ -86,6 +86,15 @@ def shares(trace: Trace) -> list[DeviceShare]:
         idle = max(end - begin - busy - max(copying - copied, 0), 0)
         all_shares.append(DeviceShare(device, copying, computing, copied + computing - busy, idle))
     return all_shares
+
+
+def recorded_on(trace: Trace, device: int) -> Union | None:
+    """When kernels of a device were recorded: in windows of the processes that run there; None for all the time."""
+    running = np.unique(trace.kernels.process[trace.kernels.device == device])
+    if not running.size or not np.isin(running, trace.windows.process).all():
+        return None
+    windows = trace.windows.taken(np.isin(trace.windows.process, running))
+    return union(windows.start_ns, windows.end_ns)
 
 
 def devices_of(trace: Trace) -> list[int]:

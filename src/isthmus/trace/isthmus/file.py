@@ -188,7 +188,7 @@ class _File:
         for flag, words in _FLAGS.items():
             if self.shown and all(int(process["flags"]) & flag for process in self.processes[: self.shown]):
                 known.update(words)
-        in_windows = set(self.records("window")["process"].tolist())
+        in_windows = set(sound(self.records("window"), [], "windows")["process"].tolist())
         lacking = (int(process["flags"]) & _WITHOUT_KERNELS for process in self.processes[: self.shown])
         if any(lacks and place not in in_windows for place, lacks in enumerate(lacking)):
             known.discard("kernels")

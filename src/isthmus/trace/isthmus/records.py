@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
+import numpy.typing as npt
 
 from isthmus.trace.columns import UNKNOWN, Copies, Integers, direction_index, memory_index
 from isthmus.trace.recorded import (
@@ -13,11 +14,13 @@ from isthmus.trace.recorded import (
     OPENCL_WAITS,
     Names,
     looked_up,
+    paired,
     places_of,
     sound_rows,
 )
 
 Records = dict[str, Integers]
+Mask = npt.NDArray[np.bool_]
 
 # Times count from when a machine started or from 1970.
 _FIRST_NS = 1
@@ -40,7 +43,7 @@ _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: directio
 _TO_DEVICE = 1
 # What operands say of a copy that its device may not have timed, and of one that it has not.
 MAYBE_TIMED, NOT_TIMED = 2, 3
-# And of one of the copies of a graph: devices report all of them, or none.
+# And of one of the copies of a graph: devices report all of a direction, or none.
 OF_GRAPH = 4
 # What a call of CUDA waits for, by how its name ends.
 _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
@@ -85,7 +88,7 @@ def in_order(parts: Sequence[Records]) -> Records:
 
 def timed_copies(records: Records, operands: Records) -> Records:
     """Copies that a device reported, with what their calls were asked to copy."""
-    place = places_of(records["process"], records["correlation"], operands["process"], operands["correlation"])
+    place = _operands_of(records, operands)
     right = _of_their_calls(records, place, operands)
     records, place = {name: column[right] for name, column in records.items()}, place[right]
     # What is replayed from a graph has the correlation of its launch, and no operands of its own.
@@ -99,7 +102,7 @@ def timed_copies(records: Records, operands: Records) -> Records:
 
     return _copies(
         records,
-        direction=looked_up(records["copy_kind"], _DIRECTIONS),
+        direction=direction_of(records),
         source=looked_up(records["source"], MEMORY),
         destination=looked_up(records["destination"], MEMORY),
         source_address=operand("source", 0),
@@ -107,6 +110,35 @@ def timed_copies(records: Records, operands: Records) -> Records:
         rows=operand("rows", UNKNOWN),
         content=operand("content", 0),
     )
+
+
+def _operands_of(records: Records, operands: Records) -> Integers:
+    """The place of what each copy was called for; of several with one number, as in a graph, by direction and size."""
+    place = places_of(records["process"], records["correlation"], operands["process"], operands["correlation"])
+    several = of_several(operands)
+    rows = np.flatnonzero((place != UNKNOWN) & np.append(several, False)[place])
+    among = np.flatnonzero(several)
+    alike = paired(_likeness(records, rows), _likeness(operands, among))
+    place[rows] = np.where(alike == UNKNOWN, UNKNOWN, np.append(among, UNKNOWN)[alike])
+    return place
+
+
+def of_several(operands: Records) -> Mask:
+    """Which have their process and number in common with others: copies of one graph."""
+    first = places_of(operands["process"], operands["correlation"], operands["process"], operands["correlation"])
+    known = first != UNKNOWN
+    several: Mask = known & (np.bincount(first[known], minlength=first.size)[first] > 1)
+    return several
+
+
+def _likeness(records: Records, rows: Integers) -> list[Integers]:
+    columns = [records[name][rows] for name in ("process", "correlation", "bytes")]
+    return [*columns, direction_of(records)[rows]]
+
+
+def direction_of(records: Records) -> Integers:
+    """The direction of each copy or operand, by CUPTI's numbers; UNKNOWN where they do not tell."""
+    return looked_up(records["copy_kind"], _DIRECTIONS)
 
 
 def _copies(known: Records, **columns: Integers) -> Records:
@@ -145,7 +177,7 @@ def called_copies(operands: Records, rows: Integers) -> Records:
     stream = if_untimed("stream")
     return _copies(
         {name: operands[name][rows] for name in ("bytes", "process", "correlation", "rows")},
-        direction=looked_up(operands["copy_kind"][rows], _DIRECTIONS),
+        direction=direction_of(operands)[rows],
         device=if_untimed("device"),
         stream=np.where(stream == NO_NUMBER, UNKNOWN, stream),
         source_address=operands["source"][rows],

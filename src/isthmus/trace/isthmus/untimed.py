@@ -10,9 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, direction_index, memory_index
-from isthmus.trace.isthmus.records import MAYBE_TIMED, NOT_TIMED, OF_GRAPH, Records, called_copies
+from isthmus.trace.isthmus.records import (
+    MAYBE_TIMED,
+    NOT_TIMED,
+    OF_GRAPH,
+    Mask,
+    Records,
+    called_copies,
+    direction_of,
+    of_several,
+)
 from isthmus.trace.live_memory import kinds_at
-from isthmus.trace.recorded import CORRELATIONS, MOST_BYTES, places_of
+from isthmus.trace.recorded import CORRELATIONS, MOST_BYTES, paired, places_of
 
 Columns = dict[str, Integers]
 # The share of delays between calls and their work that no queue has lengthened.
@@ -209,13 +218,11 @@ def unreported_copies(
     """
     seen = places_of(operands["process"], operands["correlation"], timed["process"], timed["correlation"])
     call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
-    # A device that reports copies without a call reports those of graphs.
-    without = places_of(timed["process"], timed["correlation"], calls["process"], calls["correlation"]) == UNKNOWN
-    reported = (operands["timing"] == OF_GRAPH) & np.isin(operands["process"], timed["process"][without])
+    of_graph = (operands["timing"] == OF_GRAPH) & of_several(operands)
+    reported = ((seen != UNKNOWN) & ~of_graph) | _of_graphs(operands, timed, calls)
     rows = np.flatnonzero(
-        (seen == UNKNOWN)
+        ~reported
         & (call != UNKNOWN)
-        & ~reported
         & ((operands["timing"] >= MAYBE_TIMED) | ~ended[operands["process"]])
         & (operands["bytes"] > 0)
         & (operands["bytes"] <= MOST_BYTES)
@@ -249,6 +256,22 @@ def unreported_copies(
                 "is estimated from those that have."
             )
     return copies
+
+
+def _of_graphs(operands: Records, timed: Records, calls: Records) -> Mask:
+    """Which operands of graphs a device has reported: each record is one of its launch's, or of any where it has none.
+
+    By direction: copies within a device that the driver makes by kernels are reported only where kernels are.
+    """
+    reported = np.zeros(operands["process"].size, np.bool_)
+    direction = direction_of(operands)
+    uncalled = places_of(timed["process"], timed["correlation"], calls["process"], calls["correlation"]) == UNKNOWN
+    for names, records in ((("process", "correlation"), ~uncalled), (("process",), uncalled)):
+        rows, among = np.flatnonzero((operands["timing"] == OF_GRAPH) & ~reported), np.flatnonzero(records)
+        wanted = [*(operands[name][rows] for name in names), direction[rows]]
+        known = paired(wanted, [*(timed[name][among] for name in names), timed["direction"][among]])
+        reported[rows[known != UNKNOWN]] = True
+    return reported
 
 
 def _memory_kinds(copies: Records, allocations: Allocations) -> Records:

@@ -13,7 +13,7 @@ from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.lanes import lanes_of
 from isthmus.report.trace.rows import activity_rows, call_rows
 from isthmus.report.trace.totals import shares
-from isthmus.trace import Copies, Intervals, Process, Trace, Windows, kernel_name
+from isthmus.trace import Calls, Copies, Intervals, Process, Trace, Windows, kernel_name
 from tests.made_traces import FIRST_NS, KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
 TRACE_FORMATS = [each.name for each in formats_for("trace")]
@@ -117,6 +117,23 @@ def test_reports_speak_every_language(language: Language) -> None:
         texts = [written(made_trace(), name, advice=made_advice()) for name in ("terminal", "markdown", "html")]
     assert {"en": "Transfers of", "ja": "の転送", "zh": "的传输"}[language] in "".join(texts)
     assert all("pageable memory" in text for text in texts)  # the advice's own words
+
+
+def test_each_device_has_the_windows_of_its_own_processes() -> None:
+    """Two ranks on a device each, both busy all the time; one rank's windows are the other's gaps."""
+    begin, end = np.array([0, 50]) * MS, np.array([50, 100]) * MS
+    kernels = [
+        {"start_ns": 50 * each * MS, "end_ns": 50 * (each + 1) * MS, "process": each, "device": each} for each in (0, 1)
+    ]
+    trace = replace(
+        made_trace(),
+        copies=Copies.empty(),
+        calls=Calls.filled(**columns([{"start_ns": 0, "end_ns": 100 * MS, "process": 0}])),
+        kernels=Intervals.filled(**columns(kernels)),
+        memsets=Intervals.empty(),
+        windows=Windows(begin, end, process=np.array([0, 1]), launched_ns=begin),
+    )
+    assert [(each.computing_ns, each.idle_ns) for each in shares(trace)] == [(100 * MS, 0)] * 2
 
 
 def test_kernels_of_windows_are_said_to_be_so_and_counted_for_the_whole_time() -> None:

@@ -128,6 +128,43 @@ def test_untimed_copies_are_read_and_mistaken_records_left_out(tmp_path: Path) -
         assert any(note.startswith(words) for note in trace.notes)
 
 
+def test_copies_of_graphs_that_kernels_make_are_counted_where_no_kernels_are_recorded(tmp_path: Path) -> None:
+    """Devices report what engines copy of each launch, and what kernels copy within a window alone."""
+    kinds = {1: 4096, 8: 512, 2: 64}  # CUPTI's numbers of H2D, D2D and D2H, and a size for each
+    # All copies of the first launch are reported, all but D2D of the second; the third reports what is not called for.
+    reported = [(1, 1), (1, 8), (1, 2), (2, 1), (2, 2), (3, 1), (3, 1), (3, 8), (3, 2)]
+    path = tmp_path / "trace.itrace"
+    path.write_bytes(
+        whole(
+            process=[{"started_ns": 1, "ended_ns": 9000, "name": 1}],
+            call=[CALL | {"correlation": n, "start_ns": 1000 * n, "end_ns": 1000 * n + 20} for n in (11, 12, 13)],
+            operands=[
+                OPERANDS
+                | {"correlation": launch, "timing": 4, "bytes": size, "copy_kind": kind, "stream": 7}
+                | {"source": 100 * kind, "destination": 100 * kind + 1}
+                for launch in (11, 12, 13)
+                for kind, size in kinds.items()
+            ],
+            copy=[
+                COPY
+                | {"correlation": 10 + launch, "copy_kind": kind, "bytes": kinds[kind]}
+                | {"start_ns": 1000 * (10 + launch) + 100 * place, "end_ns": 1000 * (10 + launch) + 100 * place + 60}
+                for place, (launch, kind) in enumerate(reported)
+            ],
+        )
+    )
+    copies = open_trace(path).copies
+    copies = copies.taken(copies.migration == 0)
+    counts = {name: int((copies.direction == direction_index(name)).sum()) for name in ("h2d", "d2d", "d2h")}
+    assert counts == {"h2d": 4, "d2d": 3, "d2h": 3}
+    (estimated,) = np.flatnonzero(copies.estimated == 1)
+    assert copies.direction[estimated] == direction_index("d2d")
+    for name, kind in (("h2d", 1), ("d2d", 8), ("d2h", 2)):
+        mine = copies.taken(copies.direction == direction_index(name))
+        assert set(mine.source_address.tolist()) <= {100 * kind, UNKNOWN}
+        assert int((mine.source_address == UNKNOWN).sum()) == (1 if name == "h2d" else 0)
+
+
 def test_a_copy_of_the_library_s_is_one_copy_with_the_time_of_its_call(tmp_path: Path) -> None:
     name = 90
     called = CALL | {"correlation": 11, "start_ns": 1000, "end_ns": 4000, "name": name}
