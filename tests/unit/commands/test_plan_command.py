@@ -65,9 +65,10 @@ def test_without_a_run_the_ways_are_measured_and_the_fastest_is_named(
     assert main(["plan", *words, "--device", "host", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measured"]
-    assert found["fastest"] == found["ways"][0]["name"]
+    # Of ways that a busy machine did not reach in time one may be faster.
+    assert found["fastest"] == (None if found["unpriced"] else found["ways"][0]["name"])
     named = {way["name"] for way in found["ways"]}
-    assert ways <= named | set(found["ruled_out"])
+    assert ways <= named | set(found["ruled_out"]) | set(found["unpriced"])
     assert all(way["samples"] > 0 for way in found["ways"])
     assert all(way["seconds"]["low"] <= way["seconds"]["median"] <= way["seconds"]["high"] for way in found["ways"])
 
