@@ -28,7 +28,8 @@ constexpr const char* usage =
     "  --for SECONDS    Watch for so long; without it until a signal.\n"
     "  --looks FILE     Watch looks that were kept in place of this machine; - for standard input.\n"
     "\n"
-    "Without --style it exits with 1 on FAULT. Nothing to judge is 3 for plain, nagios and json, 2 for npd, 1 for "
+    "Without --style it exits with 1 on FAULT, 3 where no device could be asked.\n"
+    "Nothing to judge is 3 for plain, nagios and json, 2 for npd, 1 for "
     "nhc.\n";
 
 struct Options {
@@ -126,10 +127,11 @@ int run(const Options& options) {
         if (devices.empty()) all.emplace_back().failure = counted.failure.empty() ? "no device" : counted.failure;
     }
     for (Facts& facts : measure_in_children(devices, limits)) all.push_back(std::move(facts));
+    const bool has_any = std::ranges::any_of(all, [](const Facts& facts) { return facts.failure.empty(); });
     const auto [text, code] = styled(judged_together(std::move(all)), options.style, options.strict);
     std::cout << text << std::endl;
-    // Where no device could be asked there is no verdict, whatever the style.
-    return code;
+    // Where no device could be asked there is no verdict.
+    return options.style.empty() && !has_any ? 3 : code;
 }
 
 }  // namespace

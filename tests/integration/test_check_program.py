@@ -209,6 +209,7 @@ def test_no_driver_is_no_verdict(tmp_path: Path) -> None:
         pytest.skip("this machine has a driver")
     assert ended.returncode == 3
     assert ended.stdout.startswith("UNKNOWN")
+    assert _run(tmp_path, LD_LIBRARY_PATH=str(tmp_path)).returncode == 3
 
 
 def test_the_program_needs_the_c_library_alone() -> None:
