@@ -10,8 +10,15 @@ from hashlib import sha256
 from zlib import crc32
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from isthmus.machine.devices import probe
+
+# A busy machine takes its time over an example, and over drawing one; folders are one a test, whatever is drawn.
+settings.register_profile(
+    "isthmus", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("isthmus")
 
 # Of which none is left out.
 FEW_CASES = 4

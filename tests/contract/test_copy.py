@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
@@ -94,7 +94,7 @@ def on_device(session: isthmus.Session, block: Array, view: Array) -> tuple[isth
 class TestAgainstNumpy:
     @pytest.mark.parametrize("asynchronous", [False, True], ids=["waits", "async"])
     @pytest.mark.parametrize("route", ["h2d", "d2h", "d2d", "h2h"])
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40)
     @given(pairs())
     def test_any_array_arrives_whole_and_alone(
         self, session: isthmus.Session, route: str, asynchronous: bool, pair: tuple[tuple[int, ...], Any, Lie, Lie]
@@ -116,7 +116,7 @@ class TestAgainstNumpy:
         destination[...] = data
         assert same(found, destination_block)
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=25)
     @given(st.lists(pairs(), max_size=5), st.booleans(), st.booleans())
     def test_a_batch_of_any_arrays_arrives(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
@@ -46,7 +46,7 @@ def guarded(session: isthmus.Session, size: int) -> isthmus.DeviceArray:
     return array
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_part_of_a_file_arrives_and_nothing_around_it_changes(
     session: isthmus.Session, path: Path, content: bytes, data: st.DataObject

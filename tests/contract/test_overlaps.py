@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
@@ -47,7 +47,7 @@ def session(device: _native.Device) -> Iterator[isthmus.Session]:
         yield opened
 
 
-every_run = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+every_run = settings(max_examples=60)
 
 
 @pytest.mark.parametrize("on_device", [True, False])

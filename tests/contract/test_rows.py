@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 GUARD = 0xA5
 ROUTES = ["h2d", "d2h", "d2d", "h2h"]
-LAZY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAZY = settings(max_examples=40)
 
 
 @pytest.fixture(scope="module")

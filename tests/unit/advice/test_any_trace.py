@@ -73,7 +73,7 @@ def advised(run: Run) -> Callable[[list[Trace]], Advice]:
 
 
 @pytest.mark.thorough
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(made=st.lists(traces(), min_size=1, max_size=2))
 def test_any_trace(advised: Callable[[list[Trace]], Advice], made: list[Trace]) -> None:
     advice = advised(made)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import _native
@@ -117,7 +117,6 @@ def way_line(direction: str, device: int, gains: str, size: int, seconds: float)
     )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # A busy machine draws them slowly.
 @given(tables())
 def test_a_table_is_the_same_after_it_was_written_and_read(text: str) -> None:
     parsed = _native.parse_transfer_table(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.errors import WeightsFileError
@@ -47,7 +47,6 @@ def files(draw: st.DrawFn) -> tuple[dict[str, Any], int]:
     return shuffled, at
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.integers(0, 9))
 def test_what_was_written_is_read(tmp_path: Path, file: tuple[dict[str, Any], int], padding: int) -> None:
     entries, size = file
@@ -60,7 +59,6 @@ def test_what_was_written_is_read(tmp_path: Path, file: tuple[dict[str, Any], in
     assert [one.end for one in header.tensors[:-1]] == [one.begin for one in header.tensors[1:]]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60), st.integers(-3, 3))
 def test_any_bytes_are_refused_or_read_and_never_anything_else(tmp_path: Path, text: bytes, off: int) -> None:
     try:
@@ -71,7 +69,6 @@ def test_any_bytes_are_refused_or_read_and_never_anything_else(tmp_path: Path, t
         assert sum(one.end - one.begin for one in header.tensors) == 3 - off
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.data())
 def test_one_wrong_number_is_noticed(tmp_path: Path, file: tuple[dict[str, Any], int], data: st.DataObject) -> None:
     entries, size = file

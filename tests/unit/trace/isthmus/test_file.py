@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.errors import TraceFileError
@@ -158,7 +158,7 @@ def test_parts_are_joined_without_what_they_reserved(tmp_path: Path) -> None:
     assert len(open_trace(joined).copies) == 2
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(st.data())
 def test_damage_costs_records_and_never_the_reader(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(whole() + bytes(8192) + whole())
