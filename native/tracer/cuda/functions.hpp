@@ -32,6 +32,8 @@ struct Function {
     std::optional<LinearCopy> copy = std::nullopt;
     // Of a copy that `isthmus accelerate` made.
     std::uint32_t accelerated_name = 0;
+    // Whether races are looked for, and it says something of them.
+    bool is_followed = false;
 };
 
 struct CopyOperands {

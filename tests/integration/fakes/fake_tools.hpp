@@ -29,20 +29,24 @@ inline void load_tool() {
     });
 }
 
-// A call of a copy, from its begin to its end. One that the program leaves by a jump has no end.
-class ToldCopy {
+// A call with its first parameters, from its begin to its end. One that the program leaves by a jump has no end.
+class ToldCall {
   public:
-    ToldCopy(const char* function, std::uint64_t to, std::uint64_t from, std::uint64_t bytes, void* stream = nullptr)
-        : function_(function), parameters_{to, from, bytes, reinterpret_cast<std::uint64_t>(stream)}, tell_(tell) {
+    template <typename... Parameters>
+    explicit ToldCall(const char* function, Parameters... parameters)
+        : function_(function), parameters_{bits(parameters)...}, tell_(tell) {
         if (tell_ != nullptr) tell_(function_, parameters_.data(), true);
     }
-    ~ToldCopy() {
+    ~ToldCall() {
         if (tell_ != nullptr) tell_(function_, parameters_.data(), false);
     }
-    ToldCopy(const ToldCopy&) = delete;
-    ToldCopy& operator=(const ToldCopy&) = delete;
+    ToldCall(const ToldCall&) = delete;
+    ToldCall& operator=(const ToldCall&) = delete;
 
   private:
+    static std::uint64_t bits(std::uint64_t number) { return number; }
+    static std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
     const char* const function_;
     const std::array<std::uint64_t, 4> parameters_;
     const Tell tell_;
