@@ -90,7 +90,12 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       timing_(api_, options_.all_times, 0),
       windows_(api_, file_, options_.kernels_share),
       accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {
-    if (options_.races) races_.emplace(file_, sites_);
+    if (!options_.races) return;
+    races_.emplace(file_, sites_);
+    file_.note(
+        "Races were looked for between copies and fills of streams, by the order of calls. What kernels and the "
+        "program "
+        "itself do to memory is not seen, nor are graphs, copies of rows and copies between devices.");
 }
 
 Status Recorder::start(cupti::Api api, Options options) {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from isthmus import _native
-from isthmus.trace.isthmus.blocks import blocks
+from isthmus.trace import join_parts, open_trace
 from tests.compiling import compile_program
 from tests.processes import ended
 
@@ -36,12 +36,12 @@ def test_only_the_plain_versions_of_public_bugs_go_wrong(
 
 
 # What streams do is ordered by calls alone. What the host itself does to memory is not seen.
-FOUND_BY_ORDER = {
-    "stored_before_computed",
-    "loaded_before_zeroed",
-    "reused_under_copy",
-    "copied_on_default_stream",
-    "pageable_not_arrived",
+CALLS_OF = {
+    "stored_before_computed": ("cuMemsetD8Async writes", "then cuMemcpyDtoHAsync reads"),
+    "loaded_before_zeroed": ("cuMemsetD8Async writes", "then cuMemcpyHtoDAsync writes"),
+    "reused_under_copy": ("cuMemcpyDtoHAsync reads", "then cuMemsetD8Async writes"),
+    "copied_on_default_stream": ("cuMemsetD8Async writes", "then cuMemcpy reads"),
+    "pageable_not_arrived": ("cuMemcpyHtoD writes", "then cuMemcpyDtoHAsync reads"),
 }
 
 
@@ -61,14 +61,18 @@ def test_races_between_streams_are_recorded_though_all_data_are_right(
             "CUDA_INJECTION64_PATH": str(Path(_native.__file__).with_name("libisthmus_tracer.so")),
             "ISTHMUS_TRACE_CUPTI": str(cupti),
             "ISTHMUS_TRACE_FOLDER": str(folder),
-            "ISTHMUS_TRACE_OPTIONS": "races,no-kernels",
+            "ISTHMUS_TRACE_OPTIONS": "races,no-kernels,stacks",
         }
         done = ended(programs, name, version, "prompt", env=words)
         assert done.stdout == f"{name} right\n" or name == "loaded_before_zeroed", done.stdout + done.stderr
-        for part in folder.glob("*.part"):
-            if any(block.kind == "race" for block in blocks(part, [])):
-                recorded.add(name)
-    assert recorded == (FOUND_BY_ORDER if version == "plain" else set())
+        join_parts(sorted(folder.glob("*.part")), folder / "joined")
+        notes = open_trace(folder / "joined").notes
+        assert sum(note.startswith("Races were looked for") for note in notes) == 1
+        races = [note for note in notes if note.startswith("A race")]
+        if races:
+            assert all(call in races[0] for call in CALLS_OF[name]), races
+            recorded.add(name)
+    assert recorded == (set(CALLS_OF) if version == "plain" else set())
 
 
 def test_orders_are_those_of_a_graph_of_all_that_was_asked_for() -> None:
