@@ -1,7 +1,9 @@
 // What a function of CUDA does to a program's data, told by its name, and where its parameters say what it moves.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -23,6 +25,14 @@ struct LinearCopy {
     // Whether the default stream is the thread's own.
     bool thread_stream = false;
 };
+
+// What stands there in the parameters of a call.
+template <typename T>
+T at(const void* parameters, std::size_t offset) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte*>(parameters) + offset, sizeof value);
+    return value;
+}
 
 // What is known of a function by its name.
 struct Function {

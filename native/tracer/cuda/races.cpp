@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "tracer/cuda/copy_place.hpp"
+#include "tracer/cuda/functions.hpp"
 
 namespace isthmus::tracer {
 namespace {
@@ -16,13 +16,6 @@ constexpr std::uint64_t last_legacy_handle = 1, stream_of_thread = 2;
 constexpr unsigned flag_non_blocking = 1;
 // Texts of places without end come from programs that write code as they run.
 constexpr std::size_t most_places = 100'000;
-
-template <typename T>
-T at(const void* parameters, std::size_t offset) {
-    T value;
-    std::memcpy(&value, static_cast<const std::byte*>(parameters) + offset, sizeof value);
-    return value;
-}
 
 // What orders: where its parameters have what it is called for.
 enum class Edge : std::uint8_t {
