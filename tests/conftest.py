@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The cases that are left out are always the same ones, which follow no parameter. The order of two tests depends on
     the seed and their names alone, so that a failure shows again with a part of the tests.
     """
+    # Each process of pytest-xdist must know a test by the same name.
+    assert not (placed := [item.nodeid for item in items if " at 0x" in item.nodeid]), placed[0]
     every: int = config.getoption("--every")
     cases = Counter(_test(item) for item in items)
     first = {_test(item): item for item in reversed(items)}
