@@ -33,7 +33,7 @@ nb::object tuple_of(nb::handle pieces, const char* role) {
 struct ArraysOfSide {
     nb::object arrays;
     std::deque<Operand> held;
-    std::vector<std::shared_ptr<DeviceMemory>> memories;  // each once
+    std::vector<std::shared_ptr<DeviceMemory>> memories;  // some more than once
     std::string_view backend;
     std::optional<Side> side;
     int device = -1;  // of those that say so
@@ -66,7 +66,7 @@ struct ArraysOfSide {
             }
         }
         if (operand.side() != side) side.reset();
-        if (operand.memory() && std::ranges::find(memories, operand.memory()) == memories.end()) {
+        if (operand.memory() && (memories.empty() || memories.back() != operand.memory())) {
             memories.push_back(operand.memory());
         }
         if (operand.is_kept_by_object()) held.pop_back();
@@ -172,6 +172,10 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
     const Sides sides = batch->sides();
     std::vector<std::shared_ptr<DeviceMemory>> memories = batch->destination.memories;
     memories.insert(memories.end(), batch->source.memories.begin(), batch->source.memories.end());
+    // Each once, by sorting: a search for each of many arrays of their own would take their number squared.
+    std::ranges::sort(memories);
+    const auto repeated = std::ranges::unique(memories);
+    memories.erase(repeated.begin(), repeated.end());
     const GilReleased release;
     const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
     std::shared_ptr<CopyHandle> begun =

@@ -77,6 +77,21 @@ class TestResults:
         assert session.copy_async(there, bytes(10)).result() is None
         assert session.copy_batch_async([there], [bytes(10)]).result() is None
 
+    def test_a_batch_keeps_each_memory_until_it_ended(
+        self, session: isthmus.Session, stream: _native.Stream, held: _native.Latch
+    ) -> None:
+        data = [drawn(1000) for _ in range(6)]
+        # Memories that come again, apart from one another, and some of their own.
+        shared = [session.empty(2000, data[0].dtype) for _ in range(2)]
+        there = [shared[0][:1000], shared[1][:1000], session.empty(1000, data[0].dtype)]
+        there += [shared[0][1000:], shared[1][1000:], session.empty(1000, data[0].dtype)]
+        future = session.copy_batch_async(there, data, stream=stream.handle)
+        del shared
+        held.open()
+        future.wait()
+        for array, expected in zip(there, data, strict=True):
+            np.testing.assert_array_equal(session.to_host(array), expected)
+
     def test_what_is_no_array_is_refused_at_once(self, session: isthmus.Session) -> None:
         with pytest.raises(WrongType):
             session.to_device_async([1, 2])
