@@ -31,9 +31,8 @@ enum class Kind : std::uint32_t {
     device = 11,
     note = 12,
     window = 13,
-    race = 14,
 };
-inline constexpr std::size_t kinds = 15;
+inline constexpr std::size_t kinds = 14;
 
 // What every block begins with. `used_bytes` grows as records are written behind it, so that what a killed program
 // leaves can be read.
@@ -160,19 +159,9 @@ struct WindowRecord {
     std::uint64_t launched_ns;  // there were no launches between that and its start
 };
 
-// Two accesses to the same bytes that nothing orders, the one that was asked for first and the other.
-struct RaceRecord {
-    static constexpr Kind kind = Kind::race;
-    std::uint64_t address, bytes;                                    // that both have
-    std::uint32_t first_site, first_name, second_site, second_name;  // indices of texts; 0: none
-    std::uint32_t first_stream, second_stream;                       // numbered as they came
-    std::uint32_t first_writes, second_writes;                       // 1; 0: reads
-};
-
 static_assert(sizeof(ProcessRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(CallRecord) == 32);
 static_assert(sizeof(OperandsRecord) == 56 && sizeof(KernelRecord) == 32 && sizeof(MemsetRecord) == 40);
 static_assert(sizeof(MigrationRecord) == 48 && sizeof(FaultRecord) == 40 && sizeof(AllocationRecord) == 40);
-static_assert(sizeof(RaceRecord) == 48);
 static_assert(std::is_trivially_copyable_v<CopyRecord>);
 
 }  // namespace isthmus::trace

@@ -25,7 +25,6 @@ std::optional<Options> Options::from_environment() {
         if (word == "stacks") options.native_stacks = true;
         if (word == "contents") options.contents = true;
         if (word == "all-times") options.all_times = true;
-        if (word == "races") options.races = true;
         if (word == "no-python") options.python_lines = false;
         if (word == "no-kernels") options.kernels = false;
         if (word.starts_with(kernels_word)) {

@@ -2,8 +2,7 @@
 //
 // ISTHMUS_TRACE         off: nothing is traced
 // ISTHMUS_TRACE_FOLDER  where each process puts its part of the trace, and a message if it cannot
-// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, kernels=5 (per cent), all-times, races, separated by
-//                       commas
+// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, no-kernels, kernels=5 (per cent), all-times, separated by commas
 #pragma once
 
 #include <optional>
@@ -21,7 +20,6 @@ struct Options {
     // is asked for: on an H100 windows cost more than their share.
     double kernels_share = 1.0;
     bool all_times = false;
-    bool races = false;
 
     // Nothing where the process is not to be traced.
     static std::optional<Options> from_environment();

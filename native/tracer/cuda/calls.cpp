@@ -71,8 +71,7 @@ const Function* Recorder::function(int domain, std::uint32_t number, const char*
     if (number >= most_functions || name == nullptr) return nullptr;
     std::atomic<const Function*>& known = functions_[static_cast<std::size_t>(domain)][number];
     if (const Function* found = known.load(std::memory_order_acquire)) return found;
-    auto made = std::make_unique<Function>(
-        Function{.role = role_of(name), .copy = linear_copy(name), .is_followed = is_followed(domain, name)});
+    auto made = std::make_unique<Function>(Function{.role = role_of(name), .copy = linear_copy(name)});
     if (made->role != Role::ignored) made->name = file_.text(name);
     if (made->role == Role::copy && accelerate_mark_ != nullptr) {
         made->accelerated_name = file_.text(std::string(name) + accelerated);
@@ -86,9 +85,7 @@ const Function* Recorder::function(int domain, std::uint32_t number, const char*
 
 void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackData& data) {
     const Function* called = function(domain, number, data.function);
-    if (called == nullptr) return;
-    if (called->is_followed && data.site != cupti::api_enter && succeeded(data)) look_for_races(data);
-    if (called->role == Role::ignored) return;
+    if (called == nullptr || called->role == Role::ignored) return;
     if (called->role == Role::launch) {
         if (data.site == cupti::api_enter) begin_launch();
         return;
@@ -124,15 +121,6 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
         call.depth = 1;
     }
     if (call.depth > 0) end_call(thread, *called, data);
-}
-
-void Recorder::look_for_races(const cupti::CallbackData& data) {
-    ThreadState& thread = ThreadState::of_this_thread(file_);
-    if (thread.busy) return;
-    thread.busy = true;
-    const std::unique_ptr<ThreadState, void (*)(ThreadState*)> done(&thread,
-                                                                    [](ThreadState* state) { state->busy = false; });
-    races_->on_call(data, *thread.writer);
 }
 
 void Recorder::expect_kernels() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "driver/cuda_api.hpp"
 #include "driver/cupti_api.hpp"
@@ -64,6 +65,13 @@ std::string_view stem_of(std::string_view function) {
         if (!version && suffix != "ptds" && suffix != "ptsz") return function;
         function = function.substr(0, mark);
     }
+}
+
+template <typename T>
+T at(const void* parameters, std::size_t offset) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte*>(parameters) + offset, sizeof value);
+    return value;
 }
 
 // Of pointers to what a call wrote; 0 where it was given none.

@@ -1,9 +1,7 @@
 // What a function of CUDA does to a program's data, told by its name, and where its parameters say what it moves.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -26,14 +24,6 @@ struct LinearCopy {
     bool thread_stream = false;
 };
 
-// What stands there in the parameters of a call.
-template <typename T>
-T at(const void* parameters, std::size_t offset) {
-    T value;
-    std::memcpy(&value, static_cast<const std::byte*>(parameters) + offset, sizeof value);
-    return value;
-}
-
 // What is known of a function by its name.
 struct Function {
     Role role = Role::ignored;
@@ -42,8 +32,6 @@ struct Function {
     std::optional<LinearCopy> copy = std::nullopt;
     // Of a copy that `isthmus accelerate` made.
     std::uint32_t accelerated_name = 0;
-    // Whether races are looked for, and it says something of them.
-    bool is_followed = false;
 };
 
 struct CopyOperands {

@@ -89,14 +89,7 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       sites_(part_.sites()),
       timing_(api_, options_.all_times, 0),
       windows_(api_, file_, options_.kernels_share),
-      accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {
-    if (!options_.races) return;
-    races_.emplace(file_, sites_);
-    file_.note(
-        "Races were looked for between copies and fills of streams, by the order of calls. What kernels and the "
-        "program "
-        "itself do to memory is not seen, nor are graphs, copies of rows and copies between devices.");
-}
+      accelerate_mark_(reinterpret_cast<unsigned long (*)()>(dlsym(RTLD_DEFAULT, "isthmus_accelerate_mark"))) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
     ISTHMUS_TRY_ASSIGN(part, Part::create(options, monotonic_ns()));
@@ -133,10 +126,6 @@ Status Recorder::subscribe() {
     return {};
 }
 
-bool Recorder::is_followed(int domain, const char* name) const {
-    return races_ && domain == cupti::domain_driver_api && Races::follows(name);
-}
-
 // To those functions alone that are recorded: programs call others far more often.
 Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
     if (!api_.cuptiGetCallbackName) return api_.call(api_.cuptiEnableDomain, 1U, subscriber, domain);
@@ -144,7 +133,7 @@ Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
     for (std::uint32_t number = 1; number < most_functions; ++number) {
         if (api_.cuptiGetCallbackName(domain, number, &name) != cupti::success || name == nullptr) continue;
         const Role role = role_of(name);
-        if (role == Role::ignored && !is_followed(domain, name)) continue;
+        if (role == Role::ignored) continue;
         // Devices tell of kernels. Yet CUPTI mistakes which calls copies are of where nobody listens to the driver's
         // launches between them (13.0): half of a JAX program's copies were lost.
         if (role == Role::launch) {

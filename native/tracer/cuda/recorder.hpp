@@ -11,7 +11,6 @@
 #include "tracer/cuda/functions.hpp"
 #include "tracer/cuda/graphs.hpp"
 #include "tracer/cuda/kernel_windows.hpp"
-#include "tracer/cuda/races.hpp"
 #include "tracer/options.hpp"
 #include "tracer/part.hpp"
 
@@ -39,12 +38,10 @@ class Recorder {
     enum class Activities : std::uint8_t { kernels, fills, peer_copies };
     void expect(Activities kind);
     Status listen(cupti::Subscriber subscriber, int domain);
-    bool is_followed(int domain, const char* name) const;
     void on_call(int domain, std::uint32_t number, const cupti::CallbackData& data);
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
     void expect_kernels();
-    void look_for_races(const cupti::CallbackData& data);
     void begin_launch();
     void launch_graph(int domain, const cupti::CallbackData& data);
     // Copies that devices report, too, if they time those of graphs.
@@ -82,7 +79,6 @@ class Recorder {
     CopyTiming timing_;
     KernelWindows windows_;
     Graphs graphs_;
-    std::optional<Races> races_;  // where they are looked for
     // Null of functions that have not been called yet.
     std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};
     std::array<std::atomic<bool>, 3> expected_{};

@@ -54,9 +54,6 @@ def trace(
     all_times: bool = flag(
         "--all-times", "Have devices time every copy, also where that slows the program: by 1 to 2 us a copy."
     ),
-    races: bool = flag(
-        "--races", "Name copies and fills of the same bytes on streams that nothing orders, however quick they were."
-    ),
     force: bool = flag("--force", "Replace files that Isthmus did not write, and another tool that is to be loaded."),
     quiet: bool = flag("--quiet", "Write files, and nothing to standard error.", "-q"),
     language: LanguageOption = "",
@@ -86,11 +83,10 @@ def trace(
         "no-python": no_python_lines,
         _kernels_word(kernels): kernels != _KERNELS,
         "all-times": all_times,
-        "races": races,
     }
     if saved is not None and any(options.values()):
         raise UsageError(
-            "--stacks, --contents, --no-python-lines, --kernels, --all-times and --races are for recording; "
+            "--stacks, --contents, --no-python-lines, --kernels and --all-times are for recording; "
             "a saved trace has what it has"
         )
     with speaking(spoken):

@@ -299,7 +299,6 @@ int cuCtxEnablePeerAccess(void* other, unsigned) {
     return 704;
 }
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {
-    const fake::ToldCall told(__func__, to, std::uint64_t{value}, bytes, stream);
     ENTER_CONTEXT();
     check_own(__func__, to);
     return enqueue_work(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
@@ -313,7 +312,6 @@ int cuMemAdvise(Address, std::size_t, int advice, int) {
     return advice >= 1 && advice <= 6 ? success : invalid_value;
 }
 int cuStreamCreate(void** stream, unsigned flags) {
-    const fake::ToldCall told(__func__, stream, std::uint64_t{flags});
     ENTER_CONTEXT();
     return create_stream(stream, flags);
 }
@@ -322,7 +320,6 @@ int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
     return create_stream(stream, flags);
 }
 int cuStreamDestroy_v2(void* handle) {
-    const fake::ToldCall told(__func__, handle);
     ENTER();
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
@@ -355,7 +352,6 @@ int cuStreamGetId(void* handle, unsigned long long* id) {
     return *id = stream->id, success;
 }
 int cuStreamSynchronize(void* handle) {
-    const fake::ToldCall told(__func__, handle);
     fake::Stream* stream = nullptr;
     {
         ENTER_CONTEXT();
@@ -376,7 +372,6 @@ int cuCtxSynchronize() {
     return success;
 }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-    const fake::ToldCall told(__func__, stream, event);
     ENTER_CONTEXT();
     const auto& awaited = *static_cast<fake::Event*>(event);
     const fake::Stream* const waits = fake::streams.find(stream, current);
@@ -386,7 +381,6 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     return enqueue(stream, [moment = awaited.moment] { return moment->passed; });
 }
 int cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, unsigned flags) {
-    const fake::ToldCall told(__func__, stream);
     ENTER_CONTEXT();
     if (flags != 0) return invalid_value;
     return enqueue(stream, [word = reinterpret_cast<std::uint32_t*>(address), value] {
@@ -410,7 +404,6 @@ int cuEventDestroy_v2(void* event) {
     return delete static_cast<fake::Event*>(event), success;
 }
 int cuEventRecord(void* event, void* stream) {
-    const fake::ToldCall told(__func__, event, stream);
     ENTER_CONTEXT();
     auto moment = std::make_shared<fake::Moment>();
     moment->passed = false;
@@ -431,7 +424,6 @@ int cuEventQuery(void* event) {
     return static_cast<fake::Event*>(event)->moment->passed ? success : not_ready;
 }
 int cuEventSynchronize(void* event) {
-    const fake::ToldCall told(__func__, event);
     {
         ENTER();
         if (const int code = refusal_of_event(event); code != success) return code;

@@ -20,21 +20,21 @@ static int copy_any(Address to, Address from, std::size_t bytes, void* stream) {
     return copy(to_device ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyDtoHAsync_v2", to, from, bytes, stream);
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void* stream) {
-    const fake::ToldCall told(__func__, to, address_of(from), bytes, stream);
+    const fake::ToldCopy told(__func__, to, address_of(from), bytes, stream);
     return copy(__func__, to, address_of(from), bytes, stream, {.to_device = true});
 }
 int cuMemcpyHtoDAsync_v2_ptsz(Address to, const void* from, std::size_t bytes, void* stream) {
     return to_device(to, from, bytes, of_thread(stream));
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream) {
-    const fake::ToldCall told(__func__, address_of(to), from, bytes, stream);
+    const fake::ToldCopy told(__func__, address_of(to), from, bytes, stream);
     return copy(__func__, address_of(to), from, bytes, stream, {.to_host = true});
 }
 int cuMemcpyDtoHAsync_v2_ptsz(void* to, Address from, std::size_t bytes, void* stream) {
     return to_host(to, from, bytes, of_thread(stream));
 }
 int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
-    const fake::ToldCall told(__func__, to, address_of(from), bytes);
+    const fake::ToldCopy told(__func__, to, address_of(from), bytes);
     return waited_for(__func__, legacy, [=] {
         return copy("cuMemcpyHtoD_v2", to, address_of(from), bytes, legacy, {.to_device = true});
     });
@@ -43,7 +43,7 @@ int cuMemcpyHtoD_v2_ptds(Address to, const void* from, std::size_t bytes) {
     return waited_for(__func__, of_thread(legacy), [=] { return to_device(to, from, bytes, of_thread(legacy)); });
 }
 int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
-    const fake::ToldCall told(__func__, address_of(to), from, bytes);
+    const fake::ToldCopy told(__func__, address_of(to), from, bytes);
     return waited_for(__func__, legacy,
                       [=] { return copy("cuMemcpyDtoH_v2", address_of(to), from, bytes, legacy, {.to_host = true}); });
 }
@@ -51,14 +51,12 @@ int cuMemcpyDtoH_v2_ptds(void* to, Address from, std::size_t bytes) {
     return waited_for(__func__, of_thread(legacy), [=] { return to_host(to, from, bytes, of_thread(legacy)); });
 }
 int cuMemcpy(Address to, Address from, std::size_t bytes) {
-    const fake::ToldCall told(__func__, to, from, bytes);
     return waited_for(__func__, legacy, [=] { return copy_any(to, from, bytes, legacy); });
 }
 int cuMemcpy_ptds(Address to, Address from, std::size_t bytes) {
     return waited_for(__func__, of_thread(legacy), [=] { return copy_any(to, from, bytes, of_thread(legacy)); });
 }
 int cuMemcpyAsync(Address to, Address from, std::size_t bytes, void* stream) {
-    const fake::ToldCall told(__func__, to, from, bytes, stream);
     return copy_any(to, from, bytes, stream);
 }
 int cuMemcpyAsync_ptsz(Address to, Address from, std::size_t bytes, void* stream) {

@@ -29,24 +29,20 @@ inline void load_tool() {
     });
 }
 
-// A call with its first parameters, from its begin to its end. One that the program leaves by a jump has no end.
-class ToldCall {
+// A call of a copy, from its begin to its end. One that the program leaves by a jump has no end.
+class ToldCopy {
   public:
-    template <typename... Parameters>
-    explicit ToldCall(const char* function, Parameters... parameters)
-        : function_(function), parameters_{bits(parameters)...}, tell_(tell) {
+    ToldCopy(const char* function, std::uint64_t to, std::uint64_t from, std::uint64_t bytes, void* stream = nullptr)
+        : function_(function), parameters_{to, from, bytes, reinterpret_cast<std::uint64_t>(stream)}, tell_(tell) {
         if (tell_ != nullptr) tell_(function_, parameters_.data(), true);
     }
-    ~ToldCall() {
+    ~ToldCopy() {
         if (tell_ != nullptr) tell_(function_, parameters_.data(), false);
     }
-    ToldCall(const ToldCall&) = delete;
-    ToldCall& operator=(const ToldCall&) = delete;
+    ToldCopy(const ToldCopy&) = delete;
+    ToldCopy& operator=(const ToldCopy&) = delete;
 
   private:
-    static std::uint64_t bits(std::uint64_t number) { return number; }
-    static std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-
     const char* const function_;
     const std::array<std::uint64_t, 4> parameters_;
     const Tell tell_;

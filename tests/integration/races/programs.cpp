@@ -1,11 +1,10 @@
 // Twelve public bugs of asynchronous copies, rebuilt from their descriptions, each as it was reported and as it was
 // fixed.
 //
-//   programs NAME|all plain|fixed [prompt]
+//   programs NAME|all plain|fixed [REACH]
 //
 // prints a line a program: its name, and whether its data were right or wrong. Where a kernel was still running in the
-// report, a stream waits here until the program has done what came too early, so that the data are wrong each time;
-// with `prompt` it does not, and a driver that is quick has all data right.
+// report, a stream waits here until the program has done what came too early, so that the data are wrong each time.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -56,15 +55,12 @@ class OwnEvent {
     Event event_ = nullptr;
 };
 
-bool is_prompt = false;
-
 // Keeps a stream from what it is given next, as a long kernel does, until `end`. No memory may be allocated or freed
 // meanwhile: a driver may wait for the stream then.
 class LongKernel {
   public:
     explicit LongKernel(Stream stream) {
         std::memset(flag_.data(), 0, sizeof(std::uint32_t));
-        if (is_prompt) return;
         expect(driver->cuStreamWaitValue32(stream, at(flag_.data()), 1, at_least) == success);
     }
     ~LongKernel() { end(); }
@@ -379,8 +375,7 @@ constexpr std::array programs{
 
 int main(int count, char** words) {
     const std::string_view name = count > 1 ? words[1] : "all", version = count > 2 ? words[2] : "plain";
-    is_prompt = count > 3 && words[3] == std::string_view("prompt");
-    if (begin_driver("dlsym") == nullptr) return 77;
+    if (begin_driver(count > 3 ? words[3] : "dlsym") == nullptr) return 77;
     for (const Program& program : programs) {
         if (name != "all" && name != program.name) continue;
         const bool is_right = program.is_right(version == "fixed" ? Version::fixed : Version::plain);

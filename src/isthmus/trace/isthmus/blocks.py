@@ -55,11 +55,6 @@ _LAYOUTS: tuple[tuple[Kind, str], ...] = (
     ("device", "index:u4 name:u4"),
     ("note", "text:u4 padding:u4"),
     ("window", f"{_TIMES} launched_ns:u8"),
-    (
-        "race",
-        "address:u8 bytes:u8 first_site:u4 first_name:u4 second_site:u4 second_name:u4 first_stream:u4 "
-        "second_stream:u4 first_writes:u4 second_writes:u4",
-    ),
 )
 # Every kind of record by its number, from 1 on.
 RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {

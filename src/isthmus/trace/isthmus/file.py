@@ -1,6 +1,6 @@
 """Reads the files of `isthmus trace`."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
 _WITHOUT_KERNELS = 8
-_SIDES = ("first", "second")
-_MOST_RACES = 20
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
 # What a recorder lacked, as it numbers it.
 _LACKS = {
@@ -113,7 +111,7 @@ def read_isthmus(path: Path) -> Trace:
         ),
         sites=tuple(_frames(site) for site in sites.all),
         windows=Windows(**windows),
-        notes=(*notes, *estimates, *file.noticed(), *file.races(), *file.lacks()),
+        notes=(*notes, *estimates, *file.noticed(), *file.lacks()),
         lost=(*notes, *file.lacks()),
     )
 
@@ -203,25 +201,6 @@ class _File:
         columns = self.records("note")
         texts = zip(columns["process"].tolist(), columns["text"].tolist(), strict=True)
         yield from dict.fromkeys(self.text.get((process, text), "") for process, text in texts if text)
-
-    def races(self) -> Iterator[str]:
-        """Accesses to the same bytes that nothing orders, each pair of places once, the most frequent first."""
-        columns = self.records("race")
-        sides = [
-            [self._access(*side) for side in zip(*(columns[name].tolist() for name in names), strict=True)]
-            for names in (("process", f"{which}_name", f"{which}_site", f"{which}_writes") for which in _SIDES)
-        ]
-        pairs = Counter(zip(*sides, strict=True)).most_common()
-        for (first, second), count in pairs[:_MOST_RACES]:
-            times = f", {count} times" if count > 1 else ""
-            yield f"A race{times}: {first}, then {second}, the same bytes on two streams, and no event or wait between."
-        if len(pairs) > _MOST_RACES:
-            yield f"Races of {len(pairs) - _MOST_RACES} more pairs of places."
-
-    def _access(self, process: int, name: int, site: int, writes: int) -> str:
-        frame = _frames(self.text.get((process, site), ""))[0]
-        call = call_name(self.text.get((process, name), "a call"))
-        return f"{call} {'writes' if writes else 'reads'} at {frame or 'an unknown place (--stacks names native ones)'}"
 
     def lacks(self) -> Iterator[str]:
         """Whose trace is not whole."""
