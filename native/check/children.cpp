@@ -1,7 +1,9 @@
 // Each device in a process of its own: what it has to say comes line by line through a pipe.
 #include "check/children.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,8 +121,10 @@ class Child {
     explicit Child(const std::function<void(const Voice&)>& work) {
         std::array<int, 2> ends{-1, -1};
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+        const pid_t parent = getpid();
         process_ = fork();
         if (process_ == 0) {
+            begin_child(parent, ends[1]);
             close(ends[0]);
             const Voice voice(ends[1]);
             work(voice);
@@ -150,7 +154,7 @@ class Child {
             const double left = seconds_between(now(), deadline);
             pollfd ready{descriptor_, POLLIN, 0};
             // What has come already counts, however late it is read.
-            if (poll(&ready, 1, std::max(static_cast<int>(1000 * left), 0)) == 0) {
+            if (poll(&ready, 1, static_cast<int>(std::clamp(1000 * left, 0.0, 1e9))) == 0) {
                 stop();
                 std::array<char, 96> why{};
                 std::snprintf(why.data(), why.size(), "the driver did not answer within %g s", limit);
@@ -158,7 +162,7 @@ class Child {
             }
             std::array<char, 4096> some{};
             const ssize_t received = read(descriptor_, some.data(), some.size());
-            if (received <= 0) return ending();
+            if (received <= 0) return ending(deadline);
             text_.append(some.data(), static_cast<std::size_t>(received));
         }
     }
@@ -172,10 +176,14 @@ class Child {
         if (!has_ended_) kill(process_, SIGKILL);
         (void)waitpid(std::exchange(process_, -1), nullptr, WNOHANG);
     }
-    std::string ending() {
+    // The kernel may take its time over what such a process had of the driver, or not come back from there.
+    std::string ending(TimePoint deadline) {
         int status = 0;
         has_ended_ = true;
-        if (process_ > 0 && waitpid(std::exchange(process_, -1), &status, 0) > 0 && WIFSIGNALED(status)) {
+        pid_t ended = 0;
+        while (process_ > 0 && (ended = waitpid(process_, &status, WNOHANG)) == 0 && now() < deadline) usleep(1000);
+        process_ = -1;
+        if (ended > 0 && WIFSIGNALED(status)) {
             return "the driver ended the process with signal " + std::to_string(WTERMSIG(status));
         }
         return "the process that asked the driver ended early";
@@ -205,6 +213,15 @@ TimePoint after(double seconds) {
 }
 
 }  // namespace
+
+void begin_child(pid_t parent, int kept) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int file = 0; nothing >= 0 && file <= STDERR_FILENO; ++file) {
+        if (file != kept && file != nothing) dup2(nothing, file);
+    }
+}
 
 Counted count_in_child(const Limits& limits) {
     Counted counted;

@@ -1,11 +1,17 @@
 // Each device in a process of its own, so that a driver that hangs or dies takes one verdict with it and no more.
 #pragma once
 
+#include <sys/types.h>
+
 #include <vector>
 
 #include "check/facts.hpp"
 
 namespace isthmus::checking {
+
+// First in a child: it ends with its parent, whatever it waits for, and keeps none of the parent's input and output
+// open, for the end of which others wait. `kept` is what it speaks through.
+void begin_child(pid_t parent, int kept);
 
 struct Limits {
     double seconds = 10.0;  // for opening all devices at the same time, and then for measuring each

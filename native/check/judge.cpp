@@ -75,7 +75,7 @@ class Judge {
     }
     const Rate& at(RateOf which) const { return facts_.rates[which]; }
     double fastest() const { return std::max(at(pinned_h2d).rate, at(pinned_d2h).rate); }
-    double noise() const { return std::max({at(pinned_h2d).noise, at(pinned_d2h).noise, at(pinned_both).noise}); }
+    double noise() const { return std::max(at(pinned_h2d).noise, at(pinned_d2h).noise); }
     bool is_busy() const { return noise() > rules().busy_width; }
     // Rates that others' work may explain say nothing of the link.
     bool is_in_use() const { return facts_.use.busy_percent.value_or(0) >= rules().busy_percent; }
@@ -91,10 +91,10 @@ class Judge {
     }
 
     void judge() {
+        if (facts_.is_wrong) add(Level::fault, "verification", say("wrong_data"), {say("wrong_data_do")});
         if (!facts_.failure.empty()) {
             return add(Level::none, "unasked", say("unasked", {{"reason", facts_.failure}}));
         }
-        if (facts_.is_wrong) add(Level::fault, "verification", say("wrong_data"), {say("wrong_data_do")});
         if (facts_.info.shares_host_memory || (kind_ != nullptr && !kind_->is_pcie)) {
             return add(Level::none, "no_link", say("no_link"));
         }
@@ -267,8 +267,8 @@ class Judge {
         if (fastest() <= 0) return;
         bool is_slow = judge_rate(pinned_h2d, "Pinned memory", "H2D");
         is_slow = judge_rate(pinned_d2h, "Pinned memory", "D2H") || is_slow;
-        const bool is_pageable_slow =
-            judge_rate(pageable_h2d, "Pageable memory", "H2D") || judge_rate(pageable_d2h, "Pageable memory", "D2H");
+        bool is_pageable_slow = judge_rate(pageable_h2d, "Pageable memory", "H2D");
+        is_pageable_slow = judge_rate(pageable_d2h, "Pageable memory", "D2H") || is_pageable_slow;
         if (!is_slow) is_slow = judge_both();
         if (is_in_use() && (is_slow || is_pageable_slow)) {
             return add(Level::none, "in_use", say("in_use", {{"percent", std::to_string(*facts_.use.busy_percent)}}));

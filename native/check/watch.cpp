@@ -18,6 +18,7 @@
 
 #include "backend/cuda/describe.hpp"
 #include "base/clock.hpp"
+#include "check/children.hpp"
 #include "check/table.hpp"
 
 namespace isthmus::checking {
@@ -26,6 +27,7 @@ namespace {
 constexpr double hour = 3600, asked_seconds = 10;
 // One reading may be of a moment ago: a device that has just come to rest is still called busy.
 constexpr unsigned least_slow_looks = 2;
+constexpr unsigned least_gone_looks = 2;
 
 std::string link_text(unsigned generation, unsigned width) {
     return "PCIe " + std::to_string(generation) + ".0 x" + std::to_string(width);
@@ -68,6 +70,7 @@ class NvmlReader {
         const pid_t parent = getpid();
         process_ = fork();
         if (process_ == 0) {
+            begin_child(parent, ends[1]);
             std::signal(SIGINT, SIG_IGN);
             read_for_ever(addresses, ends[1], parent);
             _exit(0);
@@ -147,8 +150,12 @@ std::vector<std::string> Watcher::look(double seconds, const Look& look, const s
     std::vector<std::string> reports;
     if (look.is_asleep || !look.is_visible) {
         slow_looks_ = 0;
+        gone_looks_ = look.is_asleep || !was_visible_ ? 0 : gone_looks_ + 1;
+        // One look may fall into a reset.
+        if (gone_looks_ == least_gone_looks) reports.emplace_back("the link is no longer visible");
         return reports;
     }
+    gone_looks_ = 0;
     was_visible_ = true;
     best_ = std::max({best_, look.generation, look.most_generation});
     const bool is_slow = look.generation < best_;

@@ -293,6 +293,17 @@ def test_a_flap_is_reported(record: Recorded) -> None:
     assert code == 1
 
 
+def test_a_link_that_is_gone_is_reported_once() -> None:
+    record = Recorded()
+    for _ in range(5):
+        record.look(busy=None)
+    for _ in range(30):
+        record.look(generation=0, width=0, busy=None)
+    reports, code = record.reports()
+    assert [report for report in reports if "no longer visible" in report] == reports
+    assert (len(reports), code) == (1, 1)
+
+
 def test_a_day_of_noise_is_not(node: Path) -> None:
     """Work and rest of odd lengths, rests that NVML calls busy, a corrected error now and then, replays, sleep."""
     record = Recorded()
