@@ -10,6 +10,7 @@ import io
 import os
 import re
 import stat
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from isthmus.errors import RunFileError
 
 # Each time a case may end while its file is read.
 _TRIES = 5
+# Between looks whether the file is free.
+_TURN_SECONDS = 0.05
 # A fleet of ten thousand nodes has less; what is larger is refused before it takes the memory.
 MOST_BYTES = 1 << 31
 _PIECE = 1 << 20
@@ -157,7 +160,12 @@ def new_file(path: Path) -> Path:
 def in_turn(path: Path) -> Iterator[None]:
     """While no other process that asks for it has this file; the file is empty and stays. Raises OSError."""
     with path.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:  # waited for in Python, which Ctrl-C ends in any thread
+                time.sleep(_TURN_SECONDS)
         yield
 
 

@@ -1,6 +1,7 @@
 """Measures from a notebook or a script, which stays as it was: its thread is not bound, and Ctrl-C ends the run."""
 
 import ctypes
+import math
 import os
 import tempfile
 import threading
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 _PathLike = str | os.PathLike[str]
 _MODES = ("quick", "default", "full")
+# A thread that Ctrl-C ends in its last steps cannot say so.
+_LOOK_SECONDS = 0.5
 # Two that measure at the same time would measure one another.
 _one_at_a_time = threading.Lock()
 
@@ -57,9 +60,16 @@ def measure(
     from isthmus.machine.devices import open_device
 
     check_names("mode", [mode], _MODES)
+    sizes = sizes if isinstance(sizes, str) else list(sizes)
+    sizes_given = len(sizes) > 0
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise UsageError(f"seconds is {seconds}; expected the time for each experiment, above 0")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^63 - 1")
+    _check_reference(reference)
     options = Options(
         mode=mode,
-        sizes=parse_sizes(sizes) if isinstance(sizes, str) else tuple(sizes),
+        sizes=parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes))) if sizes_given else (),
         memory=_names(memory),
         directions=_names(direction),
         budget_seconds=seconds,
@@ -93,6 +103,7 @@ def check(
     from isthmus.machine.devices import open_device
 
     path = _new(output)
+    _check_reference(reference)
 
     def work() -> MeasuredRun:
         spec = device or linked_device(None).spec
@@ -126,12 +137,12 @@ def _on_thread_of_its_own(work: Callable[[], _Result]) -> _Result:
     with _one_at_a_time:
         thread = threading.Thread(target=run, name="isthmus-measure")
         thread.start()
-        while not ended.is_set():
+        while not ended.is_set() and thread.is_alive():
             try:
-                ended.wait()
+                ended.wait(_LOOK_SECONDS)
             except KeyboardInterrupt:
                 # Once: what is written then must not be cut off by the next one.
-                if not interrupted and not results:
+                if not interrupted and not (results or errors):
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
                         ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
                     )
@@ -142,6 +153,14 @@ def _on_thread_of_its_own(work: Callable[[], _Result]) -> _Result:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _check_reference(name: str | None) -> None:
+    """Before minutes of measurement, not after them."""
+    from isthmus.compare import read_reference
+
+    if name:
+        read_reference(name)
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:

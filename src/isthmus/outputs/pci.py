@@ -49,8 +49,9 @@ def read(text: str) -> Iterator[Reading | str]:
         vendor = "NVIDIA" if "NVIDIA" in name else "AMD" if re.search(r"\[AMD|Advanced Micro", name) else ""
         if not _GPU.search(kind) or not vendor:
             continue
-        port, end = ports.get(address[:7]), body
-        while port and vendor == "AMD" and _ON_CARD.search(port.name):
+        port, end, own = ports.get(address[:7]), body, [address]
+        while port and port.address not in own and vendor == "AMD" and _ON_CARD.search(port.name):
+            own.append(port.address)
             end, port = port.body, ports.get(port.address[:7])
         if "access denied" in body:
             yield "lspci was not run as root, so that it says nothing of links: sudo lspci -vv"
@@ -61,7 +62,7 @@ def read(text: str) -> Iterator[Reading | str]:
             name=_name(vendor, name),
             address=address,
             numa_node=int(node[1]) if node else None,
-            port=port.address if port else "",
+            ports=(*own[1:], *([port.address] if port else [])),
             link=_link(end, port.body if port else ""),
             conditions={"off_bus": "lspci reads (rev ff)"} if "(rev ff)" in name else {},
         )

@@ -45,14 +45,14 @@ class Figure(NamedTuple):
 class Reading(msgspec.Struct, kw_only=True):
     """What one output says of one device; `index` counts those of a vendor, in the order of the tool.
 
-    `port` is the address of the port above the device, whose errors are those of the same link.
+    `ports` are the addresses of the ports above the device up to the slot's, whose errors are those of the same link.
     """
 
     vendor: Literal["NVIDIA", "AMD", ""] = ""
     index: int | None = None
     name: str = ""
     address: str = ""
-    port: str = ""
+    ports: tuple[str, ...] = ()
     uuid: str = ""
     driver: str = ""
     numa_node: int | None = None
@@ -64,14 +64,14 @@ class Reading(msgspec.Struct, kw_only=True):
     def is_same(self, other: "Reading") -> bool:
         """Whether both are of one device: by its address where both say that, else by its number."""
         if self.address and other.address:
-            return other.address in (self.address, self.port)
+            return other.address in (self.address, *self.ports)
         vendors = {self.vendor, other.vendor} - {""}
         return len(vendors) < 2 and self.index is not None and self.index == other.index
 
     def add(self, other: "Reading") -> None:
         """Take over what is not known yet, and all figures."""
-        for name in ("vendor", "index", "name", "address", "port", "uuid", "driver", "numa_node"):
-            if getattr(self, name) in ("", None):
+        for name in ("vendor", "index", "name", "address", "ports", "uuid", "driver", "numa_node"):
+            if getattr(self, name) in ("", (), None):
                 setattr(self, name, getattr(other, name))
         self.figures = [*self.figures, *other.figures]
         self.conditions = self._conditions_with(other)

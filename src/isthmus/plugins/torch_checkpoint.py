@@ -77,8 +77,9 @@ class Stager(staging.AsyncStager):  # type: ignore[misc, unused-ignore]
         self.synchronize_staging()
         current = {}
         for at in range(torch.cuda.device_count() if torch.cuda.is_initialized() else 0):
-            device = torch.device("cuda", at)
-            current[device] = torch.cuda.current_stream(device).record_event()
+            if torch._C._cuda_hasPrimaryContext(at):  # an event makes one, of hundreds of MB, where there is none
+                device = torch.device("cuda", at)
+                current[device] = torch.cuda.current_stream(device).record_event()
         self._staging = self._thread.submit(self._staged, state_dict, current)
         return self._staging
 

@@ -64,10 +64,14 @@ def load_file(
 
     With `part` only a part of each tensor is loaded, as for one rank of several::
 
-        load_file(path, part=lambda name, shape: (0, rank * shape[0] // ranks, (rank + 1) * shape[0] // ranks))
+        def part(name, shape):
+            return (0, rank * shape[0] // ranks, (rank + 1) * shape[0] // ranks) if shape else None
+
+        load_file(path, part=part)
 
     The rest takes no memory on the device and does not cross the link. It is not read either, except where another
-    dimension than the first is cut into parts of less than 256 KiB a row: such rows are read whole.
+    dimension than the first is cut into parts of less than 256 KiB a row: such rows are read whole. Tensors that are
+    cut in another dimension have memory of their own.
 
     Raises WeightsFileError for a file that is not as its format says, or of a type that this torch has not; OSError
     where it cannot be opened; CopyFailed where it is cut off while it is read; torch.OutOfMemoryError.

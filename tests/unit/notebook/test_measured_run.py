@@ -1,14 +1,19 @@
 """What a notebook shows of a run, and what is concluded of it as data."""
 
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
+import isthmus
 from isthmus import errors
+from isthmus.errors import IsthmusError
 from isthmus.notebook import MeasuredRun, open_run
 from isthmus.report.check import CheckedDevice
 from tests.synthetic import runs as synthetic
@@ -97,3 +102,36 @@ def test_importing_stays_light_and_frames_need_nothing_of_ours() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "set()\nset()\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"sizes": [4096, 0]}, "smallest transfer is 1 byte"),
+        ({"sizes": [-5]}, "-5"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seconds": 0.0}, "seconds is 0.0"),
+        ({"seconds": float("inf")}, "seconds is inf"),
+        ({"reference": "h200-pcie"}, "h200-pcie"),
+    ],
+)
+def test_what_the_command_refuses_is_refused_before_anything_is_measured(
+    words: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isthmus.machine.devices.open_device", None)
+    with pytest.raises(IsthmusError, match=re.escape(said)):
+        isthmus.measure("bandwidth", device="host", mode="quick", **words)
+
+
+def test_sizes_of_numpy_are_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def chosen(_: object, options: Any) -> None:
+        seen.extend(options.sizes)
+        raise IsthmusError("enough")
+
+    monkeypatch.setattr("isthmus.experiment.measure.choose_experiments", chosen)
+    with pytest.raises(IsthmusError, match="enough"):
+        isthmus.measure("bandwidth", sizes=np.array([1 << 20, 4096, 4096]))
+    assert [type(size) for size in seen] == [int, int]
+    assert seen == [4096, 1 << 20]

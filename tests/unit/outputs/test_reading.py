@@ -280,8 +280,8 @@ def test_the_slot_of_a_card_with_a_switch_is_above_the_switch(tmp_path: Path) ->
         for address, name, below, most, now in bridges
     )
     text += f"04:00.0 VGA compatible controller: {amd} Navi 31 [Radeon RX 7900 XT] (rev c8)\n" + link.format(16, 16)
-    outputs = read([text, printed.dmesg("0000:00:01.1", {"Corrected": 40})], tmp_path)
-    [run] = outputs.runs
+    logged = [printed.dmesg(address, {"Corrected": count}) for address, count in (("00:01.1", 30), ("02:00.0", 10))]
+    [run] = read([text, *(each.replace("pcieport ", "pcieport 0000:") for each in logged)], tmp_path).runs
     read_link = run.fingerprint.device.link
     assert read_link
     assert (read_link.width, read_link.max_width, read_link.source) == (4, 16, "lspci with port")
@@ -303,3 +303,11 @@ def test_errors_of_what_lspci_lists_as_no_gpu_are_not_asked_about(tmp_path: Path
     disk = "02:00.0 Non-Volatile memory controller: Samsung NVMe SSD (rev 02)\n"
     outputs = read([card + disk, printed.dmesg("0000:02:00.0", {"Corrected": 3})], tmp_path)
     assert (len(outputs.runs), outputs.unread) == (1, [])
+
+
+def test_a_bridge_that_leads_to_itself_is_no_way_up(tmp_path: Path) -> None:
+    amd = "Advanced Micro Devices, Inc. [AMD/ATI] Navi"
+    text = f"00:00.0 PCI bridge: {amd} 10 XL Downstream Port of PCI Express Switch\n\tBus: primary=00, secondary=00\n"
+    text += f"00:01.0 VGA compatible controller: {amd} 31 [Radeon RX 7900 XT] (rev c8)\n"
+    [run] = read([text], tmp_path).runs
+    assert run.fingerprint.device.name == "AMD Radeon RX 7900 XT"

@@ -89,11 +89,11 @@ def shares(trace: Trace) -> list[DeviceShare]:
 
 
 def recorded_on(trace: Trace, device: int) -> Union | None:
-    """When kernels of a device were recorded: in windows of the processes that run there; None for all the time."""
+    """When kernels of a device were recorded: in windows of processes that run there; None for all the time."""
     running = np.unique(trace.kernels.process[trace.kernels.device == device])
-    if not running.size or not np.isin(running, trace.windows.process).all():
-        return None
     windows = trace.windows.taken(np.isin(trace.windows.process, running))
+    if not len(windows.process):
+        return None
     return union(windows.start_ns, windows.end_ns)
 
 
