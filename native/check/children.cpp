@@ -245,6 +245,7 @@ Counted count_in_child(const Limits& limits) {
 std::vector<Facts> measure_in_children(const std::vector<int>& indices, const Limits& limits) {
     std::vector<Facts> all(indices.size());
     std::vector<std::unique_ptr<Child>> children;
+    children.reserve(indices.size());
     const TimePoint deadline = after(limits.seconds);
     for (const int index : indices) {
         children.push_back(std::make_unique<Child>([index](const Voice& voice) { work_on(index, voice); }));

@@ -102,8 +102,9 @@ int watched(const Options& options) {
 }
 
 // Devices of one name in one machine are held against each other.
-std::vector<Checked> judged_together(std::vector<Facts> all) {
+std::vector<Checked> judged_together(const std::vector<Facts>& all) {
     std::vector<Checked> checked;
+    checked.reserve(all.size());
     for (const Facts& facts : all) {
         Alike alike;
         for (const Facts& other : all) {
@@ -128,8 +129,8 @@ int run(const Options& options) {
     }
     for (Facts& facts : measure_in_children(devices, limits)) all.push_back(std::move(facts));
     const bool has_any = std::ranges::any_of(all, [](const Facts& facts) { return facts.failure.empty(); });
-    const auto [text, code] = styled(judged_together(std::move(all)), options.style, options.strict);
-    std::cout << text << std::endl;
+    const auto [text, code] = styled(judged_together(all), options.style, options.strict);
+    std::cout << text << "\n" << std::flush;
     // Where no device could be asked there is no verdict.
     return options.style.empty() && !has_any ? 3 : code;
 }

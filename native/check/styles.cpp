@@ -96,6 +96,7 @@ std::string json_of(const Checked& each) {
     std::vector<std::string> points, rates;
     for (const Finding& finding : verdict.findings) {
         std::vector<std::string> cures;
+        cures.reserve(finding.cures.size());
         for (const std::string& cure : finding.cures) cures.push_back(quoted(cure));
         points.push_back("{\"level\":" + quoted(word_of(finding.level)) + ",\"topic\":" + quoted(finding.topic) +
                          ",\"text\":" + quoted(finding.text) + ",\"do\":[" + joined(cures, ",") + "]}");
@@ -186,18 +187,21 @@ std::string gauges(const std::vector<Checked>& checked) {
     for (const auto& [facts, verdict] : checked) {
         constexpr std::array<int, 5> values{2, 1, 3, 0, 0};
         const std::string of_device = labels(facts);
-        level += "isthmus_check_level{" + of_device + "} " +
-                 std::to_string(values[static_cast<unsigned>(verdict.level)]) + "\n";
+        level.append("isthmus_check_level{").append(of_device).append("} ");
+        level.append(std::to_string(values[static_cast<unsigned>(verdict.level)])).append("\n");
         for (unsigned i = 0; i < rate_count; ++i) {
             if (facts.rates[i].rate <= 0) continue;
             const std::string which = printed(",memory=\"%s\",direction=\"%s\"} ", names[i].memory, names[i].direction);
-            rate += "isthmus_check_bytes_per_second{" + of_device + which + printed("%.6g\n", facts.rates[i].rate);
+            rate.append("isthmus_check_bytes_per_second{").append(of_device).append(which);
+            rate.append(printed("%.6g\n", facts.rates[i].rate));
             if (const double low = verdict.normal[i].first; low > 0) {
-                normal += "isthmus_check_normal_bytes_per_second{" + of_device + which + printed("%.6g\n", low);
+                normal.append("isthmus_check_normal_bytes_per_second{").append(of_device).append(which);
+                normal.append(printed("%.6g\n", low));
             }
         }
         if (facts.loaded.replays) {
-            replays += "isthmus_check_link_replays{" + of_device + "} " + std::to_string(*facts.loaded.replays) + "\n";
+            replays.append("isthmus_check_link_replays{").append(of_device).append("} ");
+            replays.append(std::to_string(*facts.loaded.replays)).append("\n");
         }
     }
     std::string all = head("isthmus_check_failures", "Devices that could not be checked.") +
@@ -235,6 +239,7 @@ std::pair<std::string, int> styled(const std::vector<Checked>& checked, const st
                                                      : 0;
     if (code == 0 && has_unknown) code = codes.unknown;
     std::vector<std::string> lines;
+    lines.reserve(ordered.size());
     for (const Checked& each : ordered) {
         lines.push_back(style == "json" ? json_of(each) : style.empty() ? for_people(each) : line_of(each));
     }

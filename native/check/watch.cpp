@@ -38,7 +38,7 @@ void print(const std::string& address, const std::string& text) {
     const std::time_t seconds = std::time(nullptr);
     std::tm parts{};
     std::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &parts));
-    std::cout << when.data() << " " << address << " " << text << std::endl;
+    std::cout << when.data() << " " << address << " " << text << "\n" << std::flush;
 }
 
 volatile std::sig_atomic_t is_over = 0;
@@ -51,11 +51,17 @@ int summary(const std::map<std::string, Watcher>& watchers, const std::map<std::
         const unsigned count = flaps.contains(address) ? flaps.at(address) : 0;
         all += count;
         sees = sees || watcher.was_visible();
-        const std::string rest = ", changes at rest: " + std::to_string(watcher.changes_at_rest());
-        std::cout << (!watcher.was_visible() ? "UNKNOWN " + address + " the link is not visible"
-                      : count > 0            ? "FAULT " + address + " flaps: " + std::to_string(count) + rest
-                                             : "OK " + address + " no flap" + rest)
-                  << "\n";
+        if (!watcher.was_visible()) {
+            std::cout << "UNKNOWN " << address << " the link is not visible\n";
+            continue;
+        }
+        std::cout << (count > 0 ? "FAULT " : "OK ") << address;
+        if (count > 0) {
+            std::cout << " flaps: " << count;
+        } else {
+            std::cout << " no flap";
+        }
+        std::cout << ", changes at rest: " << watcher.changes_at_rest() << "\n";
     }
     std::cout.flush();
     return all > 0 ? 1 : sees ? 0 : 3;
@@ -191,7 +197,7 @@ std::vector<std::string> Watcher::look(double seconds, const Look& look, const s
 int watch(double seconds, const std::string& root) {
     const std::vector<std::string> addresses = cards(root);
     if (addresses.empty()) {
-        std::cout << "UNKNOWN no NVIDIA device on the PCI bus" << std::endl;
+        std::cout << "UNKNOWN no NVIDIA device on the PCI bus\n" << std::flush;
         return 3;
     }
     for (const int each : {SIGINT, SIGTERM}) {

@@ -36,7 +36,7 @@ class Watcher {
     unsigned best_ = 0;        // the highest generation that was seen
     unsigned gone_looks_ = 0;  // looks in a row at which it was not visible, though it was before
     unsigned slow_looks_ = 0;  // readings in a row at which it was busy and slow
-    unsigned long at_rest_ = 0, nonfatal_ = 0, fatal_ = 0;
+    unsigned long at_rest_ = 0;
     std::deque<Count> corrected_, replays_;
 };
 
