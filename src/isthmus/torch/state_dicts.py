@@ -12,7 +12,6 @@ import isthmus
 from isthmus.errors import UsageError, WrongType
 from isthmus.torch.copying import Area, areas_of, copying, is_plain, torch_device
 from isthmus.torch.nested import Found, mapped, tensors
-from isthmus.transfer.results import LEAST_BYTES, pool
 
 _Pairs = list[tuple[torch.Tensor, torch.Tensor]]
 # What is smaller than this is packed with others: its own copy would end before the link is full.
@@ -88,20 +87,9 @@ def _copies_of(
         filled, left = gathered_to_host(areas, session)
         yield from filled
     for area in left:
-        there = _like(area.source, target)
+        there = torch.empty_like(area.source, device=target)
         pairs.append((there, area.source))
         yield area, there
-
-
-def _like(source: torch.Tensor, target: torch.device) -> torch.Tensor:
-    """As `torch.empty_like`; on the host in memory of earlier results, where the source is large and has no gaps."""
-    if target.type != "cpu" or source.nbytes < LEAST_BYTES or not source.is_contiguous():
-        return torch.empty_like(source, device=target)
-    return _empty_on_host(source.nbytes).view(source.dtype).as_strided(source.shape, source.stride())
-
-
-def _empty_on_host(size: int) -> torch.Tensor:
-    return torch.from_numpy(pool.empty(size, "u1"))
 
 
 def _into(state: Any, out: Any, target: torch.device | None, session: isthmus.Session | None) -> Any:
@@ -175,7 +163,7 @@ def gathered_to_host(
             except torch.OutOfMemoryError:
                 left += block
                 continue
-            host = _empty_on_host(gathered.nbytes)
+            host = torch.empty_like(gathered, device="cpu")
             stream = torch.cuda.current_stream(gathered.device)
             copied = _submitted(thread, partial(_copy, host, gathered, stream, session))
             filled += _parts(block, host, sizes)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import torch
 
 import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
 from isthmus.torch.copying import torch_device
 from isthmus.transfer.file_copies import open_source
-from isthmus.transfer.results import pool
 from isthmus.weights import BITS, Header, Tensor, place, read_header, read_index
 
 _DTYPES = {
@@ -192,7 +192,7 @@ def _read_cut(there: torch.Tensor, file: BinaryIO, begin: int, cut: _Cut, sessio
             isthmus.copy_from_file(part, file, offset=offset, stream=stream, session=session)
         return
     at_once = min(max(_ROWS_BYTES // cut.row_bytes, 1), cut.rows)
-    rows = pool.empty([at_once, cut.row_bytes], "u1")
+    rows = np.empty((at_once, cut.row_bytes), np.uint8)
     for first in range(0, cut.rows, at_once):
         some = rows[: min(at_once, cut.rows - first)]
         isthmus.copy_from_file(some, file, offset=begin + first * cut.row_bytes, session=session)

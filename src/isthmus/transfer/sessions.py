@@ -180,8 +180,7 @@ def to_host(
 ) -> npt.NDArray[Any]:
     """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type.
 
-    In the array's own order of elements (K), or in that of C or Fortran (F). New arrays of 1 MiB or more use the memory
-    of earlier ones that are gone, up to `isthmus.transfer.results.pool.budget_bytes`; the kernel may take it meanwhile.
+    In the array's own order of elements (K), or in that of C or Fortran (F).
     """
     return copy_to_host(x, out, stream, session, order)
 

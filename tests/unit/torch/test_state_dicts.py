@@ -256,25 +256,3 @@ def test_destinations_over_the_same_bytes_are_filled_one_after_the_other() -> No
     pairs = [(torch.from_numpy(bytes_[at:]), torch.zeros((1 << 20) - at, dtype=torch.uint8)) for at in (0, 64)]
     batch, others = _apart(pairs)
     assert (len(batch), len(others)) == (1, 1)
-
-
-def test_fresh_memory_is_used_again() -> None:
-    weight = torch.randn(700, 900)
-    gone = state_dict_to_host({"weight": weight})["weight"]
-    place = gone.data_ptr()
-    part = gone[3]
-    del gone
-    first = state_dict_to_host({"weight": weight})["weight"]
-    assert first.data_ptr() != place
-    del part
-    second = state_dict_to_host({"weight": weight})["weight"]
-    assert second.data_ptr() == place
-    assert torch.equal(first, weight)
-    assert torch.equal(second, weight)
-
-
-def test_fresh_strides_of_dimensions_of_one() -> None:
-    weight = torch.randn(600, 1, 900).as_strided((600, 1, 900), (900, 7, 1))
-    copied = state_dict_to_host({"weight": weight})["weight"]
-    assert copied.stride() == torch.empty_like(weight).stride()
-    assert torch.equal(copied, weight)
