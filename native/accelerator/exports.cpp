@@ -153,17 +153,11 @@ ReturnCode copied_batch(const void* site, std::uintptr_t stream, const BatchCall
     return accelerated(copy, plain);
 }
 
-// Signals wait meanwhile: their handlers may ask for the same, and may leave by a jump.
-template <typename Work>
-void undisturbed(const Work& work) {
-    const SignalMask before = interpose::defer_signals();
-    work();
-    interpose::deliver_signals(before);
-}
 // Page-locked memory that the program gets and gives back: what it copies there by itself is copied by several threads.
+// Signals wait meanwhile: their handlers may ask for the same, and may leave by a jump.
 template <typename Note>
 void record_pinned(const Note& note) {
-    undisturbed([&note] { interpose::guarded([&note] { note(PinnedMemory::of_process()); }); });
+    interpose::with_signals_deferred([&note] { interpose::guarded([&note] { note(PinnedMemory::of_process()); }); });
 }
 template <typename... Parameters, typename Note>
 ReturnCode forward_alloc(Function function, const Note& note, Parameters... parameters) {
@@ -182,10 +176,10 @@ bool has_host_pages(std::size_t bytes, unsigned flags) {
 ReturnCode allocate_pinned(Function function, const void* site, void** memory, std::size_t bytes, auto... flags) {
     const bool places = has_host_pages(bytes, (0U | ... | flags)) && !Inside::here() && !may_be_cancelled_anywhere();
     const void* const frame = __builtin_frame_address(0);
-    if (places) undisturbed([=] { begin_host_pages(site, bytes, frame); });
+    if (places) interpose::with_signals_deferred([=] { begin_host_pages(site, bytes, frame); });
     const ReturnCode code = forward_alloc(
         function, [=](PinnedMemory& pinned) { pinned.add(address(*memory), bytes); }, memory, bytes, flags...);
-    if (places) undisturbed([=] { end_host_pages(code == cuda::success); });
+    if (places) interpose::with_signals_deferred([=] { end_host_pages(code == cuda::success); });
     return code;
 }
 ReturnCode forward_free(Function function, void* memory) {

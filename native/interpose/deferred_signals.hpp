@@ -21,6 +21,13 @@ using SignalHandler = void (*)(int);
 // leave by a jump.
 SignalMask defer_signals() noexcept;
 void deliver_signals(SignalMask before);
+// Does `work`, which has nothing to clean up behind it, between the two.
+template <typename Work>
+void with_signals_deferred(const Work& work) {
+    const SignalMask before = defer_signals();
+    work();
+    deliver_signals(before);
+}
 
 // For the library's sigaction, and for signal and the like, which call the `next` function of that name: what the
 // program sees is as without the library. The first says how handlers are set; until then ours

@@ -24,10 +24,7 @@ template <typename Note>
 // driver.
 template <typename Note>
 void noted(const Note& note) {
-    if (!is_programs()) return;
-    const SignalMask before = interpose::defer_signals();
-    note_inside(note);
-    interpose::deliver_signals(before);
+    if (is_programs()) interpose::with_signals_deferred([&note] { note_inside(note); });
 }
 
 // For functions that return what they made, with the code that they would set.
