@@ -93,9 +93,14 @@ class MeasuredRun:
         return html.fragment(screen_document(self.record), self.record.run)
 
 
-def of(run: Run, path: Path | None, reference: str | None) -> MeasuredRun:
-    """The run, judged by the reference of this name or file, else by the one for its device, if any."""
-    return MeasuredRun(run, path, read_reference(reference) if reference else reference_for(run.fingerprint.device))
+def named_reference(name: str | None) -> Reference | None:
+    """The reference of this name or file, if one is named. Raises UsageError and RunFileError."""
+    return read_reference(name) if name else None
+
+
+def of(run: Run, path: Path | None, named: Reference | None) -> MeasuredRun:
+    """The run, judged by the reference that was named, else by the one for its device, if any."""
+    return MeasuredRun(run, path, named or reference_for(run.fingerprint.device))
 
 
 def open_run(path: str | os.PathLike[str], *, reference: str | None = None) -> MeasuredRun:
@@ -104,4 +109,4 @@ def open_run(path: str | os.PathLike[str], *, reference: str | None = None) -> M
     `reference` is what the device is judged by: a name such as ``h200-pcie5``, or a file; by default the one for the
     device. Raises RunFileError for any other file.
     """
-    return of(read_run(Path(path)), Path(path), reference)
+    return of(read_run(Path(path)), Path(path), named_reference(reference))

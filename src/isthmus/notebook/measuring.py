@@ -5,7 +5,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from isthmus.errors import UsageError
 from isthmus.messages import to_stderr_in_place
-from isthmus.notebook.measured_run import MeasuredRun, of
+from isthmus.notebook.measured_run import MeasuredRun, named_reference, of
 from isthmus.record import format_rate, parse_sizes, read_run
 
 if TYPE_CHECKING:
@@ -60,16 +60,14 @@ def measure(
     from isthmus.machine.devices import open_device
 
     check_names("mode", [mode], _MODES)
-    sizes = sizes if isinstance(sizes, str) else list(sizes)
-    sizes_given = len(sizes) > 0
     if seconds is not None and not 0 < seconds < math.inf:
         raise UsageError(f"seconds is {seconds}; expected the time for each experiment, above 0")
     if not 0 <= seed < 1 << 63:
         raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^63 - 1")
-    _check_reference(reference)
+    named = named_reference(reference)  # before minutes of measurement, not after them
     options = Options(
         mode=mode,
-        sizes=parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes))) if sizes_given else (),
+        sizes=_sizes(sizes),
         memory=_names(memory),
         directions=_names(direction),
         budget_seconds=seconds,
@@ -86,7 +84,7 @@ def measure(
             run_experiments(opened, options, chosen, kept, command, show)
             run = read_run(kept)
         keep(run, opened)
-        return of(run, path, reference)
+        return of(run, path, named)
 
     return _on_thread_of_its_own(work)
 
@@ -103,13 +101,13 @@ def check(
     from isthmus.machine.devices import open_device
 
     path = _new(output)
-    _check_reference(reference)
+    named = named_reference(reference)  # before minutes of measurement, not after them
 
     def work() -> MeasuredRun:
         spec = device or linked_device(None).spec
         with alone(), _shown(progress) as show:
             run = measure_link(open_device(spec, bind=True), ["isthmus", "check"], show, path)
-        return of(run, path, reference)
+        return of(run, path, named)
 
     return _on_thread_of_its_own(work)
 
@@ -155,12 +153,9 @@ def _on_thread_of_its_own(work: Callable[[], _Result]) -> _Result:
     return results[0]
 
 
-def _check_reference(name: str | None) -> None:
-    """Before minutes of measurement, not after them."""
-    from isthmus.compare import read_reference
-
-    if name:
-        read_reference(name)
+def _sizes(given: str | Iterable[int]) -> Sequence[int]:
+    text = given if isinstance(given, str) else ",".join(map(str, given))
+    return parse_sizes(text) if text else ()
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:

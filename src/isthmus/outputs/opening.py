@@ -55,7 +55,7 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
         readings += [each for each in printed if isinstance(each, Reading)]
         unread += [f"{path}: {each}" for each in printed if isinstance(each, str)]
     # Names by drivers come before those of lspci, and what has both number and address before the rest.
-    order = sorted(readings, key=lambda each: (each.index is None, _is_lspci(each), not each.address))
+    order = sorted(readings, key=lambda each: (_is_lspci(each), not each.address))
     devices = merged(order)
     unknown = [
         each
