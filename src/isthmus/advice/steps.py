@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isthmus.advice.boundaries import are_rounds
 from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted
 from isthmus.advice.finding import Steps
@@ -22,7 +23,14 @@ from isthmus.trace import UNKNOWN, Integers, direction_index, grouped
 
 # Those of torch's profiler and of vLLM come first, then names that say what they are, then any; numbers are ``#``.
 _SURE = re.compile(r"ProfilerStep##|execute_context_#\(#\)|execute_new_#_cached_#")
-_TELLING = re.compile(r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?|execute_.*", re.IGNORECASE)
+_TELLING = re.compile(
+    r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?|execute_.*|capture_.*|enumerate\(DataLoader\).*",
+    re.IGNORECASE,
+)
+# What torch itself names within a step.
+_WITHIN = re.compile(r"## Call CompiledFxGraph|Torch-Compiled Region|nccl:|aten::|autograd::|record_param_comms")
+# The rank of a name that says nothing.
+_ANY = 2
 _NUMBERS = re.compile(r"\d+")
 # What goes on in a step of many is named so, too.
 _MOST_NAMES = 1000
@@ -62,7 +70,7 @@ def steps_of(scene: Scene, drafts: Sequence[Drafted]) -> Steps | None:
 def _phase(scene: Scene) -> _Phase | None:
     """The steps that the program or its profiler named, else between the beginnings of what each step does once."""
     named = named_steps(scene)
-    phase = _recurring(scene) if named is None else _Phase(*named)
+    phase = _Phase(*named) if named is not None else None if _is_one_step(scene) else _recurring(scene)
     if phase is None or not phase.begin.size:
         return None
     # Steps in which something is loaded, saved or tested are no part of what goes on and on.
@@ -82,13 +90,18 @@ def _recurring(scene: Scene) -> _Phase | None:
         if not _is_even(scene, begins):
             continue
         if _coverage(scene, begins) >= STEP_COVERAGE:
-            return _ending(scene, begins)
+            return _rounds(scene, begins)
         distances = np.diff(begins)
         gaps.append(begins[np.append(True, distances > SLOW_STEP_TIMES * np.median(distances))])
     for begins in gaps:
         if begins.size >= LEAST_STEPS and _is_even(scene, begins) and _coverage(scene, begins) >= STEP_COVERAGE:
-            return _ending(scene, begins)
+            return _rounds(scene, begins)
     return None
+
+
+def _rounds(scene: Scene, begins: Seconds) -> _Phase | None:
+    phase = _ending(scene, begins)
+    return phase if are_rounds(scene, phase.begin, phase.end) else None
 
 
 def _rarest(begins: Seconds) -> tuple[int, float]:
@@ -177,10 +190,7 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
     rows = np.flatnonzero(ranges.process == scene.process)
     if not rows.size and len(scene.trace.processes) <= 1:
         rows = np.flatnonzero(ranges.process == UNKNOWN)
-    # When kernels were launched, in order; when they began where no calls are known.
-    kernels, calls = scene.trace.kernels, scene.trace.calls
-    mine = kernels.call[(kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls))]
-    candidates, launched = [], np.sort(scene.moments(calls.start_ns[mine]) if mine.size else scene.kernels[0])
+    candidates, launched = [], _launched(scene)
     for name, of_name in _alike(scene, rows).items():
         begin, end = scene.moments(ranges.start_ns[of_name]), scene.moments(ranges.end_ns[of_name])
         # A range within one of its own name is no step of its own.
@@ -191,9 +201,28 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
         begin, end = _at_work(scene, launched, begin, end)
         if begin.size >= (2 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
             candidates.append((rank, begin.size, name, (begin, end)))
-    if not candidates:
-        return None
-    return _on_device(scene, *min(candidates, key=lambda each: each[:3])[3])
+    for rank, _, _, phase in sorted(candidates, key=lambda each: each[:3]):
+        on_device = _on_device(scene, *phase)
+        if rank < _ANY or are_rounds(scene, *on_device):
+            return on_device
+    return None
+
+
+def _is_one_step(scene: Scene) -> bool:
+    """Whether one range that says to be a step holds most of what was launched: what repeats in it is within a step."""
+    ranges, names = scene.trace.ranges, scene.trace.range_names
+    telling = [number for number, name in enumerate(names) if _rank(_NUMBERS.sub("#", name)) < _ANY]
+    rows = np.flatnonzero(np.isin(ranges.name, telling))
+    launched = _launched(scene)
+    begin, end = (np.searchsorted(launched, scene.moments(each[rows])) for each in (ranges.start_ns, ranges.end_ns))
+    return bool(launched.size and ((end - begin) >= STEP_COVERAGE * launched.size).any())
+
+
+def _launched(scene: Scene) -> Seconds:
+    """When kernels were launched, in order; when they began where no calls are known."""
+    kernels, calls = scene.trace.kernels, scene.trace.calls
+    mine = kernels.call[(kernels.process == scene.process) & (kernels.call >= 0) & (kernels.call < len(calls))]
+    return np.sort(scene.moments(calls.start_ns[mine])) if mine.size else scene.kernels[0]
 
 
 def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
@@ -206,11 +235,12 @@ def _alike(scene: Scene, rows: Integers) -> Mapping[str, Integers]:
     number = {name: at for at, name in enumerate(distinct)}
     kind = np.array([number[name] for name in spelt], np.int64)[place]
     groups = {distinct[int(kind[group[0]])]: rows[group] for group in grouped(kind) if group.size > 1}
-    return {name: groups[name] for name in sorted(groups, key=_rank)[:_MOST_NAMES]}
+    outer = [name for name in groups if not _WITHIN.match(name)]
+    return {name: groups[name] for name in sorted(outer, key=_rank)[:_MOST_NAMES]}
 
 
 def _rank(name: str) -> int:
-    return 0 if _SURE.match(name) else 1 if _TELLING.fullmatch(name) else 2
+    return 0 if _SURE.match(name) else 1 if _TELLING.fullmatch(name) else _ANY
 
 
 def _at_work(scene: Scene, launched: Seconds, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
@@ -222,11 +252,9 @@ def _at_work(scene: Scene, launched: Seconds, begin: Seconds, end: Seconds) -> t
 
 
 def _takes_most(scene: Scene, begin: Seconds) -> bool:
-    distances = np.diff(begin)
-    lasted = scene.span_seconds - float(begin[0])
     begun = scene.kernels[0]
     is_most = 2 * int((begun >= begin[0]).sum()) > begun.size
-    return is_most and float(distances.sum() + np.median(distances)) >= STEP_COVERAGE * lasted
+    return is_most and _coverage(scene, begin) >= STEP_COVERAGE
 
 
 def _on_device(scene: Scene, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:

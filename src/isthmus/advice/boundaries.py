@@ -1,0 +1,50 @@
+"""Whether what repeats is the program's loop, and no part of one round of it, as the layers of a network are."""
+
+import re
+
+import numpy as np
+
+from isthmus.advice.rates import Seconds
+from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import STEADY_SHARE
+from isthmus.trace import Integers
+
+# What each step of training does, and no layer.
+_OPTIMIZER = re.compile(r"adam|sgd|optimizer|multi_tensor|rmsprop|lion_|lamb_", re.IGNORECASE)
+
+
+def are_rounds(scene: Scene, begin: Seconds, end: Seconds) -> bool:
+    """Whether most of these hold what the host does once a round: an optimizer, a copy in or out, a wait.
+
+    A network may wait or copy in each of its layers, too, but then goes on to what no layer computes: its last
+    interval holds kernels of names that no earlier one does.
+    """
+    if _most_hold(begin, end, scene.moments(scene.trace.kernels.start_ns[_named(scene, _OPTIMIZER)])):
+        return True
+    moved = scene.copies
+    waits = np.flatnonzero(scene.trace.calls.process == scene.process)
+    waits = waits[scene.synchronizing(waits)] if waits.size else waits
+    # A wait ends when the device is done, whose time that of the steps is.
+    of_host = np.sort(np.concatenate([scene.device_begin(moved), scene.moments(scene.trace.calls.end_ns[waits])]))
+    return _most_hold(begin, end, of_host) and not _ends_otherwise(scene, begin)
+
+
+def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:
+    kernels, names = scene.trace.kernels, scene.trace.names
+    alike = [number for number, name in enumerate(names) if pattern.search(name)]
+    rows: Integers = np.flatnonzero((kernels.process == scene.process) & np.isin(kernels.name, alike))
+    return rows
+
+
+def _most_hold(begin: Seconds, end: Seconds, moments: Seconds) -> bool:
+    moments = np.sort(moments)
+    held = np.searchsorted(moments, end, "right") > np.searchsorted(moments, begin)
+    return bool(held.mean() >= STEADY_SHARE)
+
+
+def _ends_otherwise(scene: Scene, begin: Seconds) -> bool:
+    """Whether kernels of a name begin in the last interval, or after it, that none before it are of."""
+    kernels = scene.trace.kernels
+    mine = np.flatnonzero(kernels.process == scene.process)
+    began, names = scene.moments(kernels.start_ns[mine]), kernels.name[mine]
+    return bool(np.setdiff1d(names[began >= begin[-1]], names[began < begin[-1]]).size)
