@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import STEADY_SHARE
+from isthmus.advice.thresholds import SLOW_STEP_TIMES, STEADY_SHARE
 from isthmus.trace import Integers
 
 # What each step of training does, and no layer.
@@ -27,6 +27,13 @@ def are_rounds(scene: Scene, begin: Seconds, end: Seconds) -> bool:
     # A wait ends when the device is done, whose time that of the steps is.
     of_host = np.sort(np.concatenate([scene.device_begin(moved), scene.moments(scene.trace.calls.end_ns[waits])]))
     return _most_hold(begin, end, of_host) and not _ends_otherwise(scene, begin)
+
+
+def coverage(scene: Scene, begins: Seconds) -> float:
+    """The share of the time from the first of these on that ordinary steps take."""
+    distances = np.diff(begins)
+    ordinary = distances[distances <= SLOW_STEP_TIMES * np.median(distances)]
+    return float(ordinary.sum() + np.median(distances)) / max(scene.span_seconds - float(begins[0]), 1e-9)
 
 
 def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:

@@ -8,9 +8,9 @@ import pytest
 
 from isthmus.advice import advise, parse_gain_gate
 from isthmus.advice.links import generation_of
+from isthmus.advice.named_steps import named_steps
 from isthmus.advice.rates import Rates
 from isthmus.advice.scene import scenes
-from isthmus.advice.steps import named_steps
 from isthmus.record import MIB, Run
 from isthmus.trace import Trace
 from tests.synthetic.traces import Program
