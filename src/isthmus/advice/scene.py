@@ -157,6 +157,15 @@ class Scene(Records):
         at_work = union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
         return np.maximum(end - begin - at_work.covered(begin, end), 0.0)
 
+    def host_at_work(self, least: float) -> Union:
+        """When the process was in no call and no device worked for it, for at least so many seconds at a time."""
+        if "calls" not in self.trace.knows:
+            return union(np.zeros(0), np.zeros(0))
+        at_work = union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
+        begin, end = at_work.end[:-1], at_work.begin[1:]
+        lasting = end - begin >= least
+        return Union(begin[lasting], end[lasting])
+
     def asked(self, rows: Integers) -> Seconds:
         """When each copy was asked for: when its call began, else when it began itself."""
         begin, calls = self.device_begin(rows), self.call(rows)

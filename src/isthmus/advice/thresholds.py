@@ -57,6 +57,11 @@ LEAST_WAITS = 3
 LEAST_LATE_SECONDS = 20e-6
 LATE_SHARE = 0.1
 WAIT_SURE_SHARE = 0.75
+# Between two calls a host that launches is busy with the next one for less than this; what takes longer is work of its
+# own. Ranges are named for it that hold so much of it, and take no longer than so many times it.
+LEAST_HOST_WORK_SECONDS = 1e-3
+NAMED_WORK_SHARE = 0.8
+NAMED_WORK_TIMES = 2.0
 # Where kernels were recorded in windows alone, so many of them hold what is taken for the time between them, too.
 LEAST_WINDOWS = 20
 # A phase repeats where something comes so often or more, at distances of which such a share is within such a spread of

@@ -108,12 +108,13 @@ def _verdict_sentences(advice: Advice) -> Iterator[str]:
         for each in (True, False)
     )
     if advice.foreign:
-        if (gain := advice.gain_seconds) is not None:
-            kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
-            yield say(kind, device=advice.priced_on, gain=_saved_alone(gain), count=by_run)
         if (gain := advice.gain_by_trace_seconds) is not None:
             kind = "advice_report.verdict_one" if by_trace == 1 else "advice_report.verdict"
             yield say(kind, gain=_saved(gain, advice), count=by_trace)
+        if (gain := advice.gain_seconds) is not None:
+            kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
+            kind = kind if warnings else "advice_report.verdict_little"
+            yield say(kind, device=advice.priced_on, gain=_saved_alone(gain), count=by_run)
     elif (gain := advice.gain_seconds) is not None:
         # The sum is over all that have a price, and so is their number.
         count = by_trace + by_run

@@ -15,6 +15,7 @@ CHANGES = (
         "overlap",
         "synchronous",
         "waits",
+        "waits-own",
         "duplicate",
         "round-trip",
         "pinned-in-loop",

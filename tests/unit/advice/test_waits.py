@@ -177,12 +177,47 @@ def test_figures_are_of_the_calls_that_the_sentence_names(run: Run) -> None:
     finding = of(advise([program.trace()], run), "waits")
     assert finding
     assert finding.calls == 16
-    first, idles, others = finding.cause.split(". ")
+    first, idles, own, others = finding.cause.split(". ")
     assert f"{1e3 * 12 * KERNELS * KERNEL:.0f} ms" in first
     # After the last of them one kernel comes at once.
     assert f"{1e3 * 11 * LAUNCHING:.1f} ms" in idles
+    assert own.startswith(f"The host does work of its own for {1e3 * 11 * LAUNCHING:.1f} ms of that")
     assert "other kinds: 4" in others
     assert f"{1e3 * 4 * LAUNCHING:.1f} ms" in others
+
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+@pytest.mark.parametrize("named", ["", LOADER, "the whole program"])
+def test_what_the_host_does_meanwhile_is_the_cause(run: Run, named: str) -> None:
+    """A pipeline in one thread: the host prepares a batch, has the device compute, and needs the result."""
+    program, batches, prepared, computed = Program(), 5, 0.12, 0.07
+    for _ in range(batches):
+        begin = program.now
+        program.own(prepared)
+        if named == LOADER:
+            program.range(named, begin)
+        program.copy(4 * MIB, 1e-3, host=HOST, device=DEVICE)
+        program.kernel(computed)
+        program.copy(MIB, 1e-4, direction="d2h", host=HOST, device=DEVICE)
+    program.range("the whole program", 0.0)
+    finding = of(advise([program.trace()], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    # The host needs the result, so that maybe nothing is gained; and never more than it waits.
+    assert finding.gain_seconds.low == 0
+    assert finding.gain_seconds.median == pytest.approx((batches - 1) * computed, rel=0.02)
+    own = f"{1e3 * (batches - 1) * prepared:.0f} ms of that"
+    assert own + (f", in {LOADER}" if named == LOADER else ", before") in finding.cause
+    assert ("event" in finding.change) == (named != LOADER)
+    assert "another thread" in finding.change
+
+
+def test_a_host_that_launches_is_at_no_other_work(run: Run) -> None:
+    finding = of(advise([steps(launching=0.4e-3)], run), "waits")
+    assert finding
+    assert "work of its own" not in finding.cause
 
 
 def test_a_call_that_is_long_by_itself_waits_for_nothing(run: Run) -> None:

@@ -88,3 +88,14 @@ def test_no_end_of_an_interval_is_a_power_of_ten(low: float, shown: str) -> None
     text = written(advice, "terminal")
     assert f"95 %: {shown} to 2.5" in text
     assert "e-" not in "".join(line for line in text.splitlines() if "95 %" in line)
+
+
+def test_a_headline_of_another_device_begins_with_what_its_own_trace_shows() -> None:
+    advice = replace(made_advice(), foreign=("Tesla T4",), priced_on="NVIDIA H200")
+    waits = replace(advice.findings[0], by_trace=True)
+    both = replace(advice, findings=(waits, *advice.findings), gain_by_trace_seconds=Interval(0.03, 0.02, 0.03))
+    text = written(both, "terminal")
+    assert 0 < text.index("1 change saves 30 of 100 ms") < text.index("On NVIDIA H200, 1 change would save 16.0 ms")
+    # Nobody changes a program for what is little on either machine.
+    notes = replace(advice, findings=tuple(replace(each, level="note") for each in advice.findings))
+    assert "Hardly worth a change: 16.0 ms" in written(notes, "terminal")

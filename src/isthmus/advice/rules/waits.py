@@ -9,29 +9,33 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.code import own_code
+from isthmus.advice.named_steps import alike
 from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import (
     LATE_SHARE,
+    LEAST_HOST_WORK_SECONDS,
     LEAST_LATE_SECONDS,
     LEAST_WAITS,
     LONGEST_ANSWER_SECONDS,
     LONGEST_HANDOVER_SECONDS,
+    NAMED_WORK_SHARE,
+    NAMED_WORK_TIMES,
     SMALL_COPY_BYTES,
     WAIT_SURE_SHARE,
     least_gain,
 )
 from isthmus.language import say, sentences
 from isthmus.record import format_seconds
-from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, direction_index, union, vendors
+from isthmus.trace import MEMORY_KINDS, UNKNOWN, Integers, Union, direction_index, union, vendors
 
 # What waited, by what the program can do about it: copies by their direction, calls that do nothing but wait, and any
 # other, such as copies within the device and modules that are loaded.
 _KINDS = ("copies", "sent", "frees", "allocations", "calls", "other")
 # Facts that grow with the time.
-_TOTALS = frozenset({"waited", "idle", "copied", "others", "others_idle"})
+_TOTALS = frozenset({"waited", "idle", "copied", "others", "others_idle", "own"})
 
 
 class Waits(NamedTuple):
@@ -47,6 +51,9 @@ class Waits(NamedTuple):
     # Whether it is not sure that the device idled because the host had waited: so much came to the host meanwhile that
     # its work on that may have been the reason, or no call tells of the wait.
     is_doubtful: Mask
+    # From the end of each wait to that of the next.
+    end: Seconds
+    until: Seconds
 
     @property
     def gains(self) -> Seconds:
@@ -90,7 +97,9 @@ def waits(scene: Scene) -> Waits:
     idle = scene.idle_between(end, until, _own_calls(scene))
     # Pages that the host touched meanwhile: that is what it waited for.
     idle[_arrived(scene, begin, until, migrated=True)] = 0.0
-    return Waits(waiting, made[waiting], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False))
+    return Waits(
+        waiting, made[waiting], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False), end, until
+    )
 
 
 def _own_calls(scene: Scene) -> Integers:
@@ -167,6 +176,8 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
     leading = kinds == int(np.bincount(kinds[useful], waiting.gains[useful], len(_KINDS)).argmax())
     calls, copied = waiting.calls[leading & useful], waiting.copies[leading & useful]
     copied = copied[copied != UNKNOWN]
+    at_work = scene.host_at_work(LEAST_HOST_WORK_SECONDS)
+    within = at_work.without(at_work.without(union(waiting.end[leading & useful], waiting.until[leading & useful])))
     # The function of most of these calls; empty where none has a name.
     names = scene.trace.calls.name[calls]
     names = names[(names >= 0) & (names < len(scene.trace.names))]
@@ -178,11 +189,27 @@ def _find(scene: Scene, _rates: Rates) -> Draft | None:
         "copied": float((scene.device_end(copied) - scene.device_begin(copied)).sum()),
         "memory": _host_memory(scene, copied),
         "call": (scene.trace.names[int(np.bincount(names).argmax())] if names.size else ""),
+        # What the host did by itself meanwhile, and what the program calls that.
+        "own": float(within.length),
+        "work": _name_of(scene, within),
         # What the sentences are not of.
         "others": int((useful & ~leading).sum()),
         "others_idle": float(waiting.idle[useful & ~leading].sum()),
     }
     return Draft("calls", waiting.calls[useful], gains, bound=total, facts=facts, took=waiting.waited[useful])
+
+
+def _name_of(scene: Scene, work: Union) -> str:
+    """The name of the ranges that hold most of this time and little else; empty where there are none."""
+    held = []
+    for name, rows in alike(scene).items():
+        ranges = union(
+            *(scene.moments(each[rows]) for each in (scene.trace.ranges.start_ns, scene.trace.ranges.end_ns))
+        )
+        inside = float(ranges.covered(work.begin, work.end).sum())
+        if inside >= NAMED_WORK_SHARE * work.length > 0 and ranges.length <= NAMED_WORK_TIMES * work.length:
+            held.append((ranges.length, name))
+    return min(held, default=(0.0, ""))[1]
 
 
 def _kinds(scene: Scene, waiting: Waits) -> Integers:
@@ -221,11 +248,19 @@ def _words(summary: Summary) -> Words:
     if kind == "sent" and facts["memory"] == "pinned":
         change = say("advice.waits_sent_pinned_change")
     cause = say(f"advice.waits_{kind}", **words)
+    # What took the host so long, and whether its work needs the result that it waited for, only the program knows.
+    if 2 * facts["own"] >= facts["idle"]:
+        name = facts["work"] and say("advice.waits_own_name", name=facts["work"])
+        cause = sentences([cause, say("advice.waits_own", time=format_seconds(facts["own"]), name=name)])
+        ahead = say("advice.waits_own_change")
+        change, kind = (ahead, "own") if name else (sentences([change, ahead]), kind)
     if facts["others"]:
         others = say("advice.waits_others", count=facts["others"], idle=format_seconds(facts["others_idle"]))
         cause = sentences([cause, others])
     # What to do about another call depends on the call.
-    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent", "other": ""}.get(kind, "waits-memory")
+    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent", "other": "", "own": "waits-own"}.get(
+        kind, "waits-memory"
+    )
     return Words(
         say("advice.waits_title", count=summary.calls),
         cause,
