@@ -29,8 +29,9 @@ COLUMNS = {
     "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "start globalPid address",
     "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "start end globalPid address numberOfPageFaults",
     "CUDA_CALLCHAINS": "id symbol module stackDepth",
+    "DIAGNOSTIC_EVENT": "severity source text",
 }
-TEXTS = {"value", "name", "label", "busLocation", "uuid"}
+TEXTS = {"value", "name", "label", "busLocation", "uuid", "text"}
 STRINGS = [
     (1, "cudaMemcpyAsync_v3020"),
     (2, "cuMemcpyHtoDAsync_v2"),

@@ -50,7 +50,9 @@ def advice_document(
             blocks += _spent(traces)
     else:
         # What would have to be recorded is all that such a trace tells.
-        blocks = [Answer((say("advice_report.verdict_nothing"), *dict.fromkeys((*notes, *advice.unseen))))]
+        missed = advice.unseen or any(each.rule == "waits" for each in advice.abstentions)
+        kind = "nothing" if missed or not any(len(trace.kernels) for trace in traces) else "kernels"
+        blocks = [Answer((say(f"advice_report.verdict_{kind}"), *dict.fromkeys((*notes, *advice.unseen))))]
     if before is not None:
         blocks = [*change_blocks(before, advice), *blocks]
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]

@@ -16,6 +16,7 @@ CHANGES = (
         "synchronous",
         "waits",
         "waits-own",
+        "waits-calls",
         "duplicate",
         "round-trip",
         "pinned-in-loop",

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.advice import Advice
+from isthmus.advice import Abstention, Advice
 from isthmus.record import Interval
 from isthmus.report import write
 from isthmus.report.advice import advice_document
 from isthmus.trace import Maker
-from tests.made_traces import made_advice, made_trace
+from tests.made_traces import empty_trace, made_advice, made_trace
 
 
 def written(advice: Advice, format_name: str, snippet: str | None = None, *, everything: bool = True) -> str:
@@ -99,3 +99,22 @@ def test_a_headline_of_another_device_begins_with_what_its_own_trace_shows() -> 
     # Nobody changes a program for what is little on either machine.
     notes = replace(advice, findings=tuple(replace(each, level="note") for each in advice.findings))
     assert "Hardly worth a change: 16.0 ms" in written(notes, "terminal")
+
+
+@pytest.mark.parametrize(
+    ("kernels", "judged", "expected"),
+    [
+        (True, True, "Nothing here is worth changing: no copy was recorded"),
+        (True, False, "Nothing to judge"),
+        (False, True, "Nothing to judge"),
+    ],
+)
+def test_a_trace_without_copies_is_all_right_where_waits_were_judged(
+    kernels: bool, judged: bool, expected: str
+) -> None:
+    trace = replace(empty_trace(), kernels=made_trace().kernels) if kernels else empty_trace()
+    abstained = () if judged else (Abstention("waits", "no calls were recorded"),)
+    advice = replace(made_advice(), findings=(), gain_seconds=None, abstentions=abstained)
+    out = io.StringIO()
+    write(advice_document(advice, [trace]), "terminal", out)
+    assert expected in " ".join(out.getvalue().split())

@@ -258,17 +258,26 @@ def _words(summary: Summary) -> Words:
         others = say("advice.waits_others", count=facts["others"], idle=format_seconds(facts["others_idle"]))
         cause = sentences([cause, others])
     # What to do about another call depends on the call.
-    shown = {"copies": "waits", "calls": "waits", "sent": "waits-sent", "other": "", "own": "waits-own"}.get(
-        kind, "waits-memory"
-    )
+    shown = {
+        "copies": "waits",
+        "calls": "waits-calls" if _is_bare(summary) else "waits",
+        "sent": "waits-sent",
+        "other": "",
+        "own": "waits-own",
+    }.get(kind, "waits-memory")
     return Words(
         say("advice.waits_title", count=summary.calls),
         cause,
         change,
         say("advice.waits_pricing"),
-        own_code("waits", summary.interface) if shown == "waits" else {},
+        own_code("waits", summary.interface) if shown.startswith("waits") and kind in ("copies", "calls") else {},
         shown,
     )
+
+
+def _is_bare(summary: Summary) -> bool:
+    """Whether the program waits without asking for a value: torch waits for a stream where it needs one."""
+    return summary.library not in ("torch", "cupy", "jax") or "StreamSynchronize" not in summary.facts["call"]
 
 
 RULE = Rule("waits", (("calls",), ("kernels",)), _find, _words, by_trace=True, windows="each", totals=_TOTALS)

@@ -45,6 +45,8 @@ _EVIDENCE: dict[str, Knowledge] = {
 _ON_DEVICE = ("globalPid", "deviceId", "streamId", "correlationId")
 _OF_COPIES = (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress")
 _RANGES = "NVTX_EVENTS"
+_DIAGNOSTICS = "DIAGNOSTIC_EVENT"
+_ERROR = 3
 # Pushed and popped, and started and ended.
 _RANGE_TYPES = (59, 60)
 _LOW_24_BITS = 0xFFFFFF
@@ -76,7 +78,7 @@ def read_nsys(path: Path) -> Trace:
         waited_for = names.places(waits["syncType"], synchronizations(tables))
         trace_copies = _copies(tables, copies, calls)
         ranges, range_names = _ranges(tables, members)
-        notes = (*_remarks(tables, trace_copies), *tables.notes)
+        notes = (*tables.notes, *_remarks(tables, trace_copies))
         return Trace(
             path=path,
             maker="nsys",
@@ -182,7 +184,16 @@ def _remarks(tables: Tables, copies: Copies) -> Iterator[str]:
         )
     if not any(map(tables.has_records, (_COPIES, _CALLS, _KERNELS))):
         yield "Nothing of CUDA was recorded: record it with nsys profile --trace=cuda."
+    elif not any(map(tables.has_records, (_COPIES, _KERNELS, _MEMSETS, _GRAPHS))):
+        yield f"Calls were recorded, and nothing that a device did{_reported(tables)}"
     for suffix in ("-wal", "-journal"):
         with suppress(OSError):  # A name that is too long for a file is the name of none.
             if (journal := tables.path.with_name(tables.path.name + suffix)).exists():
                 yield f"{journal.name} lies beside the export: whatever wrote the export did not end its work."
+
+
+def _reported(tables: Tables) -> str:
+    """What nsys itself says went wrong: the first of its errors."""
+    columns = tables.numbers(_DIAGNOSTICS, (), ("severity", "rowid"))
+    texts = tables.texts(_DIAGNOSTICS, "rowid", "text", set(columns["rowid"][columns["severity"] == _ERROR].tolist()))
+    return f"; nsys reports: {next(iter(texts.values()))}" if texts else "; nsys shows why in its diagnostics."

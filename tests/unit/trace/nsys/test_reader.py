@@ -187,6 +187,16 @@ def test_an_export_without_anything_of_cuda_says_so(export: Export) -> None:
     assert any("Nothing of CUDA was recorded" in note and "--trace=cuda" in note for note in trace.notes)
 
 
+@pytest.mark.parametrize("reported", [True, False])
+def test_an_export_of_calls_alone_says_why_as_nsys_does(export: Export, reported: bool) -> None:
+    events = [[1, 3, "Profiling has started."], [3, 1, "Device 0 cannot be traced."]][: 1 + reported]
+    trace = read_nsys(export({CALLS: [call(1, 2, 1)], "DIAGNOSTIC_EVENT": events}))
+    (note,) = trace.notes
+    assert note.startswith("Calls were recorded, and nothing that a device did")
+    assert ("nsys reports: Device 0 cannot be traced." in note) == reported
+    assert not read_nsys(export({CALLS: [call(1, 2, 1)], COPIES: [copy()]}, name="more.sqlite")).notes
+
+
 def test_graphs_recorded_as_wholes_are_told_of(export: Export) -> None:
     trace = read_nsys(export({COPIES: [copy()], "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [[1, 2, 3]]}))
     assert any("--cuda-graph-trace=node" in note for note in trace.notes)
