@@ -18,6 +18,7 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_device_array(module);
     isthmus::bindings::bind_future(module);
     isthmus::bindings::bind_copies(module);
+    isthmus::bindings::bind_batch(module);
     isthmus::bindings::bind_pinned(module);
     isthmus::bindings::bind_rows(module);
     isthmus::bindings::bind_addresses(module);

@@ -41,6 +41,7 @@ void bind_transfer_table(nanobind::module_& module);
 void bind_migrations(nanobind::module_& module);
 void bind_sessions(nanobind::module_& module);
 void bind_copies(nanobind::module_& module);
+void bind_batch(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_addresses(nanobind::module_& module);
 void bind_arrow_stream(nanobind::module_& module);

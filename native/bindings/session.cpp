@@ -107,6 +107,7 @@ void bind_sessions(nb::module_& module) {
     module.def("forget_sessions", [] { static_cast<void>(Opened::get().take()); });
     nb::class_<SessionHandle> session(module, "Session", described::Session.text);
     bind_session_copies(session);
+    bind_session_batch(session);
     bind_session_rows(session);
     bind_session_addresses(session);
     session

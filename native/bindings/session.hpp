@@ -35,6 +35,7 @@ auto as_method(Returned (*function)(nanobind::handle, Handles...)) {
 
 // Adds the copies to the class: the functions of the module, with the session given.
 void bind_session_copies(nanobind::class_<SessionHandle>& session);
+void bind_session_batch(nanobind::class_<SessionHandle>& session);
 void bind_session_rows(nanobind::class_<SessionHandle>& session);
 void bind_session_addresses(nanobind::class_<SessionHandle>& session);
 

@@ -5,11 +5,13 @@ from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get
 # Found when they are first asked for, so that importing the package loads neither NumPy nor the native core; what they
 # are, __init__.pyi says.
 _TRANSFER = (
+    "Batch",
     "DeviceArray",
     "Explanation",
     "Future",
     "Pinned",
     "Session",
+    "batch",
     "copy",
     "copy_addresses",
     "copy_addresses_async",

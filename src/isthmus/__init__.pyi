@@ -4,11 +4,13 @@ from isthmus import errors as errors
 from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get_pkgconfig_dir
 from isthmus.notebook import MeasuredRun, check, measure, open_run
 from isthmus.transfer import (
+    Batch,
     DeviceArray,
     Explanation,
     Future,
     Pinned,
     Session,
+    batch,
     copy,
     copy_addresses,
     copy_addresses_async,
@@ -33,6 +35,7 @@ from isthmus.transfer import (
 )
 
 __all__ = [
+    "Batch",
     "DeviceArray",
     "Explanation",
     "Future",
@@ -40,6 +43,7 @@ __all__ = [
     "Pinned",
     "Session",
     "__version__",
+    "batch",
     "check",
     "copy",
     "copy_addresses",

@@ -666,6 +666,8 @@ class Session:
         """As `isthmus.copy_batch`, by this session."""
     def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future:
         """As `isthmus.copy_batch_async`, by this session."""
+    def batch(self, dsts: Iterable[object], srcs: Iterable[object]) -> Batch:
+        """As `isthmus.batch`, by this session."""
     def copy_rows(self, dst: object, dst_rows: object, src: object, src_rows: object, *, stream: object = None) -> None:
         """As `isthmus.copy_rows`, by this session."""
     def copy_rows_async(
@@ -847,6 +849,27 @@ def copy_batch_async(
     dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None, session: Session | None = None
 ) -> Future:
     """The same without waiting, as `copy_async`."""
+
+class Batch:
+    """Pairs of arrays that are copied again and again. It keeps the arrays, and their memory."""
+
+    def copy(self, *, stream: object = None, check: bool = True) -> None:
+        """Copy every source into its destination, and return when all has arrived.
+
+        Before anything moves, the address, shape, strides and type of every array are compared with what they were when
+        the batch was made, and UsageError names the first one that changed (``resize_``, ``set_``, ``data``). Without
+        `check` the caller answers for that. Raises what `copy_batch` does.
+        """
+    def copy_async(self, *, stream: object = None, check: bool = True) -> Future:
+        """The same without waiting, as `copy_async`: until it has ended, no array may be moved."""
+    def __len__(self) -> int:
+        """Pairs of arrays."""
+
+def batch(dsts: Iterable[object], srcs: Iterable[object], *, session: Session | None = None) -> Batch:
+    """What `copy_batch` copies, to be copied many times: pairs of arrays as `copy` takes them, read once.
+
+    Raises what `copy_batch` does for wrong arrays, which moves nothing.
+    """
 
 def copy_from_file(
     dst: object, descriptor: int, offset: int, *, stream: object = None, session: Session | None = None

@@ -77,6 +77,9 @@ class Operand {
     const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
     // Whether the object itself is all that keeps the memory, so that holding it does as well as holding the operand.
     bool is_kept_by_object() const { return kept_by_object_; }
+    // Else: whether a lock of the buffer protocol does, which the operand holds; or this, if there is one.
+    bool is_locked_buffer() const { return buffer_.has_value(); }
+    const nanobind::object& capsule() const { return capsule_; }
 
     nanobind::handle object() const { return object_; }
     ArrayView view() const;

@@ -1,7 +1,9 @@
 """Copies between host memory and accelerators at the rate of the link, from and to any library's arrays."""
 
 from isthmus._native import (
+    Batch,
     Future,
+    batch,
     copy,
     copy_addresses,
     copy_addresses_async,

@@ -42,12 +42,15 @@ for name, current in (("own", producer), ("default", None)):
     exchange = Exchange(stream=current or 0)
     kind = exchange.tensor_type()
     tensors = [kind(row, kind=CUDA, code=UINT) for row in memory]
+    batch = session.batch(list(host), tensors)
     for way, given in (("", None), (" on its stream", current), (" on another", asked)):
         found[f"{name}{way}"] = calls(lambda: session.copy(host[0], tensors[0], stream=given))
         found[f"{name}, batch{way}"] = calls(lambda: session.copy_batch(list(host), tensors, stream=given))
         def begin():
             session.copy_batch_async(list(host), tensors, stream=given).wait()
         found[f"{name}, async{way}"] = calls(begin)
+        found[f"{name}, kept{way}"] = calls(lambda: batch.copy(stream=given))
+        found[f"{name}, kept async{way}"] = calls(lambda: batch.copy_async(stream=given, check=False).wait())
     found[f"{name} asked"] = exchange.streams, exchange.viewed, exchange.held
 print(json.dumps(found))
 """
@@ -60,7 +63,9 @@ def found(told: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.parametrize("stream", ["own", "default"])
-@pytest.mark.parametrize(("kind", "rows"), [("", 1), (", batch", 6), (", async", 6)])
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("", 1), (", batch", 6), (", async", 6), (", kept", 6), (", kept async", 6)]
+)
 @pytest.mark.parametrize("way", ["", " on its stream", " on another"])
 def test_rows_arrive(found: Any, stream: str, kind: str, rows: int, way: str) -> None:
     assert found[f"{stream}{kind}{way}"][1] == rows
@@ -72,13 +77,13 @@ def test_the_stream_of_the_producer_waits_for_nothing(found: Any, kind: str) -> 
         assert "cuEventRecord" not in found[name][0]
 
 
-@pytest.mark.parametrize("kind", ["", ", batch", ", async"])
+@pytest.mark.parametrize("kind", ["", ", batch", ", async", ", kept", ", kept async"])
 def test_without_a_stream_the_default_one_waits_once_for_the_producer_s(found: Any, kind: str) -> None:
     calls = found[f"own{kind}"][0]
     assert calls.count("cuStreamWaitEvent") == 1
 
 
-@pytest.mark.parametrize("kind", ["", ", batch", ", async"])
+@pytest.mark.parametrize("kind", ["", ", batch", ", async", ", kept", ", kept async"])
 @pytest.mark.parametrize("stream", ["own", "default"])
 def test_another_stream_waits_once_for_all_pieces(found: Any, stream: str, kind: str) -> None:
     calls = found[f"{stream}{kind} on another"][0]
@@ -89,5 +94,5 @@ def test_another_stream_waits_once_for_all_pieces(found: Any, stream: str, kind:
 @pytest.mark.parametrize("stream", ["own", "default"])
 def test_the_producer_is_asked_once_a_call(found: Any, stream: str) -> None:
     streams, viewed, held = found[f"{stream} asked"]
-    assert streams == [[2, 0]] * 9
-    assert (viewed, held) == (3 * (1 + 6), 3 * 6)
+    assert streams == [[2, 0]] * (1 + 3 * 5)
+    assert (viewed, held) == (6 + 3 * (1 + 6 + 6), 6 + 3 * 6)

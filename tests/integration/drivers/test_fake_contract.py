@@ -19,7 +19,7 @@ def suites(*names: str) -> list[str]:
     return ["tests/contract/links" if name == "links" else f"tests/contract/test_{name}.py" for name in names]
 
 
-ALONE = ("overlaps", "borrowed", "copy", "futures", "file_copies", "lifetime", "rows", "streams")
+ALONE = ("overlaps", "batch", "borrowed", "copy", "futures", "file_copies", "lifetime", "rows", "streams")
 
 
 # Those of one kind of driver in one process, which begins once; the gate's start many of their own. Of tests with many

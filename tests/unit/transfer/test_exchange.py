@@ -70,6 +70,61 @@ def test_what_is_not_waited_for_is_held_until_it_has_ended(exchange: Exchange) -
     assert exchange.deleted == 2
 
 
+def test_a_batch_that_is_kept_views_each_tensor_once_a_copy(exchange: Exchange) -> None:
+    data, out = np.arange(30, dtype="f4").reshape(10, 3), np.zeros((10, 3), "f4")
+    kind = exchange.tensor_type()
+    batch = isthmus.batch(list(out), [kind(row) for row in data])
+    assert (exchange.viewed, exchange.held, exchange.deleted) == (10, 10, 0)
+    for _ in range(3):
+        out[:] = 0
+        batch.copy()
+        assert (out == data).all()
+    batch.copy(check=False)
+    assert (exchange.viewed, exchange.held) == (40, 10)
+    del batch
+    gc.collect()
+    assert exchange.deleted == 10
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("data", 64, "another address"),
+        ("byte_offset", 4, "another address"),
+        ("device_id", 1, "another device"),
+        ("bits", 16, "another type"),
+        ("ndim", 0, "another shape"),
+        ("shape", (ctypes.c_int64 * 1)(2), "another shape"),
+        ("strides", (ctypes.c_int64 * 1)(2), "another shape or strides"),
+        ("strides", None, "another shape or strides"),
+    ],
+)
+def test_a_tensor_of_a_kept_batch_that_changed_is_named(exchange: Exchange, field: str, value: Any, words: str) -> None:
+    data, out = np.arange(12, dtype="f4").reshape(4, 3), np.zeros((4, 3), "f4")
+    tensors = [exchange.tensor_type()(row) for row in data]
+    batch = isthmus.batch(list(out), tensors)
+    setattr(tensors[2].new.tensor, field, value)
+    with pytest.raises(UsageError, match=rf"piece 2: its source \(.*Exchanged\) .* {words} .*then; make a new batch"):
+        batch.copy()
+    assert not out.any()
+
+
+def test_producers_that_are_asked_by_the_methods_are_asked_each_time() -> None:
+    data, out = np.arange(12, dtype="f4").reshape(4, 3), np.zeros((4, 3), "f4")
+    tensors = [Tensor(row) for row in data]
+    batch = isthmus.batch(list(out), tensors)
+    batch.copy()
+    assert (out == data).all()
+    assert [len(tensor.streams) for tensor in tensors] == [2] * 4
+    tensors[1].new.tensor.data += 4
+    with pytest.raises(UsageError, match=r"piece 1: its source .* another address"):
+        batch.copy()
+    tensors[1].new.tensor.data -= 4
+    tensors[1].new.major = 9
+    with pytest.raises(UsageError, match=r"piece 1: its source .* cannot be read any more \(.*9"):
+        batch.copy()
+
+
 def test_without_views_all_is_held() -> None:
     exchange = Exchange(views=False)
     assert isthmus.to_host(exchange.tensor_type()(np.arange(3.0))).tolist() == [0, 1, 2]
@@ -243,6 +298,45 @@ class TestTorch:
         device = isthmus.to_device(data, "host")
         isthmus.copy(out.zero_(), device)
         assert torch.equal(out, data)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda tensor: tensor.resize_(5_000_000),
+            lambda tensor: tensor.set_(tensor.clone().untyped_storage()),
+            lambda tensor: setattr(tensor, "data", tensor.clone()),
+            lambda tensor: tensor.untyped_storage().resize_(50_000_000),
+            lambda tensor: tensor.untyped_storage().resize_(0),
+            lambda tensor: tensor.t_(),
+            lambda tensor: tensor.unsqueeze_(0),
+        ],
+        ids=["resized", "set", "data", "storage grown", "storage gone", "transposed", "unsqueezed"],
+    )
+    def test_a_tensor_of_a_kept_batch_that_moved_is_named(self, torch: Any, change: Any) -> None:
+        tensors = [torch.full((4, 6), float(number)) for number in range(4)]
+        out = torch.zeros(4, 4, 6)
+        for sides, role in (((list(out), tensors), "source"), ((tensors, list(out)), "destination")):
+            batch = isthmus.batch(*sides)
+            batch.copy()
+            batch.copy_async().wait()
+            change(tensors[1])
+            for copy in (batch.copy, batch.copy_async):
+                with pytest.raises(UsageError, match=rf"piece 1: its {role} \(torch.Tensor\) is not what it was"):
+                    copy()
+            tensors[1] = torch.full((4, 6), 1.0)
+
+    def test_a_kept_batch_of_many_dtypes_views_and_parameters(self, torch: Any) -> None:
+        kinds = [torch.float32, torch.bfloat16, torch.bool, torch.complex64, torch.int8, torch.float8_e5m2]
+        data = [torch.arange(12).reshape(3, 4).to(kind) for kind in kinds]
+        data += [data[0].T, data[0][1:, ::2], data[0][:0], torch.nn.Parameter(torch.ones(3), requires_grad=False)]
+        out = [torch.zeros_like(tensor) for tensor in data]
+        batch = isthmus.batch(out, data)
+        for _ in range(2):
+            for tensor in out:
+                tensor.zero_()
+            batch.copy()
+            assert all(one.tolist() == other.tolist() for one, other in zip(out, data, strict=True))
+            data[0] += 1
 
     def test_parameters(self, torch: Any) -> None:
         frozen = torch.nn.Parameter(torch.arange(3.0), requires_grad=False)
