@@ -55,6 +55,8 @@ def advice_document(
         blocks = [Answer((say(f"advice_report.verdict_{kind}"), *dict.fromkeys((*notes, *advice.unseen))))]
     if before is not None:
         blocks = [*change_blocks(before, advice), *blocks]
+    elif len(traces) == 2:
+        blocks.append(Prose(say("advice_report.two_traces", first=traces[0].name, second=traces[1].name), "small"))
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
     blocks += _abstentions(advice, everything=everything)
     if notes:

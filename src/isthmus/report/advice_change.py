@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from isthmus.advice import Advice, Finding
 from isthmus.document.document import Answer, Block, Bullets, Item
-from isthmus.language import say
+from isthmus.language import enumerated, say
 from isthmus.record import format_seconds
 
 _KINDS = ("done", "left", "moved", "not_judged", "new")
@@ -24,12 +24,25 @@ class _Fate(NamedTuple):
 
 def change_blocks(before: Advice, after: Advice) -> Iterator[Block]:
     """What the program takes now, by steps where both traces have such, and what became of each finding."""
-    was, now = _taken(before, after)
-    words = {"before": format_seconds(was), "after": format_seconds(now)}
-    what = "advice_report.change_step" if before.steps and after.steps else "advice_report.change_trace"
-    yield Answer((say(what, share=f"{100 * (now / was - 1):+.0f} %" if was else "-", **words),))
+    yield Answer(tuple(_taken_words(before, after)))
     if fates := _fates(before, after):
         yield Bullets(tuple(Item(_line(fate)) for fate in fates))
+
+
+def _taken_words(before: Advice, after: Advice) -> Iterator[str]:
+    """How long the program took and takes, and what else than the changes that may come from."""
+    was, now = _taken(before, after)
+    if not was or not now:
+        yield say("advice_report.change_nothing")
+        return
+    words = {"before": format_seconds(was), "after": format_seconds(now), "share": f"{100 * (now / was - 1):+.0f} %"}
+    if before.steps and after.steps:
+        yield say("advice_report.change_step", **words)
+    else:
+        yield say("advice_report.change_trace", **words)
+    devices = [enumerated(each.foreign) or each.priced_on for each in (before, after)]
+    if devices[0] != devices[1]:
+        yield say("advice_report.change_devices", before=devices[0], after=devices[1])
 
 
 def change_data(before: Advice, after: Advice) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def test_what_was_gained_comes_first_and_then_what_became_of_each_finding(steps:
     assert lines[1] == (
         "A step took 80.0 ms before, and takes 20.0 ms now (-75 %)."
         if steps
-        else "It took 800 ms before, and takes 400 ms now (-50 %)."
+        else "Whole traces, as not both have steps: 800 ms before, 400 ms now (-50 %), if both did the same work."
     )
     assert lines[2:6] == [
         "Done: The finding pageable; 300 ms were to be saved.",
@@ -56,6 +57,24 @@ def test_what_was_gained_comes_first_and_then_what_became_of_each_finding(steps:
         "Left: The finding waits; 50.0 ms to save, 100 ms before.",
         "New: The finding managed; 20.0 ms to save.",
     ]
+
+
+def test_traces_of_different_devices_and_empty_ones_are_not_compared_as_they_are() -> None:
+    before, after = advice(0.8, {}, 0.08), advice(0.4, {}, 0.04)
+    of_others = replace(before, foreign=("Tesla T4",)), replace(after, foreign=("NVIDIA L4",))
+    assert "different devices, Tesla T4 and NVIDIA L4" in " ".join(shown(*of_others, "terminal").split())
+    assert "different devices" not in shown(before, after, "terminal")
+    nothing = replace(after, span_seconds=0.0, steps=None)
+    for pair in ((before, nothing), (nothing, after)):
+        first = shown(*pair, "terminal").splitlines()[1]
+        assert first.startswith("Nothing to compare")
+
+
+def test_two_traces_of_one_run_say_how_two_runs_are_compared() -> None:
+    out = io.StringIO()
+    one, two = (replace(made_trace(), path=Path(name)) for name in ("a.itrace", "b.itrace"))
+    write(advice_document(made_advice(), [one, two]), "terminal", out)
+    assert "isthmus advise b.itrace --before a.itrace" in " ".join(out.getvalue().split())
 
 
 UNTOLD = {
