@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.advice.combining import gain_of, gain_together
+from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted, settled
 from isthmus.advice.extrapolated import draft_of
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
@@ -23,7 +23,7 @@ from isthmus.advice.thresholds import least_gain
 from isthmus.advice.vendor_code import words_of_vendor
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
-from isthmus.record import Run, format_seconds
+from isthmus.record import Interval, Run, format_seconds
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, Trace, grouped, vendors
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
@@ -119,7 +119,8 @@ def _can_judge(rule: Rule, scene: Scene) -> bool:
 
 
 def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float, also: frozenset[str]) -> Finding:
-    gains = [gain_of(scene, draft) for scene, draft in drafts]
+    # As the headline counts it: kernels remain.
+    gains = [gain_together([(rule, *each)]) or Interval(0.0, 0.0, 0.0) for each in drafts]
     leading = max(range(len(drafts)), key=lambda at: gains[at].median)
     gain, (scene, draft) = gains[leading], drafts[leading]
     records = [_records(*each) for each in drafts]

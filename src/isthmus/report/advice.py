@@ -114,7 +114,7 @@ def _verdict_sentences(advice: Advice) -> Iterator[str]:
     if advice.foreign:
         if (gain := advice.gain_by_trace_seconds) is not None:
             kind = "advice_report.verdict_one" if by_trace == 1 else "advice_report.verdict"
-            yield say(kind, gain=_saved(gain, advice), count=by_trace)
+            yield say(kind if warnings else "advice_report.verdict_little", gain=_saved(gain, advice), count=by_trace)
         if (gain := advice.gain_seconds) is not None:
             kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
             kind = kind if warnings else "advice_report.verdict_little"
@@ -137,6 +137,8 @@ def _step(steps: Steps | None) -> str:
     # ``28.6 -> 20.7 ms``: the unit of the longer one is behind both.
     text, (new,) = _in_one_unit(steps.seconds, [steps.new_seconds])
     now, _, unit = text.partition(" ")
+    if new == now:
+        return say("advice_report.steps", count=steps.count, time=text)
     return say("advice_report.steps_gain", count=steps.count, time=now, new=f"{new} {unit}")
 
 

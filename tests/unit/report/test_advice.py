@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.advice import Abstention, Advice
+from isthmus.advice import Abstention, Advice, Steps
 from isthmus.record import Interval
 from isthmus.report import write
 from isthmus.report.advice import advice_document
@@ -99,6 +99,14 @@ def test_a_headline_of_another_device_begins_with_what_its_own_trace_shows() -> 
     # Nobody changes a program for what is little on either machine.
     notes = replace(advice, findings=tuple(replace(each, level="note") for each in advice.findings))
     assert "Hardly worth a change: 16.0 ms" in written(notes, "terminal")
+    of_trace = replace(notes, gain_seconds=None, gain_by_trace_seconds=Interval(1e-5, 0.0, 1e-5))
+    assert "Hardly worth a change: 10.0 us of 100 ms" in written(of_trace, "terminal")
+
+
+def test_a_step_that_stays_as_long_is_shown_once() -> None:
+    gain = Interval(1e-6, 0.0, 1e-6)
+    advice = replace(made_advice(), steps=Steps(6, 0.11, 0.0, 0.66, gain))
+    assert "A step: 110 ms (6 of them)." in written(advice, "terminal")
 
 
 @pytest.mark.parametrize(

@@ -261,16 +261,19 @@ def unreported_copies(
 def _of_graphs(operands: Records, timed: Records, calls: Records) -> Mask:
     """Which operands of graphs a device has reported: each record is one of its launch's, or of any where it has none.
 
-    By direction: copies within a device that the driver makes by kernels are reported only where kernels are.
+    By direction: copies within a device that the driver makes by kernels are reported only where kernels are. By size
+    first, so that what is left of a launch that was reported in part has the sizes of what is missing.
     """
-    reported = np.zeros(operands["process"].size, np.bool_)
-    direction = direction_of(operands)
+    reported, used = (np.zeros(table["process"].size, np.bool_) for table in (operands, timed))
+    ours, theirs = {**operands, "direction": direction_of(operands)}, timed
     uncalled = places_of(timed["process"], timed["correlation"], calls["process"], calls["correlation"]) == UNKNOWN
-    for names, records in ((("process", "correlation"), ~uncalled), (("process",), uncalled)):
-        rows, among = np.flatnonzero((operands["timing"] == OF_GRAPH) & ~reported), np.flatnonzero(records)
-        wanted = [*(operands[name][rows] for name in names), direction[rows]]
-        known = paired(wanted, [*(timed[name][among] for name in names), timed["direction"][among]])
-        reported[rows[known != UNKNOWN]] = True
+    for keys, records in ((("process", "correlation"), ~uncalled), (("process",), uncalled)):
+        for names in ((*keys, "direction", "bytes"), (*keys, "direction")):
+            rows = np.flatnonzero((operands["timing"] == OF_GRAPH) & ~reported)
+            among = np.flatnonzero(records & ~used)
+            place = paired([ours[name][rows] for name in names], [theirs[name][among] for name in names])
+            reported[rows[place != UNKNOWN]] = True
+            used[among[place[place != UNKNOWN]]] = True
     return reported
 
 

@@ -144,7 +144,9 @@ def _notes(records: Records, copies: Columns, *, whole: bool) -> list[str]:
         )
     if records.fills_without_bytes:
         notes.append(f"Left out {records.fills_without_bytes} fills, whose sizes are missing or cannot be.")
-    if whole and not records.has_device:
+    if others := records.unread_devices:
+        notes.append(f"What devices did is in events that are not read: {', '.join(others)}.")
+    elif whole and not records.has_device:
         # Calls alone are there where a device's own records were not asked for, or another tool took them.
         what = "what devices did" if records.has_accelerator else "an accelerator"
         activities = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"

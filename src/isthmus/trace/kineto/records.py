@@ -37,7 +37,7 @@ _FIRST_NAMED_THREAD = 1 << 62
 # The runtimes and drivers of all vendors, as they are called since 2021, and before.
 _CALL_CATEGORIES = (
     *("cuda_runtime", "cuda_driver", "runtime", "driver", "xpu_runtime", "xpu_driver"),
-    *("hip_runtime", "mtia_runtime", "mtia_ccp_events", "privateuse1_runtime", "privateuse1_driver"),
+    *("hip_runtime", "mtia_runtime", "privateuse1_runtime", "privateuse1_driver"),
 )
 # unitrace has calls of Level Zero and OpenCL in the category that torch has its operators in.
 _OF_UNITRACE = re.compile(r"(ze|cl)[A-Z]\w+")
@@ -85,6 +85,10 @@ class Table:
         return {name: rows[order, index] for index, name in enumerate(self._columns)}
 
 
+# As torch names what it records of MTIA, Gaudi, Ascend, and devices by plug-ins.
+_OF_OTHER_DEVICES = ("mtia_", "hpu_", "npu_", "privateuse1_")
+
+
 class Records:
     """Everything of one file that concerns accelerators."""
 
@@ -119,6 +123,8 @@ class Records:
             *(self.frames, self.operators, self.ranges),
         )
         self.without_time = self.fills_without_bytes = 0
+        # Kinds of events of which nothing is kept.
+        self.unread: set[object] = set()
         # Threads by the texts that some writers name them with, and numbers below zero.
         self._named_threads: dict[object, int] = {}
         # Both as they are called since 2021, and before.
@@ -142,6 +148,11 @@ class Records:
     def has_accelerator(self) -> bool:
         """Whether anything was recorded of an accelerator, or of calls to one."""
         return any(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
+
+    @property
+    def unread_devices(self) -> list[str]:
+        """Kinds of events by devices of vendors that are not known."""
+        return sorted(name for name in map(str, self.unread) if name.startswith(_OF_OTHER_DEVICES))[:3]
 
     @property
     def has_device(self) -> bool:
@@ -174,6 +185,8 @@ class Records:
                     self.without_time += 1
                 else:
                     adder(event, *times)
+            elif category.__class__ is str:
+                self.unread.add(category)
 
     def drop_moments_before_a_clock(self) -> None:
         """Without records before zero where others count from 1970: those are no times of a file that was re-based."""

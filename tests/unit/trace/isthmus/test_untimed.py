@@ -165,6 +165,35 @@ def test_copies_of_graphs_that_kernels_make_are_counted_where_no_kernels_are_rec
         assert int((mine.source_address == UNKNOWN).sum()) == (1 if name == "h2d" else 0)
 
 
+@pytest.mark.parametrize("reported", [[512], [64], [4096, 64], [777]], ids=str)
+@pytest.mark.parametrize("correlation", [11, 99], ids=["its launch", "another call"])
+def test_what_a_window_cut_off_of_a_launch_has_its_own_sizes(
+    tmp_path: Path, reported: list[int], correlation: int
+) -> None:
+    """A window may end within a graph: some of its copies by kernels are reported, whichever they are."""
+    sizes = [4096, 512, 64]
+    path = tmp_path / "trace.itrace"
+    path.write_bytes(
+        whole(
+            process=[{"started_ns": 1, "ended_ns": 9000, "name": 1}],
+            call=[CALL | {"correlation": 11, "start_ns": 1000, "end_ns": 1020}],
+            operands=[OPERANDS | {"correlation": 11, "timing": 4, "bytes": size, "copy_kind": 8} for size in sizes],
+            copy=[
+                COPY
+                | {"correlation": correlation, "copy_kind": 8, "bytes": size}
+                | {"start_ns": 1100 + 100 * place, "end_ns": 1160 + 100 * place}
+                for place, size in enumerate(reported)
+            ],
+        )
+    )
+    copies = open_trace(path).copies
+    copies = copies.taken(copies.migration == 0)
+    # A record of a size that no copy of the graph has is still one of them.
+    expected = [512, 64, 777] if reported == [777] else sorted(sizes)
+    assert sorted(copies.bytes.tolist()) == sorted(expected)
+    assert int((copies.estimated == 1).sum()) == len(sizes) - len(reported)
+
+
 def test_a_copy_of_the_library_s_is_one_copy_with_the_time_of_its_call(tmp_path: Path) -> None:
     name = 90
     called = CALL | {"correlation": 11, "start_ns": 1000, "end_ns": 4000, "name": name}

@@ -94,3 +94,9 @@ def test_calls_without_a_device_say_what_to_record(path: Path) -> None:
     # Of others torch records calls alone.
     other = {**call(name="enqueueCommand memcpyHtoDAsync"), "cat": "mtia_runtime"}
     assert not read(path, other).notes
+
+
+def test_events_of_unknown_devices_are_named(path: Path) -> None:
+    other = {**call(name="dma_request"), "cat": "mtia_ccp_events"}
+    (note,) = read(path, {**call(name="memcpyHtoDAsync"), "cat": "mtia_runtime"}, other).notes
+    assert note == "What devices did is in events that are not read: mtia_ccp_events."
