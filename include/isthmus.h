@@ -141,10 +141,10 @@ ISTHMUS_API isthmus_code isthmus_allocate(isthmus_session* session, isthmus_side
 ISTHMUS_API isthmus_code isthmus_free(isthmus_session* session, void* memory, isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 /* Page-locked memory of the host that every device of the kind takes as such, in exactly so many bytes, whose contents
- * are anything; it begins at a multiple of 64. 1 GiB takes a seventh of the driver's time or less, blocks of up to 1
- * MiB are cut from larger ones. It does not count towards the budget. What is freed is kept for later blocks until
- * isthmus_trim; no copy may use it any more. Fails with ISTHMUS_OUT_OF_MEMORY, and nothing held, beyond a limit of the
- * driver, the host or the control group. */
+ * are anything; it begins at a multiple of 64, and of each power of two up to 4096 that divides `bytes`. 1 GiB takes a
+ * seventh of the driver's time or less, blocks of up to 1 MiB are cut from larger ones. It does not count towards the
+ * budget. What is freed is kept for later blocks until isthmus_trim; no copy may use it any more. Fails with
+ * ISTHMUS_OUT_OF_MEMORY, and nothing held, beyond a limit of the driver, the host or the control group. */
 ISTHMUS_API isthmus_code isthmus_pinned_alloc(isthmus_session* session, size_t bytes, void** memory,
                                               isthmus_status* status) ISTHMUS_NOEXCEPT;
 ISTHMUS_API isthmus_code isthmus_pinned_free(isthmus_session* session, void* memory,
