@@ -54,7 +54,7 @@ def test_it_is_a_resource_of_each_release(
     release: tuple[str, str, list[Path], bool] | None, standard: str, compiler: str, repository: Path, tmp_path: Path
 ) -> None:
     if release is None:
-        pytest.skip("needs headers: pip install librmm-cu13 nvidia-cuda-cccl nvidia-cuda-runtime nvidia-cuda-crt")
+        pytest.skip("needs headers: wheels of RMM or CCCL, and of the CUDA runtime, installed or unpacked in HOSTS")
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
     _, cuda, headers, with_rmm = release
