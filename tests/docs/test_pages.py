@@ -66,7 +66,7 @@ def test_commands_have_the_options_that_pages_give_them(page: Path) -> None:
 
 def names_of(module: str) -> set[str]:
     """What a module offers; of those that import what is not installed here, what they import and define."""
-    if not module.startswith(("isthmus.torch", "isthmus.plugins.")):
+    if not module.startswith(("isthmus.torch", "isthmus.jax", "isthmus.plugins.")):
         return set(dir(importlib.import_module(module)))
     path = REPOSITORY.joinpath("src", *module.split("."))
     tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8"))

@@ -178,4 +178,5 @@ def test_the_command_says_where_everything_is(run: Run) -> None:
         f"pkgconfigdir: {isthmus.get_pkgconfig_dir()}",
     ]
     assert run(sys.executable, "-m", "isthmus", "config", "--include") == isthmus.get_include() + "\n"
-    assert (Path(isthmus.get_include()) / "isthmus.h").is_file()
+    headers = {path.name for path in Path(isthmus.get_include()).iterdir()}
+    assert headers == {"isthmus.h", "isthmus_memory_resource.hpp"}

@@ -47,7 +47,7 @@ class Loader(DefaultModelLoader):  # type: ignore[misc]
     def get_all_weights(self, model_config: Any, model: torch.nn.Module) -> Weights:
         """All tensors with their names, as vLLM's models take them."""
         devices = (parameter.device for parameter in model.parameters() if parameter.device.type != "meta")
-        # Of a model that is to be quantized while it is loaded, no parameter may be anywhere yet.
+        # A model that is quantized while it is loaded may have no parameter anywhere yet.
         self._device = next(devices, None) or torch.get_default_device()
         return super().get_all_weights(model_config, model)  # type: ignore[no-any-return]
 

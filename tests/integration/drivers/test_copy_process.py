@@ -43,6 +43,14 @@ def test_the_errors_are_there_after_the_import_alone() -> None:
     assert found == "False UsageError\n"
 
 
+def test_the_import_loads_none_of_the_libraries_that_choose_it() -> None:
+    found = run(
+        "import sys, isthmus; isthmus.to_host\n"
+        "print({'torch', 'jax', 'vllm', 'cupy', 'isthmus.torch', 'isthmus.jax', 'isthmus.plugins'} & set(sys.modules))"
+    )
+    assert found == "set()\n"
+
+
 @pytest.mark.parametrize("ending", ["", "del future, source, target, session", "import sys; sys.exit(0)"])
 def test_an_exit_waits_for_copies_in_flight(ending: str) -> None:
     found = run(

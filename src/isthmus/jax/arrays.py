@@ -1,4 +1,4 @@
-"""For programs of JAX: arrays between NumPy and GPUs at the rate of the link, with one copy and none that is kept.
+"""Arrays between NumPy and JAX's devices, with one copy and none that is kept.
 
 `device_put` fills memory of JAX's own pool, which therefore counts, is donated and deleted as all of JAX's is.
 `device_get` gives arrays of their own, or fills given ones; ``numpy.asarray`` keeps its copy with the array on the GPU.
@@ -78,7 +78,7 @@ def _parts(leaf: np.ndarray, device: Any) -> dict[Any, Any]:
 
 def _filled(part: np.ndarray, device: Any) -> jax.Array:
     made = jnp.empty(part.shape, part.dtype, device=device).block_until_ready()
-    # No one else has the array yet, so that it may be written to.
+    # No reference to the array is anywhere else yet, so that it may be written to.
     if part.nbytes:
         isthmus.copy(_Memory(made), part.view(_plain_type(part.dtype)))
     return made
