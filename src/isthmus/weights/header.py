@@ -130,26 +130,34 @@ def _metadata(metadata: object, name: str) -> dict[str, str]:
 
 
 def _tensor(key: str, value: object, name: str) -> Tensor:
-    what = f"{name}: the tensor {_short(key)}"
+    try:
+        return _read_tensor(key, value)
+    except _Unlike as error:  # a file has thousands of tensors, and most messages are of none
+        raise WeightsFileError(f"{name}: the tensor {_short(key)}{error}") from None
+
+
+class _Unlike(Exception):
+    """What is wrong with a tensor, which follows its name."""
+
+
+def _read_tensor(key: str, value: object) -> Tensor:
     if not isinstance(value, dict) or not {"dtype", "shape", "data_offsets"} <= value.keys():
-        raise WeightsFileError(f"{what} is {_short(value)}; expected an object with dtype, shape and data_offsets")
+        raise _Unlike(f" is {_short(value)}; expected an object with dtype, shape and data_offsets")
     dtype = value["dtype"]
     if not isinstance(dtype, str) or dtype not in BITS:
-        raise WeightsFileError(f"{what} is of the type {_short(dtype)}; known are {', '.join(BITS)}")
+        raise _Unlike(f" is of the type {_short(dtype)}; known are {', '.join(BITS)}")
     shape = _wholes(value["shape"])
     if shape is None:
-        raise WeightsFileError(f"{what} has the shape {_short(value['shape'])}; expected a list of whole numbers")
+        raise _Unlike(f" has the shape {_short(value['shape'])}; expected a list of whole numbers")
     offsets = _wholes(value["data_offsets"])
     if offsets is None or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise WeightsFileError(
-            f"{what} has the data_offsets {_short(value['data_offsets'])}; expected where its bytes begin and end"
-        )
+        raise _Unlike(f" has the data_offsets {_short(value['data_offsets'])}; expected where its bytes begin and end")
     bits = _product(shape) * BITS[dtype]
     if bits // 8 > _MOST_BYTES:
-        raise WeightsFileError(f"{what} of shape {_short(list(shape))} is larger than any memory")
+        raise _Unlike(f" of shape {_short(list(shape))} is larger than any memory")
     if bits % 8 != 0 or bits // 8 != offsets[1] - offsets[0]:
-        raise WeightsFileError(
-            f"{what}, {dtype} of shape {_short(list(shape))}, takes {bits / 8:.16g} bytes, and the file gives it "
+        raise _Unlike(
+            f", {dtype} of shape {_short(list(shape))}, takes {bits / 8:.16g} bytes, and the file gives it "
             f"{offsets[1] - offsets[0]}"
         )
     return Tensor(key, dtype, shape, *offsets)
@@ -169,8 +177,11 @@ def _product(shape: tuple[int, ...]) -> int:
 
 def _wholes(value: object) -> tuple[int, ...] | None:
     """Whole numbers of at least 0, or None for anything else."""
-    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
+    if not isinstance(value, list):
         return None
+    for one in value:  # a generator takes three times as long, twice a tensor
+        if type(one) is not int or one < 0:
+            return None
     return tuple(value)
 
 

@@ -45,6 +45,7 @@ def bytes_of(tensor: Any) -> bytes:
 def test_every_type_arrives_aligned(tmp_path: Path, device: str) -> None:
     known = {name: own for name, own in _DTYPES.items() if hasattr(torch, own)}
     tensors = {name: (name, [3, 7]) for name in known} | {"scalar": ("F32", []), "empty": ("F16", [0, 5])}
+    tensors |= {"ones": ("C64", [1, 2, 1, 3, 1]), "long": ("I64", [2, 3, 1, 4])}
     data = write(tmp_path / "x", tensors)
     loaded = load_file(tmp_path / "x", device)
     assert list(loaded) == list(tensors)
@@ -52,6 +53,7 @@ def test_every_type_arrives_aligned(tmp_path: Path, device: str) -> None:
         dtype, shape = tensors[name]
         assert tensor.dtype == getattr(torch, known[dtype])
         assert list(tensor.shape) == shape
+        assert tensor.stride() == torch.empty(shape, dtype=tensor.dtype).stride()
         assert tensor.device.type == device
         assert tensor.data_ptr() % 16 == 0
         assert bytes_of(tensor) == data[name]
