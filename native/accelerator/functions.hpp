@@ -6,6 +6,8 @@
 #include <climits>
 #include <cstddef>
 
+#include "interpose/hooks/hooks.hpp"
+
 // X(symbol, suffix for the thread's own default stream, name, since, before, parameters). cuGetProcAddress knows it by
 // the name, and programs of versions of CUDA from `since` on and before `before` get it. Names and parameters are those
 // of cuda.h, with the suffixes that the driver's library has. A test compares them with NVIDIA's newest: every function
@@ -80,12 +82,6 @@ enum class Function : std::size_t {
 };
 // NOLINTEND(readability-identifier-naming)
 
-// What a program gets that looked up `symbol` in the driver's library and would get `found`: our function, or `found`.
-void* instead_of(const char* symbol, void* found) noexcept;
-// The same for cuGetProcAddress, which is given a name without suffixes, a version of CUDA, and flags that say whose
-// default stream is meant.
-void* instead_of(const char* name, int version, unsigned long long flags, void* found) noexcept;
-
 // The program's own function, as it first looked it up; null where there is no driver.
 void* original(Function function, bool per_thread) noexcept;
 
@@ -126,12 +122,9 @@ class Inside {
     bool before_;
 };
 
-using FindSymbol = void* (*)(void*, const char*);
-// The C library's dlsym.
-FindSymbol system_dlsym() noexcept;
-// The next dlsym after ours: another tool's, which has no version, or the C library's.
-FindSymbol next_dlsym() noexcept;
-// The next function of this name after ours, in its default version; null where there is none.
-void* next_symbol(const char* symbol) noexcept;
+using interpose::FindSymbol;
+using interpose::instead_of;
+using interpose::next_dlsym;
+using interpose::next_symbol;
 
 }  // namespace isthmus::accelerator

@@ -10,6 +10,7 @@
 namespace isthmus::accelerator {
 namespace {
 
+using interpose::known_or_found;
 using SetHandler = interpose::SignalHandler (*)(int, interpose::SignalHandler);
 
 // X(name): all that set a handler and return the one before.
@@ -19,13 +20,6 @@ interpose::SignalAction next_sigaction = nullptr;
 #define ISTHMUS_NEXT(name) SetHandler next_##name = nullptr;
 ISTHMUS_SETS_HANDLER(ISTHMUS_NEXT)
 #undef ISTHMUS_NEXT
-
-// Other libraries may begin earlier than this one.
-template <typename Pointer>
-Pointer known_or_found(Pointer& known, const char* name) {
-    if (known == nullptr) known = reinterpret_cast<Pointer>(next_symbol(name));
-    return known;
-}
 
 __attribute__((constructor)) void find_next_setters() {
     interpose::hook_signals(known_or_found(next_sigaction, "sigaction"));

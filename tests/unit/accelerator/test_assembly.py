@@ -16,7 +16,7 @@ def test_the_jump_of_dlsym_is_assembled(architecture: str, repository: Path, tmp
     clang = shutil.which(CLANG) or shutil.which("clang")
     if clang is None:
         pytest.skip(f"needs {CLANG}, or the one that CLANG names")
-    source = (repository / "native" / "accelerator" / "dlsym.cpp").read_text("utf-8")
+    source = (repository / "native" / "interpose" / "hooks" / "dlsym.cpp").read_text("utf-8")
     code = re.search(rf'defined\(__{architecture}__\)\nasm\(R"\((.*?)\)"\);', source, re.DOTALL)
     assert code is not None
     built = tmp_path / "dlsym.o"

@@ -10,15 +10,14 @@
 #include <cstddef>
 #include <string_view>
 
-#include "accelerator/functions.hpp"
-#include "accelerator/opencl/functions.hpp"
 #include "driver/opencl_loader.hpp"
 #include "interpose/foreign_process.hpp"
+#include "interpose/hooks/hooks.hpp"
 
 // Sanitizers ask for functions before what is compiled for them can run.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-namespace isthmus::accelerator {
+namespace isthmus::interpose {
 namespace {
 
 // As functions of CUDA's driver and of OpenCL are named.
@@ -43,7 +42,7 @@ const void* program() {
 
 bool is_loaded(const char* symbol) {
     void* library = nullptr;
-    interpose::guarded([&] {
+    guarded([&] {
         library = symbol[1] == 'l' ? opencl::loaded_loader() : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     });
     return library != nullptr && dlclose(library) == 0;
@@ -76,10 +75,10 @@ bool finds_ours_alone(void* handle, const char* symbol, const void* caller) {
 }
 
 }  // namespace
-}  // namespace isthmus::accelerator
+}  // namespace isthmus::interpose
 
 extern "C" {
-using namespace isthmus::accelerator;
+using namespace isthmus::interpose;
 
 // NOLINTBEGIN(readability-identifier-naming): seen by the code below alone, by these names.
 // Null where the answer is that there is no such symbol.
@@ -100,7 +99,7 @@ __attribute__((used, visibility("hidden"))) void* isthmus_dlsym(void* handle, co
     // The library whose function comes next after ours looks up what it passes its calls on to, which is not ours.
     const void* const caller = object_of(__builtin_return_address(0));
     if (caller != nullptr && is_of_driver(symbol) && object_of(next_symbol(symbol)) == caller) return found;
-    return instead_of_opencl(symbol, instead_of(symbol, found));
+    return instead(symbol, found);
 }
 // NOLINTEND(readability-identifier-naming)
 }
