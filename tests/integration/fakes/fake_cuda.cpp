@@ -18,6 +18,8 @@
 // CUPTI (fake_tools.hpp). fake_record_calls and fake_recorded_calls tell a program which functions it called. A
 // driver that is too old for a function is linked without it (conftest.py).
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -464,6 +466,7 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
 int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
                    void* stream, void** arguments, void**) {
     ENTER_CONTEXT();
+    if (function == nullptr) return invalid_handle;
     fake_launched_blocks = blocks;
     fake_launched_threads = threads;
     const std::string& name = *static_cast<std::string*>(function);

@@ -29,6 +29,13 @@ struct Block {
     bool is_locked() const { return kind == Kind::pinned || kind == Kind::registered; }
 };
 
+// Whether copies go past the protection of pages, as those of devices do (FAKE_CUDA_DMA). Shared memory has no such way
+// in, so that page-locked memory is private then.
+inline bool ignores_protection() {
+    static const bool asked = std::getenv("FAKE_CUDA_DMA") != nullptr;
+    return asked;
+}
+
 inline std::size_t limit(const char* variable) {
     const char* text = std::getenv(variable);
     return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
@@ -65,7 +72,8 @@ class Memory {
         if (!count(block)) return nullptr;
         constexpr std::size_t page = 4096;
         void* memory = kind == Kind::device ? next_to_others(bytes) : nullptr;
-        if (kind == Kind::pinned && bytes >= least_mapped_bytes && (memory = host_pages.take(bytes)) == nullptr) {
+        const bool is_mapped = kind == Kind::pinned && bytes >= least_mapped_bytes && !ignores_protection();
+        if (is_mapped && (memory = host_pages.take(bytes)) == nullptr) {
             return locked_ -= bytes, nullptr;
         }
         if (memory == nullptr) memory = std::aligned_alloc(page, (bytes / page + 1) * page);
