@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace isthmus::tracer {
 namespace {
 
 constexpr std::size_t type_in_object = 8;
-constexpr std::ptrdiff_t longest_text = 512;
 constexpr char owned_by_c = 3;
 
 template <typename T>
@@ -29,25 +29,6 @@ template <typename Function>
 bool load(Function& function, const char* symbol) {
     function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, symbol));
     return function != nullptr;
-}
-
-void append_utf8(std::string& text, std::uint32_t character) {
-    const auto add = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-    if (character < 0x80) {
-        add(character);
-    } else if (character < 0x800) {
-        add(0xC0 | (character >> 6U));
-        add(0x80 | (character & 0x3FU));
-    } else if (character < 0x10000) {
-        add(0xE0 | (character >> 12U));
-        add(0x80 | ((character >> 6U) & 0x3FU));
-        add(0x80 | (character & 0x3FU));
-    } else {
-        add(0xF0 | (character >> 18U));
-        add(0x80 | ((character >> 12U) & 0x3FU));
-        add(0x80 | ((character >> 6U) & 0x3FU));
-        add(0x80 | (character & 0x3FU));
-    }
 }
 
 }  // namespace
@@ -104,20 +85,41 @@ std::size_t PythonFrames::places(Places& places) const {
 }
 
 std::string PythonFrames::describe(const PythonPlace& place) const {
-    const int line = line_of_(place.code, static_cast<int>(place.instruction));
-    return text(follow(place.code, offsets_.filename)) + ":" + std::to_string(std::max(line, 0)) + " " +
-           text(follow(place.code, offsets_.name));
+    std::string text;
+    describe(
+        place, [&text](std::string_view part) { text += part; }, [&text](int line) { text += std::to_string(line); });
+    return text;
 }
 
-// One character at a time: whatever gives all of them at once may allocate, for which the lock is needed.
-std::string PythonFrames::text(const void* unicode) const {
-    std::string found;
-    const std::ptrdiff_t length = std::min(length_(unicode), longest_text);
-    // A line break would end a frame.
-    for (std::ptrdiff_t index = 0; index < length; ++index) {
-        append_utf8(found, std::max(character_(unicode, index), std::uint32_t{0x20}));
+const void* PythonFrames::file_of(const PythonPlace& place) const {
+    return follow(place.code, offsets_.filename);
+}
+const void* PythonFrames::name_of(const PythonPlace& place) const {
+    return follow(place.code, offsets_.name);
+}
+int PythonFrames::line_of(const PythonPlace& place) const {
+    return std::max(line_of_(place.code, static_cast<int>(place.instruction)), 0);
+}
+
+std::size_t PythonFrames::utf8(std::uint32_t character, std::array<char, 4>& bytes) {
+    std::size_t count = 0;
+    const auto add = [&](std::uint32_t byte) { bytes[count++] = static_cast<char>(byte); };
+    if (character < 0x80) {
+        add(character);
+    } else if (character < 0x800) {
+        add(0xC0 | (character >> 6U));
+        add(0x80 | (character & 0x3FU));
+    } else if (character < 0x10000) {
+        add(0xE0 | (character >> 12U));
+        add(0x80 | ((character >> 6U) & 0x3FU));
+        add(0x80 | (character & 0x3FU));
+    } else {
+        add(0xF0 | (character >> 18U));
+        add(0x80 | ((character >> 12U) & 0x3FU));
+        add(0x80 | ((character >> 6U) & 0x3FU));
+        add(0x80 | (character & 0x3FU));
     }
-    return found;
+    return count;
 }
 
 }  // namespace isthmus::tracer

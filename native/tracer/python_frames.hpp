@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace isthmus::tracer {
 
@@ -33,6 +34,15 @@ class PythonFrames {
     std::size_t places(Places& places) const;
     // ``file.py:12 function``
     std::string describe(const PythonPlace& place) const;
+    // The same without allocating: calls `add` with parts of the text, and `add_line` with the number.
+    template <typename Add, typename AddLine>
+    void describe(const PythonPlace& place, const Add& add, const AddLine& add_line) const {
+        append(file_of(place), add);
+        add(":");
+        add_line(line_of(place));
+        add(" ");
+        append(name_of(place), add);
+    }
 
   private:
     // Where things stand in the interpreter's structures, by version.
@@ -48,7 +58,22 @@ class PythonFrames {
     static const std::array<Offsets, 5> known_offsets;
 
     explicit PythonFrames(const Offsets& offsets) : offsets_(offsets) {}
-    std::string text(const void* unicode) const;
+    const void* file_of(const PythonPlace& place) const;
+    const void* name_of(const PythonPlace& place) const;
+    int line_of(const PythonPlace& place) const;
+    // One character at a time: whatever gives all of them at once may allocate, for which the lock is needed.
+    template <typename Add>
+    void append(const void* unicode, const Add& add) const {
+        const std::ptrdiff_t length = length_(unicode);
+        for (std::ptrdiff_t index = 0; index < length && index < longest_text; ++index) {
+            // A line break would end a frame.
+            const std::uint32_t character = character_(unicode, index);
+            std::array<char, 4> bytes{};
+            add(std::string_view(bytes.data(), utf8(character < 0x20 ? 0x20 : character, bytes)));
+        }
+    }
+    static constexpr std::ptrdiff_t longest_text = 512;
+    static std::size_t utf8(std::uint32_t character, std::array<char, 4>& bytes);
 
     Offsets offsets_;
     const std::byte* (*this_thread_)() = nullptr;

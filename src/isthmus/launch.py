@@ -31,6 +31,7 @@ _CAPABILITIES = "security.capability"
 # Preloaded by the small libraries of native/interpose/preload.cmake.
 _OPENCL_RECORDER = "libisthmus_opencl_tracer"
 _ACCELERATOR = "libisthmus_accelerator"
+_RACES = "libisthmus_races"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 # As CPython ignores them, which a program would inherit.
@@ -119,6 +120,14 @@ def accelerated_environment(
     }
 
 
+def races_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The environment in which the linker loads the library that looks for races; what it sees goes to `folder`.
+
+    What is to be preloaded already stays so. Raises Unsupported as `accelerated_environment` does.
+    """
+    return {**_preloading(environment, _RACES), "ISTHMUS_RACES_FOLDER": str(folder.absolute())}
+
+
 def why_not_preloaded(program: str) -> str:
     """Why the linker loads nothing into this program; empty where it does, or nothing is known of it."""
     executable = shutil.which(program)
@@ -137,7 +146,7 @@ def why_not_preloaded(program: str) -> str:
     return "it is linked with musl, and the library is of glibc" if "musl" in Path(linker).name else ""
 
 
-def switched_off(environment: Mapping[str, str], command: Literal["ACCELERATE", "TRACE"]) -> str:
+def switched_off(environment: Mapping[str, str], command: Literal["ACCELERATE", "RACES", "TRACE"]) -> str:
     """The variable that has programs run as without us, and its value; empty where it is not set so."""
     variable = f"ISTHMUS_{command}"
     return f"{variable}={_OFF}" if environment.get(variable) == _OFF else ""

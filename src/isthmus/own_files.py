@@ -35,6 +35,7 @@ _KINDS = {
         OwnFile("devices", "the answer of isthmus devices --json", _BY_ITSELF),
         OwnFile("calibration", "the answer of isthmus calibrate --json", _BY_ITSELF),
         OwnFile("acceleration", "the report of isthmus accelerate as JSON", _BY_ITSELF),
+        OwnFile("races", "the report of isthmus races as JSON", _BY_ITSELF),
         OwnFile("advice", "the answer of isthmus advise --json", _OF_A_TRACE),
         OwnFile("events", "the picture of a trace for Perfetto or chrome://tracing", _OF_A_TRACE),
         OwnFile("transfers", "the table of a trace", _OF_A_TRACE),

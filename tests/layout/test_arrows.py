@@ -33,6 +33,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "interpose": {"base", "driver"},
     "tracer": {"base", "driver", "interpose", "trace"},  # Never backend: it leaves devices to their programs.
     "accelerator": {"base", "driver", "interpose", "backend", "transfer"},
+    "races": {"base", "driver", "interpose", "tracer"},  # Lines of Python as a trace has them.
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
     "check": {"base", "driver", "backend"},  # A program of its own.
@@ -57,6 +58,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cupti": set(),
     "files": {"errors"},
     "installing": set(),
+    "races": {"errors", "files"},
     "launch": {"cupti", "errors", "files", "installing"},
     "ledger": {"errors", "files"},
     "messages": {"errors"},
@@ -90,14 +92,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     # How its devices differ, and what a reference expects of them, is what comparing is about.
     "fleet": {"errors", "files", "grouping", "own_files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING
-    | {"cache", "files", "grouping", "installing", "ledger", "messages"}
+    | {"cache", "files", "grouping", "installing", "ledger", "messages", "races"}
     | {"plan", "compare", "trace", "advice", "fleet"},
     # What programs call; the command line says the same in a terminal.
     "notebook": _MEANING | {"machine", "messages", "experiment", "compare", "report", "_native"},
     "commands": {
         *_MEANING,
         *{"isthmus", "cache", "c_interface", "files", "messages", "own_files"},
-        *{"registry", "launch", "ledger", "machine", "experiment", "transfer"},
+        *{"registry", "launch", "ledger", "races", "machine", "experiment", "transfer"},
         *{"plan", "compare", "trace", "advice", "fleet", "outputs", "report"},
     },
     "__main__": {"commands"},

@@ -70,7 +70,7 @@ def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
 def test_the_build_takes_every_native_source() -> None:
     """What CMakeLists.txt finds by pattern, found by the same patterns here."""
     text = (REPOSITORY / "CMakeLists.txt").read_text("utf-8")
-    guests = ("accelerator", "bindings", "capi", "check", "interpose/hooks", "tracer")
+    guests = ("accelerator", "bindings", "capi", "check", "interpose/hooks", "races", "tracer")
     built: list[Path] = []
     for recurse, pattern in re.findall(
         r"^file\(GLOB(_RECURSE)? \w+.* CONFIGURE_DEPENDS (\S+\.cpp)\)$", text, re.MULTILINE
@@ -162,7 +162,8 @@ def test_what_callers_use_says_what_its_description_says(name: str) -> None:
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "native").rglob("*.?pp")), ids=name_of)
 def test_only_one_place_starts_threads(path: Path) -> None:
     name = name_of(path)
-    if name == "native/base/threads.hpp":
+    # The second hooks what programs start theirs by.
+    if name in ("native/base/threads.hpp", "native/races/signals.cpp"):
         return
     # `std::thread::id` and handles of threads that were started there are other things.
     starts = re.findall(r"std::thread\b(?!::)|std::async\b|\bpthread_create\b|std::jthread\s*[({]", path.read_text())

@@ -22,6 +22,7 @@ EXAMPLES = {
     "c-flags": ("", "--include", "--pkgconfigdir"),
     "trace": ("-- python train.py", "-o run.itrace -- ./solver", "--open run.itrace"),
     "advise": ("run.itrace", "run.itrace --run run.json", "run.itrace --fail-if gain:10%"),
+    "races": ("-- ./program", "--fail-if any -- pytest tests", "--ignore known.txt -- python serve.py"),
     "accelerate": ("-- python train.py", "--report -- ./solver", "--paths all -- python serve.py"),
 }
 

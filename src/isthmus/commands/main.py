@@ -25,6 +25,7 @@ from isthmus.commands.devices import devices
 from isthmus.commands.fleet import fleet
 from isthmus.commands.measure import measure
 from isthmus.commands.plan import plan
+from isthmus.commands.races import races
 from isthmus.commands.report import report
 from isthmus.commands.trace import trace
 from isthmus.errors import IsthmusError, UsageError, as_text, exit_code
@@ -56,6 +57,7 @@ _PROGRAM_FOLLOWS = {"allow_interspersed_args": False}
 app.command(cls=Command, epilog=epilog("trace"), context_settings=_PROGRAM_FOLLOWS)(trace)
 app.command(cls=Command, epilog=epilog("advise"))(advise)
 app.command(cls=Command, epilog=epilog("accelerate"), context_settings=_PROGRAM_FOLLOWS)(accelerate)
+app.command(cls=Command, epilog=epilog("races"), context_settings=_PROGRAM_FOLLOWS)(races)
 
 # What people call commands elsewhere, and what they mean.
 _MEANT = {

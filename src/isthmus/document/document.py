@@ -16,6 +16,7 @@ Kind = Literal[
     "trace",
     "advice",
     "acceleration",
+    "races",
     "fleet",
     "devices",
     "plan",

@@ -1,0 +1,237 @@
+// Hooks the C library's functions that give memory of the program to the kernel, which would refuse a protected page
+// where the processor faults: the pages are opened before the call, and it counts as a touch.
+//
+// A copy is not protected while such a call uses its memory.
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "interpose/hooks/hooks.hpp"
+#include "races/state.hpp"
+#include "races/thread.hpp"
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace isthmus::races {
+namespace {
+
+using interpose::known_or_found;
+
+Range range_of(const void* memory, std::size_t bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+    return {begin, begin + bytes};
+}
+
+// Memory that the kernel uses while it lives. `writes`: the kernel does.
+class Given {
+  public:
+    Given(const void* memory, std::size_t bytes, bool writes) {
+        if (memory != nullptr && is_watching()) add(range_of(memory, bytes), writes);
+    }
+    // The vectors themselves are the program's memory, which the processor reads without the lock.
+    Given(const iovec* parts, long count, bool writes) {
+        if (parts == nullptr || count < 0 || !is_watching()) return;
+        for (long i = 0; i < count; ++i) add(range_of(parts[i].iov_base, parts[i].iov_len), writes);
+    }
+    ~Given() {
+        if (used_ == 0) return;
+        const int reason = errno;
+        {
+            const Locked state;
+            for (const std::uint32_t number : std::span(numbers_).first(used_)) state->under_way.remove(number);
+        }
+        errno = reason;
+    }
+    Given(const Given&) = delete;
+    Given& operator=(const Given&) = delete;
+
+  private:
+    void add(const Range& range, bool writes) {
+        if (range.empty()) return;
+        const int reason = errno;
+        bool meets = false;
+        {
+            const Locked state;
+            meets = state->copies.meets_block(range);
+        }
+        if (meets) open(range, writes);
+        errno = reason;
+    }
+    void open(const Range& range, bool writes) {
+        Frames frames;
+        {
+            const Places* places = nullptr;
+            {
+                const Locked state;
+                places = &state->places;
+            }
+            if (!InDriver::here()) frames = places->here();
+        }
+        const Locked state;
+        state->copies.open(range, writes, [&](const Copy& copy) {
+            if (frames.native_count != 0) state->note(copy, frames, range.begin, writes, true);
+        });
+        if (used_ == numbers_.size()) return state->stop("a system call with more than 16 parts of pinned memory");
+        if (const auto number = state->under_way.add(range)) {
+            numbers_[used_++] = *number;
+        } else {
+            state->stop("more than 256 system calls at once with pinned memory");
+        }
+    }
+
+    std::size_t used_ = 0;
+    std::array<std::uint32_t, 16> numbers_{};
+};
+
+// Memory whose mapping or protection the program changes: it is its own again, and not followed any more.
+void let_go(const void* memory, std::size_t bytes) {
+    if (!is_watching() || bytes == 0) return;
+    const int reason = errno;
+    {
+        const Locked state;
+        const Range range = range_of(memory, bytes);
+        if (state->copies.meets_block(range)) state->copies.forget_blocks(range);
+    }
+    errno = reason;
+}
+
+// Calls that this library itself makes with the lock held, and others that are given no buffer.
+bool takes_no_buffer(long number) {
+    switch (number) {
+        case SYS_rt_sigprocmask:
+        case SYS_mprotect:
+        case SYS_gettid:
+        case SYS_tgkill:
+        case SYS_rt_tgsigqueueinfo:
+        case SYS_sigaltstack:
+        case SYS_futex: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+}  // namespace isthmus::races
+
+// A function whose answer is the next one's, called with `held` made first.
+#define ISTHMUS_PASSES(result, name, parameters, arguments, failed, held)   \
+    __attribute__((visibility("default"))) result name parameters {         \
+        using Next = result(*) parameters;                                  \
+        static Next known = nullptr;                                        \
+        const auto next = isthmus::interpose::known_or_found(known, #name); \
+        if (next == nullptr) return errno = ENOSYS, failed;                 \
+        held;                                                               \
+        return next arguments;                                              \
+    }
+
+// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the C library's names.
+extern "C" {
+using namespace isthmus::races;
+
+ISTHMUS_PASSES(ssize_t, read, (int file, void* to, std::size_t bytes), (file, to, bytes), -1,
+               const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, __read_chk, (int file, void* to, std::size_t bytes, std::size_t room), (file, to, bytes, room),
+               -1, const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, write, (int file, const void* from, std::size_t bytes), (file, from, bytes), -1,
+               const Given given(from, bytes, false))
+ISTHMUS_PASSES(ssize_t, pread, (int file, void* to, std::size_t bytes, off_t at), (file, to, bytes, at), -1,
+               const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, pread64, (int file, void* to, std::size_t bytes, off64_t at), (file, to, bytes, at), -1,
+               const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, __pread_chk, (int file, void* to, std::size_t bytes, off_t at, std::size_t room),
+               (file, to, bytes, at, room), -1, const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, __pread64_chk, (int file, void* to, std::size_t bytes, off64_t at, std::size_t room),
+               (file, to, bytes, at, room), -1, const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, pwrite, (int file, const void* from, std::size_t bytes, off_t at), (file, from, bytes, at), -1,
+               const Given given(from, bytes, false))
+ISTHMUS_PASSES(ssize_t, pwrite64, (int file, const void* from, std::size_t bytes, off64_t at), (file, from, bytes, at),
+               -1, const Given given(from, bytes, false))
+ISTHMUS_PASSES(ssize_t, readv, (int file, const iovec* parts, int count), (file, parts, count), -1,
+               const Given given(parts, count, true))
+ISTHMUS_PASSES(ssize_t, writev, (int file, const iovec* parts, int count), (file, parts, count), -1,
+               const Given given(parts, count, false))
+ISTHMUS_PASSES(ssize_t, preadv, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), -1,
+               const Given given(parts, count, true))
+ISTHMUS_PASSES(ssize_t, preadv64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), -1,
+               const Given given(parts, count, true))
+ISTHMUS_PASSES(ssize_t, pwritev, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), -1,
+               const Given given(parts, count, false))
+ISTHMUS_PASSES(ssize_t, pwritev64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), -1,
+               const Given given(parts, count, false))
+ISTHMUS_PASSES(ssize_t, recv, (int socket, void* to, std::size_t bytes, int flags), (socket, to, bytes, flags), -1,
+               const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, __recv_chk, (int socket, void* to, std::size_t bytes, std::size_t room, int flags),
+               (socket, to, bytes, room, flags), -1, const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, recvfrom,
+               (int socket, void* to, std::size_t bytes, int flags, sockaddr* from, socklen_t* length),
+               (socket, to, bytes, flags, from, length), -1, const Given given(to, bytes, true))
+ISTHMUS_PASSES(ssize_t, recvmsg, (int socket, msghdr* message, int flags), (socket, message, flags), -1,
+               const Given given(message == nullptr ? nullptr : message->msg_iov,
+                                 message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), true))
+ISTHMUS_PASSES(ssize_t, send, (int socket, const void* from, std::size_t bytes, int flags),
+               (socket, from, bytes, flags), -1, const Given given(from, bytes, false))
+ISTHMUS_PASSES(ssize_t, sendto,
+               (int socket, const void* from, std::size_t bytes, int flags, const sockaddr* to, socklen_t length),
+               (socket, from, bytes, flags, to, length), -1, const Given given(from, bytes, false))
+ISTHMUS_PASSES(ssize_t, sendmsg, (int socket, const msghdr* message, int flags), (socket, message, flags), -1,
+               const Given given(message == nullptr ? nullptr : message->msg_iov,
+                                 message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), false))
+ISTHMUS_PASSES(ssize_t, getrandom, (void* to, std::size_t bytes, unsigned flags), (to, bytes, flags), -1,
+               const Given given(to, bytes, true))
+// The C library reads large parts of files into the program's memory by itself.
+ISTHMUS_PASSES(std::size_t, fread, (void* to, std::size_t size, std::size_t count, FILE* file), (to, size, count, file),
+               0, const Given given(to, size* count, true))
+ISTHMUS_PASSES(std::size_t, fread_unlocked, (void* to, std::size_t size, std::size_t count, FILE* file),
+               (to, size, count, file), 0, const Given given(to, size* count, true))
+ISTHMUS_PASSES(std::size_t, __fread_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* file),
+               (to, room, size, count, file), 0, const Given given(to, size* count, true))
+ISTHMUS_PASSES(std::size_t, fwrite, (const void* from, std::size_t size, std::size_t count, FILE* file),
+               (from, size, count, file), 0, const Given given(from, size* count, false))
+ISTHMUS_PASSES(std::size_t, fwrite_unlocked, (const void* from, std::size_t size, std::size_t count, FILE* file),
+               (from, size, count, file), 0, const Given given(from, size* count, false))
+
+ISTHMUS_PASSES(int, mprotect, (void* memory, std::size_t bytes, int protection), (memory, bytes, protection), -1,
+               let_go(memory, bytes))
+ISTHMUS_PASSES(int, munmap, (void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
+ISTHMUS_PASSES(int, madvise, (void* memory, std::size_t bytes, int advice), (memory, bytes, advice), -1,
+               let_go(memory, bytes))
+ISTHMUS_PASSES(int, mlock, (const void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
+ISTHMUS_PASSES(ssize_t, vmsplice, (int pipe, const iovec* parts, std::size_t count, unsigned flags),
+               (pipe, parts, count, flags), -1,
+               for (std::size_t i = 0; i < count; ++i) let_go(parts[i].iov_base, parts[i].iov_len))
+
+// By number: whatever memory it names is let go, and its structures are not known.
+__attribute__((visibility("default"))) long syscall(long number, ...) {
+    using Next = long (*)(long, ...);
+    static Next known = nullptr;
+    const auto next = isthmus::interpose::known_or_found(known, "syscall");
+    if (next == nullptr) return errno = ENOSYS, -1;
+    std::va_list list;
+    va_start(list, number);
+    std::array<long, 6> words{};
+    for (long& word : words) word = va_arg(list, long);
+    va_end(list);
+    constexpr long first_of_io_uring = 425, last_of_io_uring = 427;
+    if (isthmus::races::is_watching() && !takes_no_buffer(number)) {
+        if (number == SYS_io_submit || (number >= first_of_io_uring && number <= last_of_io_uring)) {
+            const Locked state;
+            state->stop("io_uring or asynchronous I/O of the kernel, which uses memory by itself");
+        }
+        for (const long word : words) let_go(reinterpret_cast<const void*>(word), 1);  // NOLINT
+    }
+    return next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+}
+// NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
+
+#endif

@@ -1,0 +1,114 @@
+// Pinned memory of the program, and the copies of it that it has not waited for: their pages are protected until then.
+//
+// The source is protected against writes, the destination against reads, too. Where copies share pages the stricter one
+// counts. Nothing here allocates, for a thread that touches a protected page may be inside an allocation; the caller
+// holds the lock. Pages are opened a moment too early rather than late.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "races/order.hpp"
+
+namespace isthmus::races {
+
+struct Range {
+    std::uintptr_t begin = 0, end = 0;
+    bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+    bool contains(std::uintptr_t address) const { return begin <= address && address < end; }
+    bool contains(const Range& other) const { return begin <= other.begin && other.end <= end; }
+    bool empty() const { return begin >= end; }
+};
+
+struct Copy {
+    Range bytes, pages;  // of the host's side; `pages` are protected, none where empty
+    bool is_into_host = false, is_under_way = false;
+    Line line = default_line;
+    std::uint64_t work = 0;
+    std::uintptr_t stream = 0;
+    std::uint32_t site = 0, thread = 0;
+};
+
+class Copies {
+  public:
+    // Pages of the host that the driver has locked. Pages of registered memory also hold what is not the program's
+    // buffer, such as words that the kernel reads: of these none is protected but what a copy fills.
+    void add_block(Range block, bool is_registered);
+    // What was known of blocks that overlap the range.
+    void forget_blocks(const Range& range);
+    bool in_block(const Range& range) const;
+    // Whether there is memory that no copy was made of yet: what else would it be for than for kernels to write?
+    bool any_uncopied() const;
+    bool meets_block(const Range& range) const;
+
+    // A copy that the driver is about to be given, known by its number of work; false where there are too many.
+    bool begin(const Copy& copy);
+    // The driver has it; `is_kept`: else it refused it.
+    void end(std::uint64_t work, bool is_kept);
+    // The program has waited for these.
+    void finish(const Clock& clock);
+    void finish_all() { finish(Clock::everything()); }
+    // Before the kernel is given the range: its pages are opened. Calls `meet` with each copy that it touches.
+    template <typename Meet>
+    void open(const Range& range, bool writes, const Meet& meet) {
+        for (std::size_t i = count_; i-- > 0;) {
+            Copy& copy = copies_[i];
+            const bool may_stay = !writes && !copy.is_into_host;
+            if (may_stay || copy.pages.empty() || !copy.pages.overlaps(range)) continue;
+            if (copy.bytes.overlaps(range)) {
+                meet(copy);
+                unprotect(copy);
+            }
+            // Only a neighbour's, which shares the first or the last page.
+            for (const std::uintptr_t at : {range.begin, range.end - 1}) {
+                if (copy.pages.contains(at)) unprotect_at(copy, at);
+            }
+            if (copy.pages.overlaps(range)) unprotect(copy);
+        }
+    }
+    // The copies whose pages an address is on.
+    template <typename Meet>
+    bool at(std::uintptr_t address, const Meet& meet) {
+        bool any = false;
+        for (std::size_t i = count_; i-- > 0;) {
+            if (!copies_[i].pages.contains(address)) continue;
+            any = true;
+            meet(copies_[i]);
+        }
+        return any;
+    }
+    // No page of the copy is protected any more, but what others protect.
+    void unprotect(Copy& copy);
+    // Only the page with an address, at the edge of the copy's pages; else all.
+    void unprotect_at(Copy& copy, std::uintptr_t address);
+    // In a forked child, and where nothing is followed any more.
+    void open_all();
+
+    std::uint64_t followed() const { return followed_; }
+    std::uint64_t without_room() const { return without_room_; }
+    bool any() const { return count_ != 0; }
+    bool any_block() const { return block_count_ != 0; }
+
+    static constexpr std::uintptr_t page = 4096;
+
+  private:
+    static constexpr std::size_t most_copies = 4096, most_blocks = 16384;
+    struct Block {
+        Range range;
+        bool is_registered = false, is_copied = false;
+    };
+    const Block* block_of(const Range& range) const;
+    Block* block_of(const Range& range);
+    void protect(Copy& copy);
+    // As the copies have it that still protect something there.
+    void protect_again(const Range& pages);
+    void remove(std::size_t index);
+
+    std::size_t count_ = 0, block_count_ = 0;
+    std::uint64_t followed_ = 0, without_room_ = 0;
+    std::array<Copy, most_copies> copies_{};
+    std::array<Block, most_blocks> blocks_{};
+};
+
+}  // namespace isthmus::races

@@ -1,0 +1,75 @@
+// What a wait of the program covers, by what it asked for and never by when it happened.
+//
+// A line is a stream that does not wait for the default stream; all other streams are one line together, and where
+// there are more than the table holds, several share one. So a wait may cover more here than it does, never less: what
+// is reported as unfinished has been waited for by nothing that was seen. Nothing here allocates; the caller holds the
+// lock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "races/table.hpp"
+
+namespace isthmus::races {
+
+inline constexpr std::size_t most_lines = 64;
+using Line = std::uint32_t;
+inline constexpr Line default_line = 0;
+
+// The last piece of work of each line that is covered (vector clocks: Mattern 1989).
+struct Clock {
+    std::array<std::uint64_t, most_lines> until{};
+
+    void join(const Clock& other) {
+        for (std::size_t i = 0; i < most_lines; ++i) until[i] = std::max(until[i], other.until[i]);
+    }
+    bool covers(Line line, std::uint64_t work) const { return work <= until[line]; }
+    static Clock everything() {
+        Clock clock;
+        clock.until.fill(UINT64_MAX);
+        return clock;
+    }
+};
+
+class Order {
+  public:
+    // Handles of streams as the program has them. One that is not known is of the default line.
+    Line line_of(std::uintptr_t stream) const;
+    void begin(std::uintptr_t stream, bool is_blocking);
+    void end(std::uintptr_t stream);
+
+    // The number of the next piece of work of a line.
+    std::uint64_t add_work(Line line);
+    const Clock& clock(Line line) const { return clocks_[line]; }
+    // All that comes later on the line is behind what an event holds.
+    void wait(Line line, const Clock& clock) { clocks_[line].join(clock); }
+    void wait_on_all_lines(const Clock& clock);
+
+    // While the driver records an event it may hold either.
+    void begin_recording(std::uintptr_t event, Line line);
+    void end_recording(std::uintptr_t event, Line line, bool was_recorded);
+    // Recorded where nothing follows it, in a graph or another process: it holds everything, also when it is recorded
+    // again.
+    void lose(std::uintptr_t event);
+    void forget(std::uintptr_t event) { events_.remove(event); }
+    Clock held_by(std::uintptr_t event) const;
+
+  private:
+    static constexpr std::size_t most_streams = 1024, most_events = 16384;
+    struct Event {
+        Clock clock;
+        bool is_lost = false;
+    };
+
+    std::array<Clock, most_lines> clocks_{};
+    std::array<std::uint32_t, most_lines> streams_of_line_{};
+    std::uint64_t works_ = 0;
+    Line last_begun_ = default_line;
+    Table<Line, most_streams> streams_;
+    Table<Event, most_events> events_;
+};
+
+}  // namespace isthmus::races

@@ -1,0 +1,253 @@
+// Hooks what sets handlers, masks and stacks of signals: SIGSEGV stays open on every thread, and the program sees what
+// it set.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "base/threads.hpp"
+#include "interpose/environment.hpp"
+#include "interpose/hooks/hooks.hpp"
+#include "races/state.hpp"
+#include "races/thread.hpp"
+
+// Sanitizers have hooks of their own there.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace isthmus::races {
+namespace {
+
+using interpose::known_or_found;
+using Handler = void (*)(int);
+using SetHandler = Handler (*)(int, Handler);
+using SetMask = int (*)(int, const sigset_t*, sigset_t*);
+using SetStack = int (*)(const stack_t*, stack_t*);
+using Start = void* (*)(void*);
+using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, Start, void*);
+
+#define ISTHMUS_OF_THREAD thread_local __attribute__((tls_model("initial-exec")))
+// What the calling thread believes: that it blocks SIGSEGV, and which stack its handlers have.
+ISTHMUS_OF_THREAD constinit bool believes_blocked = false;
+ISTHMUS_OF_THREAD constinit bool has_begun = false, has_our_stack = false;
+ISTHMUS_OF_THREAD constinit stack_t programs_stack{nullptr, SS_DISABLE, 0};
+#undef ISTHMUS_OF_THREAD
+
+// And what the kernel wants at least.
+constexpr std::size_t stack_bytes = std::size_t{128} << 10, least_stack_bytes = 2048;
+// Signals whose handlers the program has asked to run with SIGSEGV blocked.
+constinit std::atomic<SignalMask> blocked_in_handler = 0;
+
+constinit std::atomic<int> enabled = -1;
+
+void give_stack_back(void* stack) {
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    syscall(SYS_sigaltstack, &none, nullptr);
+    munmap(stack, stack_bytes);
+}
+
+sigset_t without_fault(const sigset_t& set) {
+    sigset_t rest = set;
+    sigdelset(&rest, SIGSEGV);
+    return rest;
+}
+
+int set_mask(SetMask next, int how, const sigset_t* set, sigset_t* before) {
+    if (!is_enabled()) return next(how, set, before);
+    sigset_t rest;
+    if (set != nullptr) rest = without_fault(*set);
+    const bool names_fault = set != nullptr && sigismember(set, SIGSEGV) == 1, was = believes_blocked;
+    const int code = next(how, set == nullptr ? nullptr : &rest, before);
+    if (code != 0) return code;
+    if (set != nullptr && how == SIG_SETMASK) believes_blocked = names_fault;
+    if (how == SIG_BLOCK && names_fault) believes_blocked = true;
+    if (how == SIG_UNBLOCK && names_fault) believes_blocked = false;
+    if (before != nullptr && was) sigaddset(before, SIGSEGV);
+    return code;
+}
+
+// Handlers that the C library gives an action for by a short name.
+Handler set_handler(SetHandler next, int number, Handler handler, unsigned flags) {
+    if (!is_enabled() || number != SIGSEGV || handler == SIG_ERR) return next(number, handler);
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = handler;
+    action.sa_flags = static_cast<int>(flags);
+    return sigaction(SIGSEGV, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+struct Started {
+    Start start;
+    void* argument;
+    bool is_drivers, blocks_fault;
+};
+
+void* begin_and_run(void* given) {
+    const Started started = *static_cast<Started*>(given);
+    std::free(given);
+    // By the attributes of a thread it may begin with any signals blocked.
+    const SignalMask before = change_signals(bit_of(SIGSEGV), SIG_UNBLOCK);
+    believes_blocked = started.blocks_fault || (before & bit_of(SIGSEGV)) != 0;
+    if (started.is_drivers) InDriver::always_here();
+    if (is_watching()) begin_thread();
+    return started.start(started.argument);
+}
+
+SetAction next_sigaction = nullptr;
+SetMask next_pthread_sigmask = nullptr, next_sigprocmask = nullptr;
+SetStack next_sigaltstack = nullptr;
+CreateThread next_pthread_create = nullptr;
+
+}  // namespace
+
+bool is_enabled() noexcept {
+    int known = enabled.load(std::memory_order_relaxed);
+    if (known >= 0) return known != 0;
+    const char* const folder = std::getenv("ISTHMUS_RACES_FOLDER");
+    known = folder != nullptr && *folder != '\0' && !interpose::is_switched_off("ISTHMUS_RACES") ? 1 : 0;
+    enabled.store(known, std::memory_order_relaxed);
+    return known != 0;
+}
+
+void begin_thread() noexcept {
+    if (has_begun) return;
+    has_begun = true;
+    static const auto key = [] {
+        pthread_key_t made{};
+        return pthread_key_create(&made, give_stack_back) == 0 ? std::optional(made) : std::nullopt;
+    }();
+    stack_t now{};
+    if (!key || syscall(SYS_sigaltstack, nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) != 0) return;
+    if ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes / 2) return;
+    void* const memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack_t ours{};
+    ours.ss_sp = memory;
+    ours.ss_size = stack_bytes;
+    if (pthread_setspecific(*key, memory) != 0 || syscall(SYS_sigaltstack, &ours, nullptr) != 0) {
+        munmap(memory, stack_bytes);
+        return;
+    }
+    programs_stack = now;
+    has_our_stack = true;
+}
+
+namespace {
+
+__attribute__((constructor)) void begin_signals() {
+    if (!is_enabled()) return;
+    // Inherited from whatever started the process.
+    const SignalMask before = change_signals(bit_of(SIGSEGV), SIG_UNBLOCK);
+    believes_blocked = (before & bit_of(SIGSEGV)) != 0;
+}
+
+}  // namespace
+}  // namespace isthmus::races
+
+extern "C" {
+using namespace isthmus::races;
+#define ISTHMUS_SHOWN __attribute__((visibility("default")))
+
+ISTHMUS_SHOWN int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
+    const auto next = known_or_found(next_sigaction, "sigaction");
+    if (next == nullptr) return errno = ENOSYS, -1;
+    if (!is_enabled() || number < 1 || number > 64) return next(number, action, before);
+    if (number == SIGSEGV) return set_fault_action(next, action, before);
+    const isthmus::SignalMask bit = isthmus::bit_of(number);
+    const bool was = (blocked_in_handler & bit) != 0;
+    struct sigaction rest {};
+    const bool blocks = action != nullptr && sigismember(&action->sa_mask, SIGSEGV) == 1;
+    if (blocks) {
+        rest = *action;
+        sigdelset(&rest.sa_mask, SIGSEGV);
+    }
+    const bool sets = action != nullptr;
+    const int code = next(number, blocks ? &rest : action, before);
+    if (code != 0) return code;
+    if (sets && blocks) blocked_in_handler |= bit;
+    if (sets && !blocks) blocked_in_handler &= ~bit;
+    if (before != nullptr && was) sigaddset(&before->sa_mask, SIGSEGV);
+    return code;
+}
+ISTHMUS_SHOWN int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
+    const auto next = known_or_found(next_pthread_sigmask, "pthread_sigmask");
+    return next == nullptr ? ENOSYS : set_mask(next, how, set, before);
+}
+ISTHMUS_SHOWN int sigprocmask(int how, const sigset_t* set, sigset_t* before) {
+    const auto next = known_or_found(next_sigprocmask, "sigprocmask");
+    return next == nullptr ? (errno = ENOSYS, -1) : set_mask(next, how, set, before);
+}
+// A stack of the program's that is smaller than ours is only remembered.
+ISTHMUS_SHOWN int sigaltstack(const stack_t* stack, stack_t* before) {
+    const auto next = known_or_found(next_sigaltstack, "sigaltstack");
+    if (next == nullptr) return errno = ENOSYS, -1;
+    if (!has_our_stack) return next(stack, before);
+    stack_t now{};
+    if (next(nullptr, &now) != 0) return -1;
+    const bool is_on_it = (now.ss_flags & SS_ONSTACK) != 0;
+    if (stack != nullptr && is_on_it) return errno = EPERM, -1;
+    stack_t was = programs_stack;
+    if (is_on_it) was.ss_flags |= SS_ONSTACK;
+    if (stack != nullptr) {
+        const bool is_none = (stack->ss_flags & SS_DISABLE) != 0;
+        if (!is_none && stack->ss_size < least_stack_bytes) return errno = ENOMEM, -1;
+        if (!is_none && stack->ss_size >= stack_bytes / 2) {
+            const int code = next(stack, nullptr);
+            if (code == 0) has_our_stack = false;
+            if (code == 0 && before != nullptr) *before = was;
+            return code;
+        }
+        programs_stack = *stack;
+    }
+    if (before != nullptr) *before = was;
+    return 0;
+}
+ISTHMUS_SHOWN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Start start, void* argument) {
+    const auto next = known_or_found(next_pthread_create, "pthread_create");
+    if (next == nullptr) return EAGAIN;
+    if (!is_enabled()) return next(thread, attributes, start, argument);
+    auto* const started = static_cast<Started*>(std::malloc(sizeof(Started)));
+    if (started == nullptr) return EAGAIN;
+    *started = {start, argument, InDriver::is_nested(), believes_blocked};
+    const int code = next(thread, attributes, &begin_and_run, started);
+    if (code != 0) std::free(started);
+    return code;
+}
+
+// X(name, flags of the action)
+#define ISTHMUS_SETS_HANDLER(X)                                      \
+    X(signal, SA_RESTART)                                            \
+    X(bsd_signal, SA_RESTART)                                        \
+    X(ssignal, SA_RESTART)                                           \
+    X(sysv_signal, static_cast<unsigned>(SA_RESETHAND) | SA_NODEFER) \
+    X(__sysv_signal, static_cast<unsigned>(SA_RESETHAND) | SA_NODEFER)
+#define ISTHMUS_HOOK(name, flags)                             \
+    ISTHMUS_SHOWN Handler name(int number, Handler handler) { \
+        static SetHandler known = nullptr;                    \
+        const auto next = known_or_found(known, #name);       \
+        if (next == nullptr) return errno = ENOSYS, SIG_ERR;  \
+        return set_handler(next, number, handler, flags);     \
+    }
+ISTHMUS_SETS_HANDLER(ISTHMUS_HOOK)
+#undef ISTHMUS_HOOK
+#undef ISTHMUS_SETS_HANDLER
+#undef ISTHMUS_SHOWN
+}
+
+#else
+
+namespace isthmus::races {
+bool is_enabled() noexcept {
+    return false;
+}
+void begin_thread() noexcept {}
+}  // namespace isthmus::races
+
+#endif

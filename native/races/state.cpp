@@ -1,0 +1,135 @@
+// All that the library knows of its process, behind one lock.
+#include "races/state.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "interpose/environment.hpp"
+#include "interpose/foreign_process.hpp"
+
+namespace isthmus::races {
+namespace {
+
+constinit State the_state;
+constinit std::atomic<bool> is_locked = false, watching = false;
+
+void lock() {
+    while (is_locked.exchange(true, std::memory_order_acquire)) sched_yield();
+}
+void unlock() {
+    is_locked.store(false, std::memory_order_release);
+}
+
+// Signals stay as the program has them while it forks: a handler that touches a protected page then would wait for
+// itself, so they are blocked here, too.
+constinit thread_local SignalMask before_fork = 0;
+void prepare_fork() {
+    before_fork = block_signals();
+    lock();
+}
+void continue_parent() {
+    unlock();
+    change_signals(before_fork);
+}
+// The parent's copies are none of its child, which has its memory as it was.
+void continue_child() {
+    watching = false;
+    the_state.copies.open_all();
+    the_state.record = nullptr;
+    unlock();
+    change_signals(before_fork);
+}
+
+}  // namespace
+
+thread_local unsigned InDriver::depth = 0;
+thread_local bool InDriver::is_drivers_thread = false;
+
+std::uint32_t State::site_of(const Frames& frames) {
+    const std::uint64_t hash = frames.hash();
+    for (std::size_t i = 0; i < site_count_; ++i) {
+        if (sites_[i].hash == hash) return static_cast<std::uint32_t>(i + 1);
+    }
+    // The last one stays empty, for those without a text.
+    if (site_count_ == most_sites - 1) return 0;
+    sites_[site_count_].hash = hash;
+    places.describe(frames, sites_[site_count_].text);
+    return static_cast<std::uint32_t>(++site_count_);
+}
+
+void State::note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write,
+                 bool is_system_call) const {
+    if (record == nullptr) return;
+    Finding* finding = record->slot(copy.site, touch.hash(), is_write);
+    if (finding == nullptr || finding->count++ != 0) return;
+    finding->stream = copy.stream;
+    finding->copied_bytes = copy.bytes.end - copy.bytes.begin;
+    finding->touched_at = address > copy.bytes.begin ? address - copy.bytes.begin : 0;
+    finding->thread_of_copy = copy.thread;
+    finding->thread_of_touch = static_cast<std::uint32_t>(syscall(SYS_gettid));
+    finding->is_into_host = copy.is_into_host ? 1 : 0;
+    finding->is_system_call = is_system_call ? 1 : 0;
+    finding->copy_place = text_of(copy.site);
+    places.describe(touch, finding->touch_place);
+    finding->is_complete = 1;
+}
+
+void State::count_copy() const {
+    if (record == nullptr) return;
+    record->followed = copies.followed();
+    record->without_room = copies.without_room();
+}
+
+void State::let_go(const char* reason) {
+    if (record != nullptr && copies.any()) record->add_reason(reason);
+    copies.finish_all();
+}
+
+void State::stop(const char* reason) {
+    if (record != nullptr) record->add_reason(reason);
+    watching = false;
+    copies.open_all();
+}
+
+Locked::Locked() noexcept {
+    lock();
+}
+Locked::~Locked() {
+    unlock();
+}
+State* Locked::operator->() const noexcept {
+    return &the_state;
+}
+
+bool is_watching() noexcept {
+    return watching.load(std::memory_order_relaxed);
+}
+
+bool begin_watching() noexcept {
+    static constinit std::atomic<bool> has_begun = false;
+    static constinit std::mutex beginning;
+    if (has_begun.load(std::memory_order_acquire)) return is_watching();
+    interpose::guarded([] {
+        const std::lock_guard guard(beginning);
+        if (has_begun.load(std::memory_order_relaxed)) return;
+        has_begun.store(true, std::memory_order_release);
+        if (interpose::is_switched_off("ISTHMUS_RACES")) return;
+        Record* const record = make_record();
+        if (record == nullptr) return;
+        {
+            const Locked state;
+            state->record = record;
+        }
+        pthread_atfork(&prepare_fork, &continue_parent, &continue_child);
+        begin_handling();
+        watching = true;
+    });
+    return is_watching();
+}
+
+}  // namespace isthmus::races

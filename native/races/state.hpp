@@ -1,0 +1,116 @@
+// All that the library knows of its process, behind one lock.
+//
+// The handler of faults takes the lock, too. So a thread that holds it takes no signal, allocates nothing, calls
+// nothing of the program's and touches none of its memory: then no thread that faults can hold it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/threads.hpp"
+#include "races/copies.hpp"
+#include "races/order.hpp"
+#include "races/places.hpp"
+#include "races/record.hpp"
+
+namespace isthmus::races {
+
+// Memory that system calls use at the moment.
+class UnderWay {
+  public:
+    std::optional<std::uint32_t> add(const Range& range) {
+        for (std::uint32_t i = 0; i < ranges_.size(); ++i) {
+            if (!ranges_[i].empty()) continue;
+            ranges_[i] = range;
+            return i;
+        }
+        return {};
+    }
+    void remove(std::uint32_t number) { ranges_[number] = {}; }
+    bool meets(const Range& range) const {
+        return std::any_of(ranges_.begin(), ranges_.end(),
+                           [&](const Range& each) { return !each.empty() && each.overlaps(range); });
+    }
+
+  private:
+    std::array<Range, 256> ranges_{};
+};
+
+class State {
+  public:
+    UnderWay under_way;
+    Order order;
+    Copies copies;
+    Places places;
+    Record* record = nullptr;
+    // Captures that have begun and not ended: what they record is not done, and what events in them hold is not known.
+    unsigned captures = 0;
+    // Whether graphs hold host functions, or kernels may say to the host or to streams how far they are.
+    bool graphs_signal = false, kernels_signal = false;
+    bool has_launched = false;
+
+    // The number of a place, whose text is kept; 0 where there is no room. `text` is written where it is new.
+    std::uint32_t site_of(const Frames& frames);
+    const PlaceText& text_of(std::uint32_t site) const { return sites_[site == 0 ? most_sites - 1 : site - 1].text; }
+    void note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write, bool is_system_call) const;
+    void count_copy() const;
+    // What is unfinished may be waited for by something that cannot be followed.
+    void let_go(const char* reason);
+    // Nothing is followed from now on.
+    void stop(const char* reason);
+
+  private:
+    static constexpr std::size_t most_sites = 4096;
+    struct Site {
+        std::uint64_t hash = 0;
+        PlaceText text{};
+    };
+    std::size_t site_count_ = 0;
+    std::array<Site, most_sites> sites_{};
+};
+
+// Holds the lock, with the thread's signals blocked.
+class Locked {
+  public:
+    Locked() noexcept;
+    ~Locked();
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    State* operator->() const noexcept;
+
+  private:
+    SignalsBlocked blocked_;
+};
+
+// Whether anything is followed at all: not where it is switched off, has no file to write to, or has given up.
+bool is_watching() noexcept;
+// Begins, at the first pinned memory; false where it cannot.
+bool begin_watching() noexcept;
+
+// A call of the driver: what it touches meanwhile is not the program's.
+class InDriver {
+  public:
+    InDriver() noexcept { ++depth; }
+    ~InDriver() { --depth; }
+    InDriver(const InDriver&) = delete;
+    InDriver& operator=(const InDriver&) = delete;
+    static bool is_nested() noexcept { return depth != 0; }
+    // Also true on threads that it made.
+    static bool here() noexcept { return depth != 0 || is_drivers_thread; }
+    static void always_here() noexcept { is_drivers_thread = true; }
+
+  private:
+    static thread_local unsigned depth __attribute__((tls_model("initial-exec")));
+    static thread_local bool is_drivers_thread __attribute__((tls_model("initial-exec")));
+};
+
+// What a program gets that looked up a function of the driver by its symbol.
+void* taken(const char* symbol, void* given) noexcept;
+
+// Sets the handler of faults, and keeps it first.
+void begin_handling() noexcept;
+
+}  // namespace isthmus::races

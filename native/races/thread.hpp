@@ -1,0 +1,19 @@
+// What each thread of the program needs so that a fault of its can be handled, and what it believes to have set itself.
+#pragma once
+
+#include <signal.h>
+
+namespace isthmus::races {
+
+// Whether the library is to do anything in this process (ISTHMUS_RACES_FOLDER, and not ISTHMUS_RACES=off).
+bool is_enabled() noexcept;
+
+// Gives the calling thread a stack for handlers that is large enough, once. Where the program has one of its own that
+// is as large, that stays.
+void begin_thread() noexcept;
+
+// The program's action for SIGSEGV, which ours comes before; `next` is the C library's sigaction.
+using SetAction = int (*)(int, const struct sigaction*, struct sigaction*);
+int set_fault_action(SetAction next, const struct sigaction* action, struct sigaction* before) noexcept;
+
+}  // namespace isthmus::races

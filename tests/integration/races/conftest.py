@@ -1,0 +1,62 @@
+"""Programs under `isthmus races`: the driver under them, and how they are built and run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.compiling import compile_program
+from tests.processes import Done, ended, isthmus
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[2]
+
+Build = Callable[[str], Path]
+
+
+class Looked(NamedTuple):
+    """How a program ended, and what was reported of it."""
+
+    done: Done
+    report: dict[str, Any]
+
+    @property
+    def touches(self) -> int:
+        """How often a copy was touched that nothing had waited for."""
+        return sum(race["count"] for race in self.report["races"])
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    def build(name: str) -> Path:
+        options = ["-O1", "-g", f"-I{REPOSITORY / 'native'}", f"-I{REPOSITORY}", "-pthread"]
+        return compile_program(name, [HERE / f"{name}.cpp"], options)
+
+    return build
+
+
+@pytest.fixture
+def surroundings(compiled: Callable[..., Path]) -> dict[str, str]:
+    """A driver whose copies go past the protection of pages, as those of devices do."""
+    return {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DMA": "1"}
+
+
+@pytest.fixture
+def look(surroundings: dict[str, str], tmp_path: Path) -> Callable[..., Looked]:
+    """Runs a program as `isthmus races` does."""
+
+    def look(*words: str | Path, options: tuple[str, ...] = ()) -> Looked:
+        report = tmp_path / "report.json"
+        done = isthmus("races", "--force", "-o", report, *options, "--", *words, env=surroundings)
+        assert report.exists(), done.stderr
+        return Looked(done, json.loads(report.read_text("utf-8")))
+
+    return look
+
+
+@pytest.fixture
+def plainly(surroundings: dict[str, str]) -> Callable[..., Done]:
+    """Runs a program by itself."""
+    return lambda *words: ended(*words, env=surroundings)

@@ -1,0 +1,270 @@
+// Programs that handle faults, masks, forks and system calls by themselves, with an unfinished copy of pinned memory.
+//
+//   hostile CASE
+//
+// prints what it sees, which is to be the same under `isthmus races`.
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tests/integration/accelerate/driver.hpp"
+
+namespace {
+
+constexpr std::size_t page = 4096, bytes = 4 * page;
+
+struct UnderWay {
+    explicit UnderWay(bool into_host) {
+        expect(driver->cuStreamCreate(&stream, 1) == success);
+        std::memset(host.data(), 1, bytes);
+        expect((into_host ? driver->cuMemcpyDtoHAsync(host.data(), device.address, bytes, stream)
+                          : driver->cuMemcpyHtoDAsync(device.address, host.data(), bytes, stream)) == success);
+    }
+    HostBlock host{bytes, true};
+    Block device{bytes};
+    Stream stream = nullptr;
+};
+
+volatile int handled = 0;
+sigjmp_buf back;
+std::byte* guarded = nullptr;
+
+void open_guarded(int, siginfo_t* info, void*) {
+    handled = handled + 1;
+    if (info->si_addr != guarded) _exit(9);
+    mprotect(guarded, page, PROT_READ | PROT_WRITE);
+}
+void jump(int) {
+    handled = handled + 1;
+    siglongjmp(back, 1);
+}
+
+void own_handler() {
+    UnderWay copy(false);
+    guarded = static_cast<std::byte*>(mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    struct sigaction action {
+    }, before{};
+    action.sa_sigaction = open_guarded;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &before);
+    std::printf("before %d\n", before.sa_handler == SIG_DFL);
+    for (int i = 0; i < 3; ++i) {
+        mprotect(guarded, page, PROT_NONE);
+        guarded[0] = std::byte{1};
+        copy.host[static_cast<std::size_t>(i) * page] = std::byte{2};
+    }
+    std::printf("handled %d\n", handled);
+    sigaction(SIGSEGV, nullptr, &before);
+    std::printf("own %d\n", before.sa_sigaction == open_guarded);
+    signal(SIGSEGV, jump);
+    for (int i = 0; i < 3; ++i) {
+        if (sigsetjmp(back, 1) == 0) *reinterpret_cast<volatile int*>(8) = 1;
+    }
+    std::printf("handled %d\n", handled);
+    std::printf("was %d\n", signal(SIGSEGV, SIG_DFL) == jump);
+}
+void blocked() {
+    UnderWay copy(false);
+    sigset_t all, before, now;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    copy.host[0] = std::byte{2};
+    std::thread([&copy] { copy.host[page] = std::byte{3}; }).join();
+    pthread_sigmask(SIG_SETMASK, &before, &now);
+    std::printf("blocked %d %d\n", sigismember(&now, SIGSEGV), sigismember(&before, SIGSEGV));
+    struct sigaction action {
+    }, seen{};
+    action.sa_handler = [](int) {};
+    action.sa_mask = all;
+    sigaction(SIGUSR1, &action, nullptr);
+    sigaction(SIGUSR1, nullptr, &seen);
+    std::printf("blocked %d\n", sigismember(&seen.sa_mask, SIGSEGV));
+}
+void forked() {
+    UnderWay copy(true);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        copy.host[5] = std::byte{7};
+        _exit(copy.host[5] == std::byte{7} && copy.host[2 * page] != std::byte{7} ? 3 : 4);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child %d\n", WEXITSTATUS(status));
+}
+void system_calls() {
+    char name[] = "/tmp/hostileXXXXXX";
+    const int file = mkstemp(name);
+    std::vector<char> text(bytes, 'x');
+    expect(write(file, text.data(), bytes) == static_cast<ssize_t>(bytes));
+    for (const bool into_host : {false, true}) {
+        const auto with = [&](const char* what, const std::function<long(std::byte*)>& call) {
+            UnderWay copy(into_host);
+            const long code = call(copy.host.data());
+            expect(driver->cuStreamSynchronize(copy.stream) == success);
+            std::printf("%s %ld %d\n", what, code, static_cast<int>(copy.host[9]));
+        };
+        lseek(file, 0, SEEK_SET);
+        with("read", [&](std::byte* to) { return read(file, to, bytes); });
+        with("pread", [&](std::byte* to) { return pread(file, to, bytes, 0); });
+        with("readv", [&](std::byte* to) {
+            const iovec parts[2] = {{to, page}, {to + page, page}};
+            lseek(file, 0, SEEK_SET);
+            return readv(file, parts, 2);
+        });
+        with("fread", [&](std::byte* to) {
+            FILE* stream = std::fopen(name, "r");
+            const auto code = static_cast<long>(std::fread(to, 1, bytes, stream));
+            std::fclose(stream);
+            return code;
+        });
+        with("ifstream", [&](std::byte* to) {
+            std::ifstream stream(name);
+            stream.read(reinterpret_cast<char*>(to), bytes);
+            return static_cast<long>(stream.gcount());
+        });
+        with("pwrite", [&](std::byte* from) { return pwrite(file, from, bytes, 0); });
+        with("mprotect", [&](std::byte* at) { return mprotect(at, page, PROT_READ | PROT_WRITE); });
+    }
+    unlink(name);
+}
+void small_stack() {
+    UnderWay copy(false);
+    alignas(16) static char memory[8192];
+    stack_t own{}, before{}, seen{};
+    own.ss_sp = memory;
+    own.ss_size = sizeof memory;
+    std::printf("set %d\n", sigaltstack(&own, &before));
+    sigaltstack(nullptr, &seen);
+    std::printf("before %d, own %d\n", (before.ss_flags & SS_DISABLE) != 0, seen.ss_sp == memory);
+    copy.host[0] = std::byte{2};
+}
+void crash() {
+    UnderWay copy(false);
+    copy.host[0] = std::byte{2};
+    std::fflush(stdout);
+    *reinterpret_cast<volatile int*>(8) = 1;
+}
+void killed() {
+    UnderWay copy(false);
+    std::fflush(stdout);
+    kill(getpid(), SIGSEGV);
+    std::printf("lives\n");
+}
+void many() {
+    constexpr std::size_t count = 6000;
+    std::vector<std::unique_ptr<HostBlock>> blocks;
+    Block device(page);
+    Stream stream = nullptr;
+    expect(driver->cuStreamCreate(&stream, 1) == success);
+    for (std::size_t i = 0; i < count; ++i) {
+        blocks.push_back(std::make_unique<HostBlock>(page, true));
+        expect(driver->cuMemcpyDtoHAsync(blocks.back()->data(), device.address, page, stream) == success);
+    }
+    expect(driver->cuStreamSynchronize(stream) == success);
+    for (auto& block : blocks) (*block)[3] = std::byte{1};
+    std::printf("many\n");
+}
+// In registered memory no page is protected that has anything else.
+void neighbours() {
+    std::vector<std::byte> heap(bytes);
+    auto* const lock = new (heap.data()) std::mutex;
+    expect(driver->cuMemHostRegister(heap.data(), bytes, 0) == success);
+    Block device(bytes);
+    Stream stream = nullptr;
+    expect(driver->cuStreamCreate(&stream, 1) == success);
+    expect(driver->cuMemcpyDtoHAsync(heap.data() + 64, device.address, bytes - 128, stream) == success);
+    std::thread([lock] { const std::lock_guard guard(*lock); }).join();
+    for (int i = 0; i < 1000; ++i) delete[] new std::byte[100 + i];
+    heap[bytes - 1] = std::byte{1};
+    expect(driver->cuStreamSynchronize(stream) == success);
+    expect(driver->cuMemHostUnregister(heap.data()) == success);
+    std::printf("neighbours\n");
+}
+// Each thing that a program may wait by.
+void waits() {
+    const auto wait_by = [](const std::function<void(UnderWay&, Event)>& wait) {
+        for (const bool into_host : {false, true}) {
+            UnderWay copy(into_host);
+            Event event = nullptr;
+            expect(driver->cuEventCreate(&event, 0) == success);
+            wait(copy, event);
+            for (std::size_t i = 0; i < bytes; ++i) copy.host[i] = std::byte{2};
+        }
+    };
+    wait_by([](UnderWay& copy, Event) { driver->cuStreamSynchronize(copy.stream); });
+    wait_by([](UnderWay& copy, Event event) {
+        driver->cuEventRecord(event, copy.stream);
+        driver->cuEventSynchronize(event);
+    });
+    wait_by([](UnderWay& copy, Event event) {
+        Stream other = nullptr;
+        driver->cuStreamCreate(&other, 1);
+        driver->cuEventRecord(event, copy.stream);
+        driver->cuStreamWaitEvent(other, event, 0);
+        driver->cuStreamSynchronize(other);
+    });
+    wait_by([](UnderWay& copy, Event event) {
+        driver->cuEventRecord(event, copy.stream);
+        std::thread([event] {
+            while (driver->cuEventQuery(event) != success) {
+            }
+        }).join();
+    });
+    static auto* const synchronize = reinterpret_cast<Code (*)()>(dlsym(library(), "cuCtxSynchronize"));
+    wait_by([](UnderWay&, Event) { synchronize(); });
+    static auto* const elapsed =
+        reinterpret_cast<Code (*)(float*, Event, Event)>(dlsym(library(), "cuEventElapsedTime"));
+    wait_by([](UnderWay& copy, Event event) {
+        float time = 0;
+        driver->cuEventRecord(event, copy.stream);
+        while (elapsed(&time, event, event) != success) {
+        }
+    });
+    wait_by([](UnderWay& copy, Event) {
+        std::vector<std::byte> pageable(bytes);
+        driver->cuMemcpyDtoHAsync(pageable.data(), copy.device.address, bytes, copy.stream);
+    });
+    wait_by([](UnderWay& copy, Event) {
+        HostBlock flag(8, true);
+        flag[0] = std::byte{9};
+        driver->cuMemcpyDtoHAsync(flag.data(), copy.device.address, 8, copy.stream);
+        while (*static_cast<volatile std::byte*>(flag.data()) == std::byte{9}) driver->cuEventQuery(nullptr);
+    });
+    wait_by([](UnderWay& copy, Event) { driver->cuMemFree(std::exchange(copy.device.address, 0)); });
+    // The default stream waits for one that waits for it, and a blocking copy for the default stream.
+    HostBlock host(bytes, true);
+    const Block device(bytes);
+    Stream blocking = nullptr;
+    driver->cuStreamCreate(&blocking, 0);
+    driver->cuMemcpyDtoHAsync(host.data(), device.address, bytes, blocking);
+    driver->cuMemcpyHtoD(device.address, host.data() + bytes, 0);
+    driver->cuMemsetD8Async(device.address, 0, bytes, nullptr);
+    driver->cuStreamSynchronize(nullptr);
+    host[0] = std::byte{1};
+    std::printf("waits\n");
+}
+
+}  // namespace
+
+int main(int, char** words) {
+    if (begin_driver("dlsym") == nullptr) return 77;
+    const std::map<std::string, void (*)()> cases{
+        {"own_handler", own_handler}, {"blocked", blocked}, {"forked", forked}, {"system_calls", system_calls},
+        {"small_stack", small_stack}, {"crash", crash},     {"killed", killed}, {"many", many},
+        {"neighbours", neighbours},   {"waits", waits},
+    };
+    cases.at(words[1])();
+    return wrong == 0 ? 0 : 1;
+}

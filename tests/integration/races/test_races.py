@@ -1,0 +1,152 @@
+"""`isthmus races`: programs are as they were, what they wait for is followed, and what they do not is reported."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.accelerate.programs import IS_SANITIZED
+from tests.integration.races.conftest import Build, Looked
+from tests.processes import Done, isthmus
+
+pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="sanitizers handle the faults")
+
+# Reports of each program that handles faults, forks or calls the system by itself.
+HOSTILE = {
+    "own_handler": 1,
+    "blocked": 1,
+    "forked": 0,
+    "system_calls": 11,
+    "small_stack": 1,
+    "crash": 1,
+    "killed": 0,
+    "many": 0,
+    "neighbours": 0,
+    "waits": 0,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_programs_that_handle_faults_themselves_see_no_difference(
+    build: Build, look: Callable[..., Looked], plainly: Callable[..., Done], name: str
+) -> None:
+    plain, looked = plainly(build("hostile"), name), look(build("hostile"), name)
+    assert (looked.done.returncode, looked.done.stdout) == (plain.returncode, plain.stdout)
+    assert looked.touches == HOSTILE[name]
+    assert (looked.report["without_room"] > 0) == (name == "many")
+
+
+@pytest.mark.parametrize(("first", "count"), [(1, 300), pytest.param(10_001, 20_000, marks=pytest.mark.thorough)])
+def test_random_programs_have_the_races_that_were_put_in_and_no_others(
+    build: Build, look: Callable[..., Looked], first: int, count: int
+) -> None:
+    program, numbers = build("random_waits"), (str(first), str(count))
+    # Memory that a thread frees waits for all copies, those of other threads too.
+    for threads in ("1", "4"):
+        looked = look(program, *numbers, threads)
+        copies, _, races = map(int, looked.done.stdout.split())
+        assert (looked.done.returncode, races, looked.report["races"]) == (0, 0, [])
+        # What other threads copy while the first one begins is not followed.
+        assert count < looked.report["followed"] == copies or (threads != "1" and looked.report["followed"] < copies)
+    looked = look(program, *numbers, "1", "racing")
+    _, _, races = map(int, looked.done.stdout.split())
+    assert looked.done.returncode == 0
+    assert looked.touches == races > 0
+
+
+def test_the_exit_code_is_the_programs_unless_a_race_is_to_fail_it(build: Build, look: Callable[..., Looked]) -> None:
+    words = (build("programs"), "page_table_overwritten")
+    assert look(*words, "plain").done.returncode == 0
+    assert look(*words, "plain", options=("--fail-if", "any")).done.returncode == 1
+    assert look(*words, "fixed", options=("--fail-if", "any")).done.returncode == 0
+
+
+def test_races_that_are_known_can_be_left_out(build: Build, look: Callable[..., Looked], tmp_path: Path) -> None:
+    words, known = (build("programs"), "batch_prepared_in_place", "plain"), tmp_path / "known.txt"
+    assert len(look(*words, options=("--write-ignored", str(known))).report["races"]) == 2
+    first, second = known.read_text("utf-8").splitlines()
+    known.write_text(f"{second}\n")
+    left = look(*words, options=("--ignore", str(known))).report
+    assert (len(left["races"]), left["ignored"]) == (1, 1)
+    assert f"{left['races'][0]['copied_at'][0]} / {left['races'][0]['touched_at'][0]}" == first
+
+
+def test_the_report_names_both_places_and_the_cure(build: Build, surroundings: dict[str, str]) -> None:
+    done = isthmus("races", "--", build("programs"), "read_one_line_early", "plain", env=surroundings)
+    assert done.stdout == "read_one_line_early wrong\n"
+    for text in ("The host reads the destination", "programs.cpp:", "cudaStreamSynchronize", "Not known are"):
+        assert text in done.stderr
+
+
+def test_what_handles_faults_or_copies_itself_is_refused(surroundings: dict[str, str], tmp_path: Path) -> None:
+    sanitized = tmp_path / "sanitized"
+    sanitized.write_bytes(b"\x7fELF __asan_init")
+    sanitized.chmod(0o755)
+    done = isthmus("races", "--", sanitized, env=surroundings)
+    assert done.returncode == 2
+    assert "address sanitizer" in done.stderr
+    accelerated = {"LD_PRELOAD": "/nowhere/libisthmus_accelerator_preload.so"}
+    done = isthmus("races", "--", "true", env=surroundings | accelerated)
+    assert done.returncode == 2
+    assert "isthmus accelerate" in done.stderr
+    assert isthmus("races", env=surroundings).returncode == 2
+    assert isthmus("races", "--fail-if", "some", "--", "true", env=surroundings).returncode == 2
+
+
+PYTHON = """
+import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+context, memory, stream, host = (ctypes.c_void_p() for _ in range(4))
+size = ctypes.c_size_t(1 << 16)
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+driver.cuMemAlloc_v2(ctypes.byref(memory), size)
+driver.cuMemHostAlloc(ctypes.byref(host), size, 0)
+driver.cuStreamCreate(ctypes.byref(stream), 1)
+
+def copy():
+    driver.cuMemcpyDtoHAsync_v2(host, memory, size, stream)
+
+def read():
+    return bytes((ctypes.c_char * 100).from_address(host.value))
+
+copy()
+if sys.argv[1] == "fixed":
+    driver.cuStreamSynchronize(stream)
+read()
+"""
+
+
+def test_places_in_python_are_its_lines(look: Callable[..., Looked], tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PYTHON)
+    assert look(sys.executable, program, "fixed").report["races"] == []
+    [race] = look(sys.executable, program, "plain").report["races"]
+    lines = PYTHON.splitlines()
+    places = [f"{program}:{lines.index(line) + 1}" for line in lines if "DtoHAsync" in line or "from_address" in line]
+    assert [race["copied_at"][0].split()[0], race["touched_at"][0].split()[0]] == places
+    assert (race["into_host"], race["writes"], race["bytes"]) == (True, False, 1 << 16)
+
+
+def test_what_is_never_waited_for_is_left_without_a_report(look: Callable[..., Looked], tmp_path: Path) -> None:
+    """A value that a stream writes may say to the host how far it is, and says so in the report."""
+    program = tmp_path / "program.py"
+    program.write_text(PYTHON.replace("cuStreamSynchronize(stream)", "cuStreamWriteValue32_v2(stream, host, 1, 0)"))
+    report = look(sys.executable, program, "fixed").report
+    assert report["races"] == []
+    assert "a value that a stream writes" in report["reasons"][0]
+
+
+def test_kernels_that_may_write_a_flag_release_what_is_unfinished(look: Callable[..., Looked], tmp_path: Path) -> None:
+    """Page-locked memory without a copy may be what a kernel writes and the host polls."""
+    program = tmp_path / "program.py"
+    launch = "driver.cuLaunchKernel(None, 1, 1, 1, 1, 1, 1, 0, stream, None, None)\n"
+    program.write_text(PYTHON.replace("copy()\nif", f"copy()\n{launch}if"))
+    assert len(look(sys.executable, program, "plain").report["races"]) == 1
+    flag = "flag = ctypes.c_void_p()\ndriver.cuMemHostAlloc(ctypes.byref(flag), size, 0)\n"
+    program.write_text(PYTHON.replace("copy()\nif", f"copy()\n{flag}{launch}if"))
+    report = look(sys.executable, program, "plain").report
+    assert report["races"] == []
+    assert "a kernel may write" in report["reasons"][0]
