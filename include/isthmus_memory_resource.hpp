@@ -80,9 +80,13 @@ class pinned_memory_resource {
     // Waits for the stream. Where that fails, such as while a graph is captured, the memory is not given out again
     // before the resource has gone.
     void deallocate_async(void* memory, std::size_t bytes, std::size_t alignment, ::cuda::stream_ref stream) noexcept {
-        if (memory != nullptr && cudaStreamSynchronize(stream.get()) == cudaSuccess) {
-            deallocate_sync(memory, bytes, alignment);
+        // To wait for one that is captured would end the capture.
+        cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+        if (memory == nullptr || cudaStreamIsCapturing(stream.get(), &capture) != cudaSuccess ||
+            capture != cudaStreamCaptureStatusNone) {
+            return;
         }
+        if (cudaStreamSynchronize(stream.get()) == cudaSuccess) deallocate_sync(memory, bytes, alignment);
     }
 
 #if CCCL_VERSION < 3001000

@@ -858,7 +858,8 @@ class Batch:
 
         Before anything moves, the address, shape, strides and type of every array are compared with what they were when
         the batch was made, and UsageError names the first one that changed (``resize_``, ``set_``, ``data``). Without
-        `check` the caller answers for that. Raises what `copy_batch` does.
+        `check` the caller answers for that. Not seen: an array that was resized in spite of its memoryview, and a
+        gradient or negative bit that a tensor has since. Raises what `copy_batch` does.
         """
     def copy_async(self, *, stream: object = None, check: bool = True) -> Future:
         """The same without waiting, as `copy_async`: until it has ended, no array may be moved."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import threading
 from collections.abc import Callable, Iterator
@@ -153,6 +154,41 @@ class TestWhatMoved:
         batch.copy()
         with pytest.raises(UsageError, match=r"piece 1: its destination .* may not be written to"):
             back.copy()
+
+    def test_memory_of_ctypes_that_was_resized(self, session: isthmus.Session) -> None:
+        raw = (ctypes.c_uint8 * 4096)(7)
+        there = session.empty(4096, np.uint8)
+        batch = session.batch([there], [raw])
+        batch.copy()
+        assert there.to_host()[0] == 7
+        ctypes.resize(raw, 1 << 24)
+        with pytest.raises(UsageError, match=r"piece 0: its source .* another address"):
+            batch.copy()
+
+    def test_other_producers_destinations_that_may_not_be_written_to_any_more(self, session: isthmus.Session) -> None:
+        class Producer:
+            def __init__(self) -> None:
+                self.array = np.zeros(100, np.uint8)
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return self.array.__dlpack_device__()
+
+            def __dlpack__(self, **asked: Any) -> object:
+                return self.array.__dlpack__(**asked)
+
+        out = Producer()
+        batch = session.batch([out], [session.to_device(drawn(100))])
+        batch.copy()
+        forbid(out.array)
+        with pytest.raises(UsageError, match=r"may not be written to|read-only"):
+            batch.copy()
+
+    def test_numbers_of_numpy_do_not_change(self, session: isthmus.Session) -> None:
+        there = session.empty((), np.float32)
+        batch = session.batch([there], [np.float32(5)])
+        for _ in range(3):
+            batch.copy()
+        assert there.to_host() == 5
 
     def test_without_the_check_the_memory_of_then_is_copied(self, session: isthmus.Session) -> None:
         data, there = drawn(100), session.empty(100, np.uint8)

@@ -31,6 +31,7 @@ constexpr int may_be_written = 0x400;
 
 constexpr const char* elsewhere = "has its memory at another address than then";
 constexpr const char* reshaped = "has another shape or strides than then";
+constexpr const char* read_only = "may not be written to, as it might be then";
 constexpr const char* retyped = "has elements of another type than then";
 
 const NumpyFields& numpy_fields(PyObject* object) {
@@ -49,6 +50,18 @@ void prefetch_inner(PyObject* object, bool is_numpy) {
     constexpr std::ptrdiff_t line_bytes = 64;
     const std::ptrdiff_t lines = is_numpy ? 1 : 3;
     for (std::ptrdiff_t i = 0; i < lines; ++i) __builtin_prefetch(inner + i * line_bytes);
+}
+
+// Whether its memory stays where it is for as long as it is held. Python's own arrays do, while a lock of the buffer
+// protocol is held; ctypes.resize() heeds none. NumPy's numbers never change, and are exported anew each time.
+bool is_fixed(const Operand& operand) {
+    static LibraryType numbers("numpy", "generic"), arrays("array", "array"), files("mmap", "mmap");
+    const nb::handle object = operand.object();
+    if (!operand.is_locked_buffer()) return !operand.is_kept_by_object() && numbers.has(object);
+    const bool is_exact = object.type().ptr() == reinterpret_cast<PyObject*>(arrays.type()) ||
+                          object.type().ptr() == reinterpret_cast<PyObject*>(files.type());
+    return PyBytes_CheckExact(object.ptr()) != 0 || PyByteArray_CheckExact(object.ptr()) != 0 ||
+           PyMemoryView_Check(object.ptr()) != 0 || is_exact;
 }
 
 bool is_cuda(dlpack::Device device) {
@@ -94,10 +107,14 @@ bool Unmoved::take_exchanged(const Operand& operand, Form& form) const {
     const dlpack::ExchangeTable* const table = exchange_of(operand.object());
     dlpack::Tensor view{};
     if (table == nullptr || table->view == nullptr) return false;
+    // No view says that something may not be written to; all tensors of torch may.
+    if (role_ == Role::destination && !is_tensor_of_torch(operand.object())) return false;
     if (or_sleep([&] { return table->view(operand.object().ptr(), &view); }) != 0) {
         PyErr_Clear();
         return false;
     }
+    // Nor that a tensor is conjugated.
+    if (view.type.code == dlpack::complex_code) return false;
     if (reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset != operand.address() ||
         view.dimensions != operand.dimensions()) {
         return false;
@@ -114,7 +131,7 @@ bool Unmoved::take_exchanged(const Operand& operand, Form& form) const {
 void Unmoved::add(const Operand& operand) {
     static LibraryType arrays_of_cupy("cupy", "ndarray");
     Form form;
-    if (operand.is_locked_buffer() || operand.memory() != nullptr) {
+    if (operand.memory() != nullptr || is_fixed(operand)) {
         form.kind = Kind::locked;
     } else if (!take_numpy(operand, form) && !take_exchanged(operand, form)) {
         const ArrayView view = operand.view();
@@ -151,9 +168,7 @@ const char* Unmoved::change_of_numpy(const Array& array) const {
         !equal(now.strides, form.strides)) {
         return reshaped;
     }
-    return role_ == Role::destination && (now.flags & may_be_written) == 0
-               ? "may not be written to, as it might be then"
-               : nullptr;
+    return role_ == Role::destination && (now.flags & may_be_written) == 0 ? read_only : nullptr;
 }
 
 const char* Unmoved::change_of_exchanged(const Array& array) const {
@@ -178,6 +193,7 @@ const char* Unmoved::change_of_asked(const Array& array, const Operand& now) con
     const Form& form = forms_[array.form];
     if (now.address() != array.address || now.offset_bytes() != form.offset_bytes) return elsewhere;
     if (now.type() != form.element_type) return retyped;
+    if (role_ == Role::destination && now.is_read_only()) return read_only;
     const ArrayView view = now.view();
     if (!std::ranges::equal(
             view.shape, form.shape,

@@ -7,17 +7,20 @@ import numpy as np
 from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SLOW_STEP_TIMES, STEADY_SHARE
-from isthmus.trace import Integers
+from isthmus.trace import Integers, direction_index
 
 # What each step of training does, and no layer.
 _OPTIMIZER = re.compile(r"adam|sgd|optimizer|multi_tensor|rmsprop|lion_|lamb_", re.IGNORECASE)
+# Deeper networks are not in use.
+_MOST_LAYERS = 150
 
 
 def are_rounds(scene: Scene, begin: Seconds, end: Seconds) -> bool:
     """Whether most of these hold what the host does once a round: an optimizer, a copy in or out, a wait.
 
     A network may wait or copy in each of its layers, too, but then goes on to what no layer computes: its last
-    interval holds kernels of names that no earlier one does.
+    interval holds kernels of names that no earlier one does. So may the program after its loop; but no network copies
+    in and out in each layer, nor has so many of them as a long loop has rounds.
     """
     if _most_hold(begin, end, scene.moments(scene.trace.kernels.start_ns[_named(scene, _OPTIMIZER)])):
         return True
@@ -26,7 +29,11 @@ def are_rounds(scene: Scene, begin: Seconds, end: Seconds) -> bool:
     waits = waits[scene.synchronizing(waits)] if waits.size else waits
     # A wait ends when the device is done, whose time that of the steps is.
     of_host = np.sort(np.concatenate([scene.device_begin(moved), scene.moments(scene.trace.calls.end_ns[waits])]))
-    return _most_hold(begin, end, of_host) and not _ends_otherwise(scene, begin)
+    if not _most_hold(begin, end, of_host):
+        return False
+    ways = (moved[scene.trace.copies.direction[moved] == direction_index(each)] for each in ("h2d", "d2h"))
+    is_loop = begin.size > _MOST_LAYERS or all(_most_hold(begin, end, scene.device_begin(each)) for each in ways)
+    return is_loop or not _ends_otherwise(scene, begin)
 
 
 def coverage(scene: Scene, begins: Seconds) -> float:

@@ -17,6 +17,8 @@ _TELLING = re.compile(
     r"(?:.*[^a-z])?(?:step|iteration|iter|batch)(?:[^a-z].*)?|execute_.*|capture_.*|enumerate\(DataLoader\).*",
     re.IGNORECASE,
 )
+# One that is alone and says no more than this; "time per batch" or "50 iterations" may be around a whole loop.
+_WHOLE = re.compile(rf"{_SURE.pattern}|(?:[a-z]+[ _])?(?:step|iteration|iter)[ _:]*#?", re.IGNORECASE)
 # What torch itself names within a step.
 _WITHIN = re.compile(r"## Call CompiledFxGraph|Torch-Compiled Region|nccl:|aten::|autograd::|record_param_comms")
 # The rank of a name that says nothing.
@@ -54,8 +56,9 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
 def is_one_step(scene: Scene) -> bool:
     """Whether one range that says to be a step holds most of what was launched: what repeats in it is within a step."""
     ranges, names = scene.trace.ranges, scene.trace.range_names
-    telling = [number for number, name in enumerate(names) if _rank(_NUMBERS.sub("#", name)) < _ANY]
-    rows = np.flatnonzero(np.isin(ranges.name, telling))
+    whole = [number for number, name in enumerate(names) if _WHOLE.fullmatch(_NUMBERS.sub("#", name))]
+    rows = _rows(scene)
+    rows = rows[np.isin(ranges.name[rows], whole)]
     launched = _launched(scene)
     begin, end = (np.searchsorted(launched, scene.moments(each[rows])) for each in (ranges.start_ns, ranges.end_ns))
     return bool(launched.size and ((end - begin) >= STEP_COVERAGE * launched.size).any())
@@ -71,10 +74,7 @@ def _launched(scene: Scene) -> Seconds:
 def alike(scene: Scene) -> Mapping[str, Integers]:
     """Rows of the process's ranges by their names without numbers, the most telling first; those of several ranges."""
     ranges, names = scene.trace.ranges, scene.trace.range_names
-    rows = np.flatnonzero(ranges.process == scene.process)
-    if not rows.size and len(scene.trace.processes) <= 1:
-        rows = np.flatnonzero(ranges.process == UNKNOWN)
-    rows = rows[ranges.name[rows] >= 0]
+    rows = _rows(scene)
     used, place = np.unique(ranges.name[rows], return_inverse=True)
     spelt = [_NUMBERS.sub("#", names[number]) for number in used.tolist()]
     distinct = list(dict.fromkeys(spelt))
@@ -83,6 +83,14 @@ def alike(scene: Scene) -> Mapping[str, Integers]:
     groups = {distinct[int(kind[group[0]])]: rows[group] for group in grouped(kind) if group.size > 1}
     outer = [name for name in groups if not _WITHIN.match(name)]
     return {name: groups[name] for name in sorted(outer, key=_rank)[:_MOST_NAMES]}
+
+
+def _rows(scene: Scene) -> Integers:
+    ranges = scene.trace.ranges
+    rows = np.flatnonzero(ranges.process == scene.process)
+    if not rows.size and len(scene.trace.processes) <= 1:
+        rows = np.flatnonzero(ranges.process == UNKNOWN)
+    return rows[ranges.name[rows] >= 0]
 
 
 def _rank(name: str) -> int:

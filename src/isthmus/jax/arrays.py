@@ -71,6 +71,8 @@ def _parts(leaf: np.ndarray, device: Any) -> dict[Any, Any]:
     if isinstance(probe, jax.core.Tracer):
         return {}
     if isinstance(device, jax.sharding.Sharding):
+        if any(device.memory_kind not in (None, each.default_memory().kind) for each in device.device_set):
+            return {}  # pinned memory of the host, say
         return dict(device.addressable_devices_indices_map(leaf.shape))
     only = probe.device if device is None else device
     return {only: ()} if isinstance(only, jax.Device) else {}

@@ -27,17 +27,23 @@ def register() -> None:
 class _Finder(importlib.abc.MetaPathFinder):
     """Has the module of loaders executed as it would be, and the format added at its end."""
 
+    _is_asking = False
+
     def find_spec(self, name: str, *_: Sequence[str] | ModuleType | None) -> ModuleSpec | None:
-        if name != _HOST:
+        if name != _HOST or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def then_add(module: ModuleType) -> None:
                 execute(module)
                 try:
+                    sys.meta_path.remove(self)
                     _add(module)
                 except Exception as error:
                     _warn(error)

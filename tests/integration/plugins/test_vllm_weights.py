@@ -1,6 +1,7 @@
 """vLLM's `--load-format isthmus`, through vLLM's own classes on the CPU: what arrives is what its own loader gives."""
 
 import logging
+import os
 import subprocess
 import sys
 import warnings
@@ -84,6 +85,28 @@ print(*(name for name in set(sys.modules) - before if name.partition(".")[0] not
     assert set(done.stdout.split()) == ours
     project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
     assert '[project.entry-points."vllm.general_plugins"]\nisthmus = "isthmus.plugins.vllm:register"' in project
+
+
+def test_the_module_may_be_looked_for_before_it_is_imported(tmp_path: Path) -> None:
+    package = tmp_path / "vllm" / "model_executor" / "model_loader"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent, package.parent.parent):
+        (folder / "__init__.py").touch()
+    (package / "__init__.py").write_text(
+        "formats = {}\nclass BaseModelLoader: pass\ndef register_model_loader(name):\n"
+        "    return lambda loader: formats.setdefault(name, loader)\n"
+    )
+    program = """
+import importlib.util, sys
+from isthmus.plugins.vllm import register
+register()
+assert importlib.util.find_spec("vllm.model_executor.model_loader")
+import vllm.model_executor.model_loader as host
+assert list(host.formats) == ["isthmus"]
+assert not any(type(finder).__module__ == "isthmus.plugins.vllm" for finder in sys.meta_path)
+"""
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"PYTHONPATH": path})
 
 
 def test_what_is_wrong_with_it_keeps_no_vllm_from_starting(

@@ -98,6 +98,36 @@ def test_without_a_wait_an_optimizer_makes_a_step(run: Run, last: str, expected:
     assert (steps and steps.count) == expected
 
 
+def of_batches(rounds: int, *, out: bool) -> Program:
+    """A loop, and what is computed of all its results after it."""
+    made = Program()
+    for _ in range(rounds):
+        made.copy(4_000_000, 200e-6)
+        for name in ("attention", "mlp", "head"):
+            made.kernel(1e-3, name=name)
+        if out:
+            made.copy(4_000, 20e-6, direction="d2h")
+    made.kernel(1e-3, name="mean")
+    made.synchronize()
+    return made
+
+
+@pytest.mark.parametrize(("rounds", "out"), [(60, True), (200, False)])
+def test_a_loop_before_something_else_is_one(run: Run, rounds: int, out: bool) -> None:
+    steps = advise([of_batches(rounds, out=out).trace()], run).steps
+    assert steps
+    assert steps.count == rounds
+
+
+@pytest.mark.parametrize("name", ["benchmark batch_32", "time per batch", "warm-up + 50 iter"])
+def test_a_range_around_a_loop_is_no_step(run: Run, name: str) -> None:
+    made = of_batches(60, out=True)
+    made.range(name, 0.0)
+    steps = advise([made.trace()], run).steps
+    assert steps
+    assert steps.count == 60
+
+
 def test_three_short_ranges_far_apart_are_no_steps(run: Run) -> None:
     made = Program()
     for pause in (2e-3, 0.6, 1e-3):

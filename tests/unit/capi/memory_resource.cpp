@@ -19,6 +19,7 @@ using Host = cuda::mr::host_accessible;
 namespace {
 
 int waits = 0;
+cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
 cudaError_t wait_ends = cudaSuccess;
 int failures = 0;
 
@@ -30,6 +31,10 @@ void check(bool holds, const char* what) {
 }  // namespace
 
 // In place of cudart's.
+extern "C" cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+    *status = capture;
+    return cudaSuccess;
+}
 extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t) {
     ++waits;
     return wait_ends;
@@ -102,6 +107,13 @@ void test_memory_is_given_out_again_once_the_stream_has_ended(Resource& resource
     gave(resource, memory, 3 << 20, 256);
     wait_ends = cudaSuccess;
     check(got(resource, 3 << 20, 256) != memory, "kept, where the stream was not waited for");
+    memory = got(resource, 3 << 20, 256);
+    capture = cudaStreamCaptureStatusActive;
+    const int before_capture = waits;
+    gave(resource, memory, 3 << 20, 256);
+    capture = cudaStreamCaptureStatusNone;
+    check(waits == before_capture, "a stream that is captured is not waited for");
+    check(got(resource, 3 << 20, 256) != memory, "kept, where a graph may use it");
 }
 
 template <typename Error, typename Call>

@@ -143,6 +143,13 @@ def test_shardings_divide_and_repeat(as_gpus: list[tuple[int, ...]]) -> None:
         assert len(as_gpus) == SHAPE[0] * SHAPE[1] // (shapes[0] * shapes[1])
 
 
+def test_memory_of_another_kind_is_left_to_jax(as_gpus: list[tuple[int, ...]]) -> None:
+    pinned = jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host")
+    put = ours.device_put(made("float32"), pinned)
+    assert put.sharding == pinned
+    assert not as_gpus
+
+
 def test_trees_keep_their_structure(as_gpus: list[tuple[int, ...]]) -> None:
     tree = {"weights": [made("float32"), made("bfloat16")], "step": 3, "none": None, "small": np.arange(3)}
     put = ours.device_put(tree)

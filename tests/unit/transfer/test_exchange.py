@@ -338,6 +338,14 @@ class TestTorch:
             assert all(one.tolist() == other.tolist() for one, other in zip(out, data, strict=True))
             data[0] += 1
 
+    def test_a_kept_batch_sees_what_is_conjugated_since(self, torch: Any) -> None:
+        out, data = torch.zeros(4, dtype=torch.complex64), torch.full((4,), 1 + 2j)
+        batch = isthmus.batch([out], [data])
+        batch.copy()
+        data.data = data.conj()
+        with pytest.raises(UsageError, match="conjugate bit"):
+            batch.copy()
+
     def test_parameters(self, torch: Any) -> None:
         frozen = torch.nn.Parameter(torch.arange(3.0), requires_grad=False)
         assert isthmus.to_host(frozen).tolist() == [0, 1, 2]
