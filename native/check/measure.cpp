@@ -2,26 +2,55 @@
 #include "check/measure.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 #include "backend/cuda/cuda_device.hpp"
 #include "backend/cuda/describe.hpp"
+#include "backend/device.hpp"
+#include "base/clock.hpp"
 #include "base/numa.hpp"
 #include "check/sysfs.hpp"
 
 namespace isthmus::checking {
 namespace {
 
-constexpr std::size_t copied_bytes = std::size_t{64} << 20;
-// Copies that are queued behind one another, and how often that is timed. Pageable copies occupy the host.
-constexpr int queued = 4, repeats = 9, pageable_repeats = 5;
+using experiment::Buffer;
+using experiment::Direction;
+using experiment::Method;
+using experiment::OpenDevice;
+using experiment::TimedTransfer;
 
-// The median, and the half width of the middle half around it, which one late repeat does not widen.
-Rate summary(std::vector<double> rates) {
-    std::ranges::sort(rates);
-    const double median = rates[rates.size() / 2];
-    const std::size_t quarter = rates.size() / 4;
-    return {median, (rates[rates.size() - 1 - quarter] - rates[quarter]) / 2 / median};
+constexpr std::size_t copied_bytes = std::size_t{64} << 20;
+constexpr std::uint64_t seed = 0x9E3779B97F4A7C15U;
+// As `Rules` of src/isthmus/experiment/engine/sampling.py: so many samples at least, over two visits, of pageable
+// copies, which take long, the fewest that an interval can be given for; then until pinned ones are known well enough.
+constexpr std::size_t pinned_samples = 5, pageable_samples = 3;
+constexpr int least_visits = 2;
+constexpr double enough = 0.02;
+// For those further visits.
+constexpr double most_seconds = 0.4;
+
+// The largest r with P(Binomial(count, 1/2) <= r) <= 2.5 %, as `median_interval` of src/isthmus/record/interval.py.
+std::size_t lower_rank(std::size_t count) {
+    double term = std::pow(0.5, static_cast<double>(count)), tail = term;
+    for (std::size_t rank = 0;; ++rank) {
+        term *= static_cast<double>(count - rank) / static_cast<double>(rank + 1);
+        tail += term;
+        if (tail > 0.025) return rank;
+    }
+}
+
+// The rate of the median, and the half width of its 95 % interval. Precondition: six samples or more.
+Rate summary(std::vector<double> seconds, double bytes) {
+    std::ranges::sort(seconds);
+    const std::size_t middle = seconds.size() / 2, rank = lower_rank(seconds.size());
+    const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+    const double low = seconds[rank], high = seconds[seconds.size() - 1 - rank];
+    return {bytes / median, (median / low - median / high) / 2};
+}
+
+double bytes_of(RateOf rate) {
+    return static_cast<double>(rate == pinned_both ? 2 * copied_bytes : copied_bytes);
 }
 
 }  // namespace
@@ -30,6 +59,25 @@ Result<int> count_devices() {
     const BackendListing listing = cuda::list_devices();
     if (listing.devices.empty()) return Status(Code::device_absent, listing.absent_because);
     return static_cast<int>(listing.devices.size());
+}
+
+Result<Prepared::Memory> Prepared::allocate(MemoryKind kind) {
+    Memory made;
+    for (Shared* each : {&made.to, &made.from})
+        ISTHMUS_TRY(assign(*each, Buffer::allocate(session_, kind, copied_bytes)));
+    return made;
+}
+
+Status Prepared::add(RateOf rate, const Memory& host, const std::vector<Direction>& directions) {
+    std::vector<experiment::TimedLane> lanes;
+    for (const Direction each : directions) {
+        const bool is_to_device = each == Direction::h2d;
+        lanes.push_back({each, is_to_device ? host.from : host.to, is_to_device ? on_device_.to : on_device_.from});
+    }
+    ISTHMUS_TRY_ASSIGN(transfer, TimedTransfer::create(Method::copy, std::move(lanes), 0, copied_bytes, seed));
+    const std::size_t samples = host.to->kind() == MemoryKind::pinned ? pinned_samples : pageable_samples;
+    cases_.push_back({rate, std::move(transfer), samples, {}});
+    return {};
 }
 
 Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts) {
@@ -42,98 +90,72 @@ Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts) {
     if (const auto node = node_of_pci_device(facts.info.pci_address)) bind_as_allowed(*node);
     if (const auto node = node_of_thread()) facts.bound_node = node->index;
     std::unique_ptr<Prepared> made(new Prepared);
-    ISTHMUS_TRY(assign(made->device_, cuda::open_device(index)));
-    Device& device = *made->device_;
-    ISTHMUS_TRY(device.bind_thread());
-    ISTHMUS_TRY(assign(made->pinned_, device.allocate(MemoryKind::pinned, copied_bytes)));
-    ISTHMUS_TRY(assign(made->other_pinned_, device.allocate(MemoryKind::pinned, copied_bytes)));
-    ISTHMUS_TRY(assign(made->pageable_, device.allocate(MemoryKind::pageable, copied_bytes)));
-    ISTHMUS_TRY(assign(made->on_device_, device.allocate(MemoryKind::device, copied_bytes)));
-    ISTHMUS_TRY(assign(made->other_on_device_, device.allocate(MemoryKind::device, copied_bytes)));
-    ISTHMUS_TRY(assign(made->stream_, device.create_stream()));
-    ISTHMUS_TRY(assign(made->other_stream_, device.create_stream()));
-    for (auto* event : {&made->begun_, &made->ended_, &made->other_ended_}) {
-        ISTHMUS_TRY(assign(*event, device.create_event()));
+    ISTHMUS_TRY_ASSIGN(device, cuda::open_device(index));
+    ISTHMUS_TRY(device->bind_thread());
+    ISTHMUS_TRY(assign(made->session_, OpenDevice::create(std::move(device))));
+    ISTHMUS_TRY(assign(made->on_device_, made->allocate(MemoryKind::device)));
+    ISTHMUS_TRY(assign(made->pinned_, made->allocate(MemoryKind::pinned)));
+    ISTHMUS_TRY(assign(made->pageable_, made->allocate(MemoryKind::pageable)));
+    for (const Memory* host : {&made->pinned_, &made->pageable_}) {
+        ISTHMUS_TRY_ASSIGN(from, host->from->region(0, copied_bytes));
+        ISTHMUS_TRY(host->from->fill_pattern(from, seed));
+        ISTHMUS_TRY_ASSIGN(to, host->to->region(0, copied_bytes));
+        ISTHMUS_TRY(host->to->set_bytes(to, 0));
     }
+    ISTHMUS_TRY(made->add(pinned_h2d, made->pinned_, {Direction::h2d}));
+    ISTHMUS_TRY(made->add(pinned_d2h, made->pinned_, {Direction::d2h}));
+    ISTHMUS_TRY(made->add(pinned_both, made->pinned_, {Direction::h2d, Direction::d2h}));
+    ISTHMUS_TRY(made->add(pageable_h2d, made->pageable_, {Direction::h2d}));
+    ISTHMUS_TRY(made->add(pageable_d2h, made->pageable_, {Direction::d2h}));
     facts.bytes = copied_bytes;
     return made;
 }
 
-Prepared::Copy Prepared::to_device(MemoryKind kind) const {
-    Allocation* const host = kind == MemoryKind::pinned ? pinned_.get() : pageable_.get();
-    return {{on_device_.get(), 0, copied_bytes}, {host, 0, copied_bytes}, stream_.get()};
-}
-
-Prepared::Copy Prepared::to_host(MemoryKind kind) const {
-    Allocation* const host = kind == MemoryKind::pinned ? other_pinned_.get() : pageable_.get();
-    return {{host, 0, copied_bytes}, {other_on_device_.get(), 0, copied_bytes}, other_stream_.get()};
-}
-
-// Whether what was sent and fetched again is the same; it warms up both directions.
+// Whether what was sent and fetched again is the same.
 Result<bool> Prepared::arrives() {
-    auto* const words = reinterpret_cast<std::uint64_t*>(pinned_->host());
-    for (std::size_t i = 0; i < copied_bytes / sizeof *words; ++i) words[i] = (i + 1) * 0x9E3779B97F4A7C15U;
-    std::memset(other_pinned_->host(), 0, copied_bytes);
-    const Copy there = to_device(MemoryKind::pinned);
-    ISTHMUS_TRY(synchronized(device_->copy(*stream_, there.to, there.from), *stream_));
-    const Region back{other_pinned_.get(), 0, copied_bytes};
-    ISTHMUS_TRY(synchronized(device_->copy(*stream_, back, there.to), *stream_));
-    return std::memcmp(pinned_->host(), other_pinned_->host(), copied_bytes) == 0;
+    ISTHMUS_TRY_ASSIGN(from, pinned_.from->region(0, copied_bytes));
+    ISTHMUS_TRY_ASSIGN(on_device, on_device_.from->region(0, copied_bytes));
+    ISTHMUS_TRY_ASSIGN(to, pinned_.to->region(0, copied_bytes));
+    Device& device = session_->device();
+    ISTHMUS_TRY(session_->run([&](Stream& stream) { return device.copy(stream, on_device, from); }));
+    ISTHMUS_TRY(session_->run([&](Stream& stream) { return device.copy(stream, to, on_device); }));
+    ISTHMUS_TRY_ASSIGN(mismatch, pinned_.to->verify_pattern(to, seed));
+    return mismatch.words == 0;
 }
 
-Result<Rate> Prepared::rate(const Copy& copy, int times) {
-    const int each = copy.from.allocation == pageable_.get() || copy.to.allocation == pageable_.get() ? 1 : queued;
-    std::vector<double> rates;
-    // The first one is not counted.
-    for (int repeat = 0; repeat <= times; ++repeat) {
-        ISTHMUS_TRY(device_->record(*begun_, *copy.stream));
-        for (int i = 0; i < each; ++i) ISTHMUS_TRY(device_->copy(*copy.stream, copy.to, copy.from));
-        ISTHMUS_TRY(device_->record(*ended_, *copy.stream));
-        ISTHMUS_TRY(copy.stream->synchronize());
-        ISTHMUS_TRY_ASSIGN(seconds, device_->seconds_between(*begun_, *ended_));
-        if (repeat > 0) rates.push_back(each * static_cast<double>(copied_bytes) / std::max(seconds, 1e-9));
-    }
-    return summary(std::move(rates));
-}
-
-// Both begin behind one event; the link is read while they run.
-Result<Rate> Prepared::rate_of_both(Facts& facts) {
-    const Copy there = to_device(MemoryKind::pinned);
-    const Copy back = to_host(MemoryKind::pinned);
-    ISTHMUS_TRY_ASSIGN(driver, cuda::Driver::get());
-    std::vector<double> rates;
-    for (int repeat = 0; repeat <= repeats; ++repeat) {
-        ISTHMUS_TRY(device_->record(*begun_, *there.stream));
-        ISTHMUS_TRY(device_->wait(*back.stream, *begun_));
-        for (int i = 0; i < queued; ++i) {
-            ISTHMUS_TRY(device_->copy(*there.stream, there.to, there.from));
-            ISTHMUS_TRY(device_->copy(*back.stream, back.to, back.from));
-        }
-        ISTHMUS_TRY(device_->record(*ended_, *there.stream));
-        ISTHMUS_TRY(device_->record(*other_ended_, *back.stream));
-        if (repeat == repeats) {
-            facts.loaded = cuda::read_link(*driver, facts.info.pci_address);
-            facts.throttling = cuda::read_throttling(*driver, facts.info.pci_address);
-        }
-        ISTHMUS_TRY(there.stream->synchronize());
-        ISTHMUS_TRY(back.stream->synchronize());
-        ISTHMUS_TRY_ASSIGN(seconds, device_->seconds_between(*begun_, *ended_));
-        ISTHMUS_TRY_ASSIGN(other_seconds, device_->seconds_between(*begun_, *other_ended_));
-        const double longer = std::max({seconds, other_seconds, 1e-9});
-        if (repeat > 0) rates.push_back(2 * queued * static_cast<double>(copied_bytes) / longer);
-    }
-    return summary(std::move(rates));
+Status Prepared::visit(Case& each) {
+    // After a warm-up it knows that its copies are long: both clocks then read the same copies, without a gate, so that
+    // no kernel is loaded.
+    ISTHMUS_TRY_ASSIGN(samples, each.transfer->run(1, {each.visit_samples, each.visit_samples, 0}));
+    const std::vector<double>& taken = samples[experiment::host_seconds];
+    each.seconds.insert(each.seconds.end(), taken.begin(), taken.end());
+    return {};
 }
 
 Status Prepared::measure(Facts& facts) {
     ISTHMUS_TRY_ASSIGN(arrived, arrives());
     facts.is_wrong = !arrived;
-    auto& rates = facts.rates;
-    ISTHMUS_TRY(assign(rates[pinned_h2d], rate(to_device(MemoryKind::pinned), repeats)));
-    ISTHMUS_TRY(assign(rates[pinned_d2h], rate(to_host(MemoryKind::pinned), repeats)));
-    ISTHMUS_TRY(assign(rates[pageable_h2d], rate(to_device(MemoryKind::pageable), pageable_repeats)));
-    ISTHMUS_TRY(assign(rates[pageable_d2h], rate(to_host(MemoryKind::pageable), pageable_repeats)));
-    return assign(rates[pinned_both], rate_of_both(facts));
+    for (int visits = 0; visits < least_visits; ++visits) {
+        for (Case& each : cases_) ISTHMUS_TRY(visit(each));
+    }
+    const auto summarised = [&facts](const Case& each) {
+        facts.rates[each.rate] = summary(each.seconds, bytes_of(each.rate));
+        return facts.rates[each.rate];
+    };
+    const TimePoint begin = now();
+    for (bool is_known = false; !is_known;) {
+        is_known = true;
+        for (Case& each : cases_) {
+            if (summarised(each).noise <= enough || each.rate >= pageable_h2d) continue;
+            if (seconds_between(begin, now()) >= most_seconds) continue;
+            ISTHMUS_TRY(visit(each));
+            is_known = false;
+        }
+    }
+    ISTHMUS_TRY(assign(facts.loaded, experiment::read_link_under_load(*pinned_.from, *on_device_.to)));
+    ISTHMUS_TRY_ASSIGN(driver, cuda::Driver::get());
+    facts.throttling = cuda::read_throttling(*driver, facts.info.pci_address);
+    return {};
 }
 
 }  // namespace isthmus::checking

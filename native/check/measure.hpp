@@ -3,14 +3,17 @@
 
 #include <memory>
 
-#include "backend/device.hpp"
 #include "base/status.hpp"
 #include "check/facts.hpp"
+#include "experiment/transfer.hpp"
 
 namespace isthmus::checking {
 
 // A device that is open, with memory to copy from and to; measuring is for later, so that several devices are opened at
 // the same time and measured one after the other.
+//
+// Copies are those of `isthmus check` and `isthmus measure bandwidth`, by the same class, clock and statistics: what is
+// normal was measured with these.
 class Prepared {
   public:
     // Reads what is known at rest into `facts`, also where it fails then.
@@ -18,22 +21,28 @@ class Prepared {
     Status measure(Facts& facts);
 
   private:
-    Prepared() = default;
-    struct Copy {
-        Region to, from;
-        Stream* stream;
+    using Shared = std::shared_ptr<experiment::Buffer>;
+    // What copies start from and what they end in, on the host and on the device.
+    struct Memory {
+        Shared to, from;
     };
-    Result<Rate> rate(const Copy& copy, int repeats);
-    Result<Rate> rate_of_both(Facts& facts);
+    struct Case {
+        RateOf rate;
+        std::unique_ptr<experiment::TimedTransfer> transfer;
+        std::size_t visit_samples;
+        std::vector<double> seconds;
+    };
+
+    Prepared() = default;
+    Result<Memory> allocate(MemoryKind kind);
+    Status add(RateOf rate, const Memory& host, const std::vector<experiment::Direction>& directions);
     Result<bool> arrives();
-    Copy to_device(MemoryKind kind) const;
-    Copy to_host(MemoryKind kind) const;
+    Status visit(Case& each);
 
     // In the order in which they are made: the device goes last.
-    std::shared_ptr<Device> device_;
-    std::unique_ptr<Allocation> pinned_, other_pinned_, pageable_, on_device_, other_on_device_;
-    std::unique_ptr<Stream> stream_, other_stream_;
-    std::unique_ptr<Event> begun_, ended_, other_ended_;
+    std::shared_ptr<experiment::OpenDevice> session_;
+    Memory pinned_, pageable_, on_device_;
+    std::vector<Case> cases_;
 };
 
 // How many devices the driver has.

@@ -1,5 +1,6 @@
 // A CUDA driver and an NVML whose copies take as long as a test says, for `isthmus-check`: time is counted, not spent.
-// The same source is libcuda.so.1 and libnvidia-ml.so.1.
+// The same source is libcuda.so.1 and libnvidia-ml.so.1. Where libcuda.so.1 is preloaded, too, the host's clock stands
+// still from the opening of a device on but for what copies take, so that no verdict depends on the machine's load.
 //
 // FAKE_NODE_NAME is the devices' name, FAKE_NODE_DEVICES how many there are. FAKE_NODE_RATES are GB/s: pinned to,
 // pinned back, both at once, pageable to, pageable back; each repeat is FAKE_NODE_NOISE per cent slower or faster in
@@ -7,6 +8,7 @@
 // width, then at most; FAKE_NODE_REPLAYS are replays at first and under load. FAKE_NODE_BUSY, _MIG, _CONFIDENTIAL,
 // _VIRTUAL, _SHARES, _WRONG and _THROTTLED say what their names say. FAKE_NODE_HANGS and FAKE_NODE_DIES name a device,
 // and FAKE_NODE_AT the call in which it does: open or copy.
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 
 namespace {
@@ -29,13 +32,20 @@ int number_of(const char* name, int otherwise) {
     return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-// Of a stream, and of the moment that an event was recorded at.
+// The moment that an event was recorded at, or nothing of a stream.
 struct Clock {
     double seconds = 0;
 };
 
+// What was queued and not yet waited for.
+struct Queued {
+    double seconds = 0, bytes = 0;
+};
+
 int device_in_hand = 0, copies = 0, turn = 0;
-bool is_both = false, has_copied = false;
+bool is_open = false;
+double host_seconds = 1;
+std::array<Queued, 2> queued;
 std::map<std::uintptr_t, std::size_t> pinned;
 void* current_context = nullptr;
 
@@ -66,16 +76,22 @@ double rate_of(unsigned which) {
     return 1e9 * rates[which] * (turn % 2 == 0 ? 1 + noise : 1 - noise);
 }
 
-int copy(void* to, const void* from, std::size_t bytes, void* stream, bool to_device) {
+int copy(void* to, const void* from, std::size_t bytes, bool to_device) {
     if (const int code = fate("copy"); code != success) return code;
-    has_copied = true;
     // What is sent and fetched again to be compared; all later ones are counted alone.
     if (++copies <= 2) std::memcpy(to, from, bytes);
     if (copies == 2 && text_of("FAKE_NODE_WRONG") != nullptr) static_cast<char*>(to)[bytes / 2] ^= 1;
     const bool is_fast = is_pinned(reinterpret_cast<std::uintptr_t>(to_device ? from : to));
     const unsigned which = is_fast ? (to_device ? 0 : 1) : to_device ? 3 : 4;
-    static_cast<Clock*>(stream)->seconds += static_cast<double>(bytes) / (is_both ? rate_of(2) / 2 : rate_of(which));
+    queued[to_device ? 0 : 1].bytes += static_cast<double>(bytes);
+    queued[to_device ? 0 : 1].seconds += static_cast<double>(bytes) / rate_of(which);
     return success;
+}
+
+// How long what is queued takes: both directions at once share what they have together.
+double queued_seconds() {
+    const auto& [to, back] = queued;
+    return to.bytes > 0 && back.bytes > 0 ? (to.bytes + back.bytes) / rate_of(2) : to.seconds + back.seconds;
 }
 
 int part_of_link(int part, unsigned* value) {
@@ -90,6 +106,13 @@ int part_of_link(int part, unsigned* value) {
 }  // namespace
 
 extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* time) noexcept {
+    if (!is_open || clock != CLOCK_MONOTONIC) return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+    time->tv_sec = static_cast<time_t>(host_seconds);
+    time->tv_nsec = static_cast<long>(1e9 * (host_seconds - static_cast<double>(time->tv_sec)));
+    return success;
+}
 
 int cuInit(unsigned) {
     return number_of("FAKE_NODE_INIT", success);
@@ -131,6 +154,7 @@ int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
 int cuDevicePrimaryCtxRetain(void** context, int device) {
     device_in_hand = device;
     if (const int code = fate("open"); code != success) return code;
+    is_open = true;
     static char made = 0;
     return *context = &made, success;
 }
@@ -175,8 +199,8 @@ int cuStreamIsCapturing(void*, int* status) {
     return *status = 0, success;
 }
 int cuStreamSynchronize(void*) {
-    if (has_copied) ++turn;
-    return has_copied = is_both = false, success;
+    if (queued[0].bytes + queued[1].bytes > 0) host_seconds += queued_seconds(), ++turn;
+    return queued = {}, success;
 }
 int cuEventCreate(void** event, unsigned) {
     return *event = new Clock, success;
@@ -184,24 +208,19 @@ int cuEventCreate(void** event, unsigned) {
 int cuEventDestroy_v2(void*) {
     return success;
 }
-int cuEventRecord(void* event, void* stream) {
-    return *static_cast<Clock*>(event) = *static_cast<Clock*>(stream), success;
-}
-// Streams wait for each other where both directions begin together.
-int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-    is_both = true;
-    return *static_cast<Clock*>(stream) = *static_cast<Clock*>(event), success;
+int cuEventRecord(void* event, void*) {
+    return static_cast<Clock*>(event)->seconds = host_seconds + queued_seconds(), success;
 }
 int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
     *milliseconds =
         static_cast<float>(1e3 * (static_cast<Clock*>(stop)->seconds - static_cast<Clock*>(start)->seconds));
     return success;
 }
-int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void* stream) {
-    return copy(reinterpret_cast<void*>(to), from, bytes, stream, true);
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
+    return copy(reinterpret_cast<void*>(to), from, bytes, true);
 }
-int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void* stream) {
-    return copy(to, reinterpret_cast<const void*>(from), bytes, stream, false);
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void*) {
+    return copy(to, reinterpret_cast<const void*>(from), bytes, false);
 }
 
 int nvmlInit_v2() {
