@@ -4,7 +4,6 @@ Usage: make_check_table.py SRC CPP, where SRC is src/isthmus; the build does it.
 """
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,17 @@ def public_lows(kind: dict[str, Any], rules: dict[str, float]) -> list[float]:
     return lows
 
 
-def kind_rows(kind: dict[str, Any], rules: dict[str, float], module: re.Pattern[str]) -> list[str]:
+def kind_rows(kind: dict[str, Any], rules: dict[str, float]) -> list[str]:
     """A row a part of a name."""
     link, least = kind.get("link", {}), kind.get("least", {})
     lows = [
         f"{least.get(memory, {}).get(each, 0) * 1e9:.0f}" for memory in ("pinned", "pageable") for each in _DIRECTIONS
     ]
     public = [f"{low:.0f}" for low in public_lows(kind, rules)]
-    flags = [kind.get("bus", "pcie") == "pcie", bool(kind.get("full_host")), bool(module.search(kind["name"]))]
+    flags = [kind.get("bus", "pcie") == "pcie", bool(kind.get("full_host"))]
     words = ", ".join("true" if each else "false" for each in flags)
-    tail = (
-        f"{link.get('generation', 0)}, {link.get('width', 0)}, {words}, {{{', '.join(public)}}}, {{{', '.join(lows)}}}"
-    )
+    rates = f"{{{', '.join(public)}}}, {{{', '.join(lows)}}}, {kind.get('typical', 0) * 1e9:.0f}"
+    tail = f"{link.get('generation', 0)}, {link.get('width', 0)}, {words}, {rates}"
     return [f"    {{{text(part)}, {tail}}}," for part in kind["match"]]
 
 
@@ -46,14 +44,11 @@ def main(source: Path, target: Path) -> None:
     """Write the file."""
     compare = source / "compare"
     rules: dict[str, float] = json.loads((compare / "rules.json").read_text("utf-8"))
-    pattern = re.search(r'_MODULE = re.compile\(r"(.*)"\)', (compare / "normal.py").read_text("utf-8"))
-    assert pattern is not None
-    module = re.compile(pattern[1])
     rows: list[str] = []
     for path in sorted((compare / "kinds").glob("*.json")):
         kind = json.loads(path.read_text("utf-8"))
         if path.name != "theory.json" and kind["vendor"] == "NVIDIA":
-            rows += kind_rows(kind, rules, module)
+            rows += kind_rows(kind, rules)
     shares = json.loads((compare / "kinds" / "theory.json").read_text("utf-8"))["shares"]["NVIDIA"]["copy"]
     texts = json.loads((source / "language" / "health.json").read_text("utf-8"))
     lines = [

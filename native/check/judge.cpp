@@ -16,8 +16,19 @@ std::string number(double value, const char* format) {
     return text.data();
 }
 
+// Three digits, as `format_rate` of src/isthmus/record/units.py.
 std::string gigabytes(double rate) {
-    return number(rate / 1e9, rate < 9.995e9 ? "%.2f GB/s" : rate < 99.95e9 ? "%.1f GB/s" : "%.0f GB/s");
+    const bool is_less = rate < 0.9995e9;
+    const double value = rate / (is_less ? 1e6 : 1e9);
+    const char* const digits = value < 9.995 ? "%.2f" : value < 99.95 ? "%.1f" : "%.0f";
+    return number(value, digits) + (is_less ? " MB/s" : " GB/s");
+}
+
+// "5,000".
+std::string grouped(unsigned count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    return text;
 }
 
 std::string percent(double share) {
@@ -42,10 +53,10 @@ std::string say(std::string_view key, const Values& values = {}) {
     return sentence;
 }
 
+// As `link_name` of src/isthmus/analysis/machine.py.
 std::string link_name(unsigned generation, unsigned width) {
-    std::string lanes("x");
-    lanes += std::to_string(width);
-    return generation == 0 ? lanes : std::to_string(generation) + ".0 " + lanes;
+    const auto known = [](unsigned part) { return part == 0 ? std::string("?") : std::to_string(part); };
+    return "PCIe " + known(generation) + ".0 x" + known(width);
 }
 
 class Judge {
@@ -53,8 +64,9 @@ class Judge {
     Judge(const Facts& facts, const Alike& alike) : facts_(facts), alike_(alike), kind_(kind_of(facts.info.name)) {
         most_generation_ = facts.loaded.max_generation.value_or(0);
         most_width_ = facts.loaded.max_width.value_or(0);
-        if (kind_ != nullptr && kind_->is_module && most_generation_ == 0) most_generation_ = kind_->generation;
-        if (kind_ != nullptr && kind_->is_module && most_width_ == 0) most_width_ = kind_->width;
+        if (kind_ != nullptr && is_module(facts.info.name) && most_generation_ == 0)
+            most_generation_ = kind_->generation;
+        if (kind_ != nullptr && is_module(facts.info.name) && most_width_ == 0) most_width_ = kind_->width;
     }
 
     Verdict judged() {
@@ -85,9 +97,8 @@ class Judge {
     }
 
     Cures mended() const {
-        const bool is_module = kind_ != nullptr && kind_->is_module;
         const Values values{{"uuid", facts_.info.uuid}, {"address", facts_.info.pci_address}};
-        return {say(is_module ? "reseat_module" : "reseat"), say("vendor_asks", values)};
+        return {say(is_module(facts_.info.name) ? "reseat_module" : "reseat"), say("vendor_asks", values)};
     }
 
     void judge() {
@@ -122,7 +133,8 @@ class Judge {
             const Values values{{"now", now}, {"rate", gigabytes(fastest())}};
             return add(Level::attention, "link_reading", say("link_unlike_rate", values));
         }
-        const double full = wire_rate(most_generation_, most_width_);
+        const bool is_measured = is_like_kind() && kind_->measured_typical > 0;
+        const double full = is_measured ? kind_->measured_typical : wire_rate(most_generation_, most_width_);
         const Values values{{"now", now},
                             {"best", link_name(most_generation_, most_width_)},
                             {"rate", gigabytes(fastest())},
@@ -146,7 +158,7 @@ class Judge {
         if (const unsigned before = *facts_.info.link.replays; *facts_.loaded.replays > before) {
             add(Level::attention, "replays", say("replays", counted(*facts_.loaded.replays - before)), mended());
         } else if (before >= rules().many_replays) {
-            add(Level::note, "replays_before", say("replays_before", counted(before)));
+            add(Level::note, "replays_before", say("replays_before", {{"count", grouped(before)}}));
         }
     }
 
@@ -163,8 +175,7 @@ class Judge {
     // are encrypted.
     std::vector<std::pair<double, const char*>> normals(RateOf which) const {
         std::vector<std::pair<double, const char*>> all;
-        const bool is_alike = kind_ != nullptr && !is_on("confidential_computing") && !is_unlike_kind();
-        if (is_alike && kind_->measured_low[which] > 0) all.emplace_back(kind_->measured_low[which], "measured");
+        if (is_like_kind() && kind_->measured_low[which] > 0) all.emplace_back(kind_->measured_low[which], "measured");
         if (which >= pageable_h2d) return all;
         if (kind_ != nullptr && kind_->public_low[which] > 0) all.emplace_back(kind_->public_low[which], "public");
         if (which == pinned_both) return all;
@@ -187,15 +198,17 @@ class Judge {
         return all;
     }
 
-    // What was measured for this project was measured at the link of the table.
-    bool is_unlike_kind() const {
+    // What was measured for this project was measured at the link of the table, without encryption.
+    bool is_like_kind() const {
+        if (kind_ == nullptr || is_on("confidential_computing")) return false;
         const bool reads = facts_.loaded.max_generation && facts_.loaded.max_width;
-        return reads && (most_generation_ != kind_->generation || most_width_ != kind_->width);
+        return !reads || (most_generation_ == kind_->generation && most_width_ == kind_->width);
     }
 
     std::pair<unsigned, unsigned> link_of_theory() const {
-        const unsigned generation = most_generation_ != 0 ? most_generation_ : facts_.loaded.generation.value_or(0);
-        const unsigned width = most_width_ != 0 ? most_width_ : facts_.loaded.width.value_or(0);
+        const LinkReading& read = facts_.loaded;
+        const unsigned generation = read.max_generation.value_or(read.generation.value_or(0));
+        const unsigned width = read.max_width.value_or(read.width.value_or(0));
         if (wire_rate(generation, width) > 0) return {generation, width};
         return kind_ != nullptr && kind_->full_host ? std::pair(kind_->generation, kind_->width) : std::pair(0U, 0U);
     }
@@ -203,6 +216,17 @@ class Judge {
     bool is_fault(double rate, const std::vector<std::pair<double, const char*>>& all) const {
         const auto below = std::ranges::count_if(all, [rate](const auto& each) { return rate < each.first; });
         return !is_busy() && rate < rules().faulty_ratio * all.front().first && below > 1;
+    }
+
+    // A rate beside the least that is normal.
+    Values values_of(RateOf which, double low) const {
+        const auto [generation, width] = link_of_theory();
+        const double carries = wire_rate(generation, width);
+        return {{"size", std::to_string(facts_.bytes >> 20) + " MiB"},
+                {"rate", gigabytes(at(which).rate)},
+                {"low", gigabytes(low)},
+                {"percent", percent(carries > 0 ? at(which).rate / carries : 0)},
+                {"usual", percent(usual_share(generation))}};
     }
 
     // Whether it was slow.
@@ -215,16 +239,10 @@ class Judge {
         const double room = is_pinned ? std::min(at(which).noise, rules().busy_width) : at(which).noise;
         if (at(which).rate * (1 + room) >= low) return false;
         if (is_in_use()) return true;
-        const auto [generation, width] = link_of_theory();
-        const double carries = wire_rate(generation, width);
         const std::string_view basis = all.front().second;
-        const Values values{{"memory", memory},
-                            {"direction", direction},
-                            {"size", std::to_string(facts_.bytes >> 20) + " MiB"},
-                            {"rate", gigabytes(at(which).rate)},
-                            {"low", gigabytes(low)},
-                            {"percent", percent(carries > 0 ? at(which).rate / carries : 0)},
-                            {"usual", percent(usual_share(generation))}};
+        Values values = values_of(which, low);
+        values["memory"] = memory;
+        values["direction"] = direction;
         const Level level = is_pinned && is_fault(at(which).rate, all) ? Level::fault : Level::attention;
         add(level, "rate",
             say(basis == "theory" ? "below_theory"
@@ -265,12 +283,12 @@ class Judge {
 
     void judge_rates() {
         if (fastest() <= 0) return;
-        bool is_slow = judge_rate(pinned_h2d, "Pinned memory", "H2D");
-        is_slow = judge_rate(pinned_d2h, "Pinned memory", "D2H") || is_slow;
+        bool is_slow = judge_rate(pinned_h2d, "Pinned", "H2D");
+        is_slow = judge_rate(pinned_d2h, "Pinned", "D2H") || is_slow;
         bool is_pageable_slow = judge_rate(pageable_h2d, "Pageable memory", "H2D");
         is_pageable_slow = judge_rate(pageable_d2h, "Pageable memory", "D2H") || is_pageable_slow;
-        if (!is_slow) is_slow = judge_both();
-        if (is_in_use() && (is_slow || is_pageable_slow)) {
+        const bool is_both_slow = !is_slow && judge_both();
+        if (is_in_use() && (is_slow || is_both_slow || is_pageable_slow)) {
             return add(Level::none, "in_use", say("in_use", {{"percent", std::to_string(*facts_.use.busy_percent)}}));
         }
         if (!is_slow) summarise();
@@ -279,17 +297,19 @@ class Judge {
     void summarise() {
         const RateOf best = at(pinned_h2d).rate >= at(pinned_d2h).rate ? pinned_h2d : pinned_d2h;
         const auto all = normals(best);
+        Values values = values_of(best, all.empty() ? 0 : all.front().first);
+        values["device"] = facts_.info.name;
+        if (all.empty()) return add(Level::none, "rate", say("link_unread", values), {say("link_unread_do")});
+        values["memory"] = "Pinned";
+        values["direction"] = best == pinned_h2d ? "H2D" : "D2H";
         const auto [generation, width] = link_of_theory();
-        const double carries = wire_rate(generation, width);
-        Values values{{"rate", gigabytes(at(best).rate)}, {"device", facts_.info.name}};
-        if (all.empty()) {
-            return add(Level::none, "rate", say("link_unread", values), {say("link_unread_do")});
-        }
-        values["low"] = gigabytes(all.front().first);
-        values["percent"] = percent(carries > 0 ? at(best).rate / carries : 0);
-        values["usual"] = percent(usual_share(generation));
-        const bool is_theory = std::string_view(all.front().second) == "theory";
-        add(Level::ok, "rate", say(is_theory ? "ok_theory" : carries > 0 ? "ok" : "ok_card", values));
+        const std::string_view basis = all.front().second;
+        const bool has_share = wire_rate(generation, width) > 0;
+        const char* const text = basis == "card"     ? "ok_card"
+                                 : basis == "theory" ? "ok_theory"
+                                 : has_share         ? "ok"
+                                                     : "slow";
+        add(Level::ok, "rate", say(text, values));
     }
 
     const Facts& facts_;

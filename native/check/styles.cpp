@@ -51,9 +51,9 @@ std::string spec_of(const Facts& facts) {
 }
 
 // The first clause, so that device and host are within what is kept of a line.
-std::string reason_of(const std::string& text) {
+std::string reason_of(const std::string& text, std::string_view ends = ";:,.") {
     for (std::size_t i = 0; i + 1 < text.size(); ++i) {
-        if (std::string_view(";:,.").find(text[i]) != std::string_view::npos && text[i + 1] == ' ') {
+        if (ends.find(text[i]) != std::string_view::npos && text[i + 1] == ' ') {
             return text.substr(0, i);
         }
     }
@@ -61,7 +61,10 @@ std::string reason_of(const std::string& text) {
 }
 
 std::string line_of(const Checked& each) {
-    const std::string reason = reason_of(each.verdict.findings.front().text);
+    const bool is_unasked = !each.facts.failure.empty() && each.verdict.level == Level::none;
+    // What a driver or a loader says begins with a name and a colon.
+    const std::string reason =
+        is_unasked ? reason_of(each.facts.failure, ";") : reason_of(each.verdict.findings.front().text);
     const char* const mark = each.verdict.level == Level::none ? "UNKNOWN" : word_of(each.verdict.level);
     std::string line = mark + (" " + reason) + " " + spec_of(each.facts) + " " + host_name();
     if (line.size() <= most_bytes) return line;

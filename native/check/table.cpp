@@ -45,6 +45,14 @@ const Kind* kind_of(std::string_view name) {
     return best;
 }
 
+// As `is_module` of src/isthmus/compare/normal.py, for NVIDIA's.
+bool is_module(std::string_view name) {
+    constexpr std::array<std::string_view, 5> words{"B200", "B300", "GB200", "GB300", "GH200"};
+    const bool has_word = std::ranges::any_of(words, [name](std::string_view word) { return has(name, word); });
+    const bool is_h200 = name.ends_with("H200") && has(name, "H200");
+    return has_word || is_h200 || name.ends_with("HBM3") || name.find("SXM") != std::string_view::npos;
+}
+
 double wire_rate(unsigned generation, unsigned width) {
     // Transfers per second times the share that line coding leaves: 8b/10b, 128b/130b, 242 of 256 bytes of a flit.
     constexpr std::array<double, 8> lane{0,

@@ -19,15 +19,18 @@ struct Rules {
 struct Kind {
     std::string_view match;
     unsigned generation, width;
-    bool is_pcie, full_host, is_module;
+    bool is_pcie, full_host;
     std::array<double, 3> public_low;
     std::array<double, 6> measured_low;
+    double measured_typical;  // of pinned copies in one direction
 };
 
 const Rules& rules();
 std::span<const Kind> kinds();
 // By the longest part of its name, in any case; null where the table has none.
 const Kind* kind_of(std::string_view name);
+// Whether such a device sits on a baseboard, without a slot.
+bool is_module(std::string_view name);
 // The least share of the wire that copies of healthy cards reach.
 double usual_share(unsigned generation);
 // Bytes per second in one direction, after line coding; 0 where either is not known.

@@ -60,6 +60,22 @@ def compiled() -> Callable[..., Path]:
     return compiled
 
 
+@pytest.fixture(scope="session")
+def node(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the driver and the NVML of `fake_node.cpp`."""
+    folder = tmp_path_factory.mktemp("node")
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        shutil.copy(compiled("fake_node.cpp"), folder / name)
+    return folder
+
+
+def drivers_of(node: Path) -> dict[str, str]:
+    """What makes a program use them, and the host's clock that the driver keeps."""
+    # What is there already, such as a sanitizer's library, comes first.
+    preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(node / "libcuda.so.1")]))
+    return {"LD_LIBRARY_PATH": str(node), "LD_PRELOAD": preloaded}
+
+
 def environment(**more: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
     return clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | more

@@ -3,24 +3,48 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from isthmus.compare import judge, reference_for
 from isthmus.compare.normal import kinds, normal_rates, rules
+from isthmus.compare.rates import DIRECTIONS
 from isthmus.compare.reference import read_reference
 from isthmus.compare.spread import GroupKey
 from isthmus.installing import installed_file
-from isthmus.record import MIB, Device
+from isthmus.record import (
+    FORMAT,
+    MIB,
+    SCHEMA_VERSION,
+    Case,
+    Device,
+    Direction,
+    End,
+    Fingerprint,
+    Link,
+    Run,
+    Series,
+    Settings,
+)
+from tests.integration.conftest import drivers_of
 
-_PROGRAM = "bin/isthmus-check"
+# `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
+_GIVEN = os.environ.get("ISTHMUS_CHECK")
+_PROGRAM = Path(_GIVEN) if _GIVEN else installed_file("bin/isthmus-check")
+_NEWEST_GLIBC = (2, 28) if _GIVEN else (2, 36)
 _MOST_BYTES = 4 << 20
-# Debian 12 has glibc 2.36; wheels are built for 2.28.
-_NEWEST_GLIBC = (2, 36)
+_RATES: tuple[tuple[str, Direction], ...] = (
+    ("pinned", "h2d"),
+    ("pinned", "d2h"),
+    ("pinned", "both"),
+    ("pageable", "h2d"),
+    ("pageable", "d2h"),
+)
 
 
 class Card(NamedTuple):
@@ -74,10 +98,10 @@ def _states(card: Card) -> Iterator[State]:
     by_both = "FAULT" if card.both_classes > 1 else "ATTENTION"
     at_most = f"{generation} {width}"
     yield state("healthy", "OK", "rate")
-    yield state("narrow", "FAULT", "link", 0.5, LINK=f"{generation} {width // 2} {at_most}")
+    yield state("narrow", "FAULT", "link", 0.51, LINK=f"{generation} {width // 2} {at_most}")
     yield state("one lane", "FAULT", "link", 0.06, LINK=f"{generation} 1 {at_most}")
-    yield state("slow", "FAULT", "link", 0.5, LINK=f"{generation - 1} {width} {at_most}")
-    yield state("slow and narrow", "FAULT", "link", 0.25, LINK=f"{generation - 1} {width // 2} {at_most}")
+    yield state("slow", "FAULT", "link", 0.51, LINK=f"{generation - 1} {width} {at_most}")
+    yield state("slow and narrow", "FAULT", "link", 0.24, LINK=f"{generation - 1} {width // 2} {at_most}")
     yield state("read wrongly", "ATTENTION", "link_reading", LINK=f"1 {width} {at_most}")
     yield state("replays now", "ATTENTION", "replays", REPLAYS="100 150")
     yield state("replays before", "OK", "rate", REPLAYS="5000 5000")
@@ -87,13 +111,13 @@ def _states(card: Card) -> Iterator[State]:
     yield state("in use and slow", "none", "in_use", 0.4, BUSY="60")
     yield state("in use and well", "OK", "rate", BUSY="60")
     yield state("in use, noisy and slow", "none", "in_use", 0.4, BUSY="95", NOISE="15")
-    yield state("in use and narrow", "FAULT", "link", 0.5, BUSY="60", LINK=f"{generation} {width // 2} {at_most}")
+    yield state("in use and narrow", "FAULT", "link", 0.51, BUSY="60", LINK=f"{generation} {width // 2} {at_most}")
     yield state("MIG", "none", "part", 0.5, MIG="1")
     yield state("vGPU", "none", "part", VIRTUAL="2")
     yield state("passed through", "OK", "rate", VIRTUAL="1")
     yield state("wrong data", "FAULT", "verification", WRONG="1")
     yield state("host memory", "none", "no_link", SHARES="1")
-    yield state("half the rate", by_rate, "rate", 0.5)
+    yield state("half the rate", by_rate, "rate", 0.52)
     yield state("half and throttled", by_rate, "rate", 0.5, THROTTLED="8")
     yield state("both share one", by_both, "both", RATES=" ".join(map(str, (*card.rates[:2], 7.25, *card.rates[3:]))))
     yield state("no NVML", card.unread, "rate", NO_NVML="9")
@@ -106,26 +130,15 @@ def _states(card: Card) -> Iterator[State]:
     yield state("no driver", "none", "unasked", INIT="100")
 
 
+# Readings of a driver that a run has, too.
+_IN_A_RUN = {"NAME", "RATES", "LINK", "REPLAYS", "NO_NVML", "SHARES"}
 _ALL = [(card, state) for card in _CARDS for state in _states(card)]
 
 
-@pytest.fixture(scope="session")
-def node(compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the fake driver and the fake NVML."""
-    folder = tmp_path_factory.mktemp("node")
-    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
-        shutil.copy(compiled("fake_node.cpp"), folder / name)
-    return folder
-
-
 def _run(node: Path | None, *words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    fake = {}
-    if node:
-        # What is there already, such as a sanitizer's library, comes first.
-        preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(node / "libcuda.so.1")]))
-        fake = {"LD_LIBRARY_PATH": str(node), "LD_PRELOAD": preloaded}
+    fake = drivers_of(node) if node else {}
     return subprocess.run(
-        [installed_file(_PROGRAM), *words],
+        [_PROGRAM.resolve(), *words],
         capture_output=True,
         text=True,
         check=False,
@@ -140,6 +153,35 @@ def _judged(node: Path, *words: str, **environment: str) -> list[dict[str, Any]]
     assert not ended.stderr
     devices: list[dict[str, Any]] = json.loads(ended.stdout)
     return devices
+
+
+def _run_of(checked: Mapping[str, Any], shown: Mapping[str, str]) -> Run:
+    """What `isthmus check` would have measured and read of a state of this device."""
+    cases = []
+    for (memory, direction), rate in zip(_RATES, map(float, shown["FAKE_NODE_RATES"].split()), strict=True):
+        moved = 128 * MIB if direction == "both" else 64 * MIB
+        series = [Series(metric="host_seconds", samples=[moved / (1e9 * rate)] * 10)]
+        case = Case(experiment="bandwidth", method="copy", host_memory=memory, bytes=64 * MIB, series=series)
+        cases.append(msgspec.structs.replace(case, direction=direction, verified="yes"))
+    links: list[Link | None] = [None, None]
+    if "FAKE_NODE_LINK" in shown and "FAKE_NODE_NO_NVML" not in shown:
+        generation, width, *most = map(int, shown["FAKE_NODE_LINK"].split())
+        link = Link(generation_under_load=generation, width_under_load=width, max_generation=most[0], max_width=most[1])
+        counts = shown.get("FAKE_NODE_REPLAYS", "0 0").split()
+        links = [msgspec.structs.replace(link, replays=int(count)) for count in counts]
+    shares = "FAKE_NODE_SHARES" in shown
+    described = {name: checked[name] for name in ("name", "uuid", "pci_address")}
+    device = Device(backend="cuda", index=0, link=links[0], shares_host_memory=shares, **described)
+    return Run(
+        format=FORMAT,
+        schema_version=SCHEMA_VERSION,
+        run="made",
+        created="",
+        fingerprint=Fingerprint(isthmus_version="", device=device),
+        settings=Settings(),
+        cases=cases,
+        end=End(status="complete", link=links[1]),
+    )
 
 
 def test_there_are_two_hundred_states() -> None:
@@ -158,6 +200,14 @@ def test_a_state_has_the_verdict_that_was_written_down(node: Path, state: State)
     limit = "1" if "hangs" in state.name else "60"
     (device,) = _judged(node, "--limit", limit, **state.environment)
     assert (device["level"], device["points"][0]["topic"]) == (state.level, state.topic)
+    # The rules are there twice, in C++ and in Python, which say the same of all that a run can show.
+    if {each[10:] for each in state.environment} <= _IN_A_RUN:
+        run = _run_of(device, state.environment)
+        health = judge(run, reference_for(run.fingerprint.device))
+        points = [
+            {"level": each.level, "topic": each.topic, "text": each.text, "do": list(each.do)} for each in health.points
+        ]
+        assert device["points"] == points
 
 
 def test_one_of_sixteen_that_hangs_ends_no_other(node: Path) -> None:
@@ -217,9 +267,8 @@ def test_no_driver_is_no_verdict(tmp_path: Path) -> None:
 
 
 def test_the_program_needs_the_c_library_alone() -> None:
-    path = installed_file(_PROGRAM)
-    assert path.stat().st_size <= _MOST_BYTES
-    content = path.read_bytes()
+    assert _PROGRAM.stat().st_size <= _MOST_BYTES
+    content = _PROGRAM.read_bytes()
     versions = {
         tuple(map(int, each.decode().split("."))) for each in re.findall(rb"GLIBC_(\d+\.\d+)(?=[.\d]*\0)", content)
     }
@@ -237,6 +286,10 @@ def test_the_table_has_what_references_and_outputs_say(node: Path) -> None:
                 expected = read_reference(kind.measured).rate_at(key, 64 * MIB)
                 assert expected
                 assert expected.low == pytest.approx(low * 1e9)
+        if kind.measured:
+            keys = [GroupKey("bandwidth", "copy", direction, "pinned", "large") for direction in DIRECTIONS]
+            expected_of = [read_reference(kind.measured).rate_at(key, 64 * MIB) for key in keys]
+            assert max(each.typical for each in expected_of if each) == pytest.approx(kind.typical * 1e9, rel=1e-3)
     for card in _CARDS[2:4]:
         slow = {"FAKE_NODE_RATES": "1 1 1.5 1 1", "FAKE_NODE_NAME": card.name, "FAKE_NODE_NO_NVML": "9"}
         (device,) = _judged(node, **slow)

@@ -67,8 +67,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Only over `bus` "pcie" the link's theory says what copies reach: not behind a switch on the card, over NVLink to the
     host, or within shared memory. `full_host`: such modules are built only into hosts that can do as much as they can.
-    `measured` names the reference that has what was measured for this project; `least` has its lowest normal rates of
-    64 MiB by memory and direction in GB/s, for the program that reads no references.
+    `measured` names the reference that has what was measured for this project. For the program, which reads none,
+    `least` has its lowest normal rates of 64 MiB by memory and direction in GB/s, `typical` the higher typical rate of
+    pinned copies in one direction.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     full_host: bool = False
     measured: str = ""
     least: dict[str, dict[str, float]] = {}
+    typical: float = 0.0
     note: str = ""
     outputs: list[Output]
 
