@@ -12,6 +12,7 @@ NATIVE := $(shell find include native scripts/make_descriptions.py scripts/make_
 INSTALL := CMakeLists.txt pyproject.toml $(shell find native -name CMakeLists.txt)
 # Each process collects all tests: a few of them begin sooner in one.
 WORKERS := $(if $(findstring -k,$(ARGS)),,-n auto --dist worksteal)
+PROCESSOR := $(shell uname -m)
 CPP = git ls-files '*.c' '*.cpp' '*.hpp' '*.h' '*.cl' '*.cu'
 
 # The installation knows each module by its file: where one is gone, it is made anew (which compiles nothing).
@@ -19,7 +20,7 @@ ifneq ($(shell [ ! -f $(VENV)/modules.txt ] || xargs ls <$(VENV)/modules.txt >/d
 $(shell rm -f $(VENV)/editable.stamp)
 endif
 
-.PHONY: help measure test test-all lint format debug bench docs wheel clean
+.PHONY: help measure test test-all lint format debug bench docs wheel program clean
 help:  ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
@@ -58,6 +59,15 @@ docs: $(VENV)/docs.stamp  ## The documentation as a site, in build/site.
 wheel: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## A wheel for this Python, in dist.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 	  -C build-dir=$(BUILD) -w dist .
+
+# Clang of the package ziglang, which has the interfaces of each glibc; its own C++ library is within the program.
+program: $(VENV)/cpu,test.stamp $(VENV)/program.stamp $(VENV)/native.stamp  ## isthmus-check for any Linux from glibc 2.28 on, in dist.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" CXX="$(CURDIR)/$(BIN)/python -m ziglang c++ -target $(PROCESSOR)-linux-gnu.2.28" \
+	  cmake -S . -B build/program -G Ninja -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DISTHMUS_CCACHE=OFF >/dev/null
+	@$(BIN)/cmake --build build/program --target isthmus_check >build/program/log.txt || { cat build/program/log.txt; exit 1; }
+	@mkdir -p dist && cp build/program/native/check/isthmus-check dist/isthmus-check-$(PROCESSOR)
+	@ISTHMUS_CHECK=dist/isthmus-check-$(PROCESSOR) $(BIN)/python -m pytest -q -m 'not thorough' \
+	  tests/integration/test_check_program.py
 
 clean:  ## Remove what was built and installed here.
 	@rm -rf $(VENV) build dist
