@@ -3,11 +3,12 @@
 # the job. It runs no command of Slurm, which Slurm's page on prologs forbids.
 [ -n "$SLURM_JOB_GPUS" ] || exit 0
 # The job's own devices: those of other jobs on the node are busy, and would be disturbed.
-line=$(CUDA_VISIBLE_DEVICES=$SLURM_JOB_GPUS timeout 60 isthmus check --style plain 2>/dev/null)
+line=$(CUDA_VISIBLE_DEVICES=$SLURM_JOB_GPUS timeout 60 isthmus-check --style plain 2>/dev/null)
 code=$?
-case $code in
-  1) ;;                                                    # FAULT
-  124) line="isthmus check did not end in 60 s" ;;         # a driver that hangs
+case $code:$line in
+  1:*) ;;                                                  # FAULT
+  3:*"did not answer"*) ;;                                 # a driver that hangs
+  124:*) line="isthmus-check did not end in 60 s" ;;
   *) exit 0 ;;                                             # right, or nothing that could be judged
 esac
 logger -t isthmus-prolog -- "$line" 2>/dev/null

@@ -1,4 +1,4 @@
-"""The examples for programs that watch nodes, with a program in the place of isthmus that prints a line and exits."""
+"""The examples for programs that watch nodes: with a program in the place of isthmus-check, and with that itself."""
 
 import json
 import os
@@ -11,27 +11,29 @@ from pathlib import Path
 import pytest
 import yaml
 
+from isthmus.installing import installed_file
 from isthmus.report.styles import STYLES
+from tests.integration.conftest import drivers_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "nodes"
 LINE = "FAULT The link runs at PCIe 5.0 x8 under load cuda:3 node17"
 
 
 def called(command: list[str], folder: Path, code: int, **more: str) -> subprocess.CompletedProcess[str]:
-    """A command that runs a program by the name of isthmus, whose options and devices are written down."""
-    program = folder / "isthmus"
+    """A command that runs a program by the name of isthmus-check, whose options and devices are written down."""
+    program = folder / "isthmus-check"
     program.write_text(f'#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES $@" >>{folder}/called\necho "{LINE}"\nexit {code}\n')
     program.chmod(0o755)
     environment = {"PATH": f"{folder}:{os.environ['PATH']}", **more}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("code", "drains"), [(0, False), (1, True), (3, False), (124, True)])
+@pytest.mark.parametrize(("code", "drains"), [(0, False), (1, True), (2, False), (3, False), (124, True)])
 def test_the_prolog_drains_for_faults_and_drivers_that_hang(code: int, drains: bool, tmp_path: Path) -> None:
     done = called(["bash", str(EXAMPLES / "prolog.sh")], tmp_path, code, SLURM_JOB_GPUS="2,3")
     assert done.returncode == int(drains)
-    assert done.stdout == ("" if not drains else f"{LINE}\n" if code == 1 else "isthmus check did not end in 60 s\n")
-    assert (tmp_path / "called").read_text() == "2,3 check --style plain\n"
+    assert done.stdout == ("" if not drains else f"{LINE}\n" if code == 1 else "isthmus-check did not end in 60 s\n")
+    assert (tmp_path / "called").read_text() == "2,3 --style plain\n"
 
 
 def test_the_prolog_leaves_jobs_without_devices_alone(tmp_path: Path) -> None:
@@ -46,17 +48,49 @@ def test_nhc_dies_with_the_line(code: int, tmp_path: Path) -> None:
     script = f'die() {{ echo "died $*"; }}; . {EXAMPLES}/isthmus.nhc; check_isthmus --strict; echo "code $?"'
     done = called(["bash", "-c", script], tmp_path, code)
     assert done.stdout == (f"died 1 check_isthmus:  {LINE}\n" if code else "") + f"code {code}\n"
-    assert (tmp_path / "called").read_text() == " check --style nhc --strict\n"
+    assert (tmp_path / "called").read_text() == " --style nhc --strict\n"
 
 
-def test_nhc_dies_where_isthmus_is_not_installed(tmp_path: Path) -> None:
+def test_nhc_dies_where_the_program_is_not_installed(tmp_path: Path) -> None:
     script = f'die() {{ echo "died $*"; }}; . {EXAMPLES}/isthmus.nhc; check_isthmus'
     shell = shutil.which("bash")
     assert shell
     done = subprocess.run(
         [shell, "-c", script], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )
-    assert done.stdout == "died 1 check_isthmus:  isthmus did not run\n"
+    assert done.stdout == "died 1 check_isthmus:  isthmus-check did not run\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "drained"),
+    [
+        ({}, ""),
+        (
+            {"FAKE_NODE_LINK": "5 8 5 16", "FAKE_NODE_RATES": "27 27 45 8 13"},
+            "FAULT The link runs at PCIe 5.0 x8 under load cuda:0",
+        ),
+        ({"FAKE_NODE_HANGS": "0"}, "UNKNOWN the driver did not answer within 10 s cuda:0"),
+        ({"FAKE_NODE_DIES": "0"}, ""),
+    ],
+)
+def test_the_prolog_drains_by_what_the_program_says(shown: dict[str, str], drained: str, node: Path) -> None:
+    healthy = {
+        "FAKE_NODE_NAME": "NVIDIA H100 80GB HBM3",
+        "FAKE_NODE_RATES": "55 55 90 8 13",
+        "FAKE_NODE_LINK": "5 16 5 16",
+        "SLURM_JOB_GPUS": "0",
+    }
+    program = installed_file("bin/isthmus-check")
+    environment = {"PATH": f"{program.parent}:{os.environ['PATH']}", **healthy, **shown}
+    done = subprocess.run(
+        ["bash", str(EXAMPLES / "prolog.sh")],
+        env=environment | drivers_of(node),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith(drained)
+    assert (done.returncode, bool(done.stdout)) == ((1, True) if drained else (0, False))
 
 
 def test_what_they_run_are_styles_that_there_are() -> None:
@@ -76,7 +110,7 @@ def test_the_files_are_of_their_formats() -> None:
     assert rule["rules"][0]["condition"] == rule["conditions"][0]["type"]
     assert rule["pluginConfig"]["max_output_length"] == 80
     [plugin] = yaml.safe_load((EXAMPLES / "gpud.yaml").read_text())
-    assert shlex.split(plugin["health_state_plugin"]["steps"][0]["run_bash_script"]["script"])[0] == "isthmus"
+    assert shlex.split(plugin["health_state_plugin"]["steps"][0]["run_bash_script"]["script"])[0] == "isthmus-check"
     for name, kind in (("daemonset.yaml", "DaemonSet"), ("preflight.yaml", "Pod")):
         assert yaml.safe_load((EXAMPLES / name).read_text())["kind"] == kind
 
