@@ -36,7 +36,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "races": {"base", "driver", "interpose", "tracer"},  # Lines of Python as a trace has them.
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
-    "check": {"base", "driver", "backend"},  # A program of its own.
+    "check": {"base", "driver", "backend", "experiment"},  # A program of its own; it measures as a run does.
 }
 # Likewise inside native/transfer: what is copied and page-locked memory at the bottom, a session's calls at the top.
 TRANSFER_ARROWS: dict[str, set[str]] = {
