@@ -218,7 +218,7 @@ class Judge {
         return !is_busy() && rate < rules().faulty_ratio * all.front().first && below > 1;
     }
 
-    // A rate beside the least that is normal.
+    // A rate, and the least that is normal.
     Values values_of(RateOf which, double low) const {
         const auto [generation, width] = link_of_theory();
         const double carries = wire_rate(generation, width);
