@@ -80,7 +80,9 @@ class Given {
         }
         const Locked state;
         state->copies.open(range, writes, [&](const Copy& copy) {
-            if (frames.native_count != 0) state->note(copy, frames, range.begin, writes, true);
+            // The kernel may use nothing of what comes later.
+            const bool is_first = copy.bytes.contains(range.begin);
+            if (frames.native_count != 0 && is_first) state->note(copy, frames, range.begin, writes, true);
         });
         if (used_ == numbers_.size()) return state->stop("a system call with more than 16 parts of pinned memory");
         if (const auto number = state->under_way.add(range)) {
@@ -101,7 +103,11 @@ void let_go(const void* memory, std::size_t bytes) {
     {
         const Locked state;
         const Range range = range_of(memory, bytes);
-        if (state->copies.meets_block(range)) state->copies.forget_blocks(range);
+        if (state->copies.meets_block(range)) {
+            state->copies.forget_blocks(range);
+            // Kernels may write there what the host waits for, and it is not looked at any more.
+            state->kernels_signal = true;
+        }
     }
     errno = reason;
 }

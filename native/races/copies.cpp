@@ -6,19 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace isthmus::races {
 namespace {
 
 // Past the program's own hooks, and ours.
+constinit std::atomic<std::uint64_t> all_changes = 0;
+
 bool change(const Range& pages, int protection) {
+    ++all_changes;
     return pages.empty() || syscall(SYS_mprotect, pages.begin, pages.end - pages.begin, protection) == 0;
 }
 
-Range pages_around(const Range& bytes) {
-    constexpr std::uintptr_t page = Copies::page;
-    return {bytes.begin / page * page, (bytes.end + page - 1) / page * page};
-}
 Range pages_within(const Range& bytes) {
     constexpr std::uintptr_t page = Copies::page;
     return {(bytes.begin + page - 1) / page * page, bytes.end / page * page};
@@ -28,6 +28,14 @@ Range both(const Range& one, const Range& other) {
 }
 
 }  // namespace
+
+Range Copies::pages_around(const Range& bytes) {
+    return {bytes.begin / page * page, (bytes.end + page - 1) / page * page};
+}
+
+std::uint64_t Copies::changes() {
+    return all_changes;
+}
 
 void Copies::add_block(Range block, bool is_registered) {
     forget_blocks(block);
@@ -130,8 +138,15 @@ void Copies::unprotect(Copy& copy) {
     const Range pages = copy.pages;
     copy.pages = {};
     if (pages.empty()) return;
-    change(pages, PROT_READ | PROT_WRITE);
-    protect_again(pages);
+    if (change(pages, PROT_READ | PROT_WRITE)) return protect_again(pages);
+    // There may be no room for more mappings, of which an open block as a whole needs none.
+    const Block* const block = block_of(copy.bytes);
+    const Range all = block == nullptr ? pages : pages_around(block->range);
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (!both(copies_[i].pages, all).empty()) copies_[i].pages = {};
+    }
+    change(all, PROT_READ | PROT_WRITE);
+    ++without_room_;
 }
 
 void Copies::unprotect_at(Copy& copy, std::uintptr_t address) {

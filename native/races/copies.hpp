@@ -85,6 +85,9 @@ class Copies {
     // In a forked child, and where nothing is followed any more.
     void open_all();
 
+    static Range pages_around(const Range& bytes);
+    // How often the protection of pages was changed.
+    static std::uint64_t changes();
     std::uint64_t followed() const { return followed_; }
     std::uint64_t without_room() const { return without_room_; }
     bool any() const { return count_ != 0; }

@@ -169,7 +169,8 @@ class Asked {
             state->copies.finish(state->order.clock(line));
             return;
         }
-        if (state->under_way.meets(copy.bytes)) return;
+        pages_ = Copies::pages_around(copy.bytes);
+        if (state->under_way.meets(pages_)) return;
         copy.line = line;
         copy.stream = stream;
         copy.work = state->order.add_work(line);
@@ -180,7 +181,8 @@ class Asked {
     void end(ReturnCode code) const {
         if (work_ == 0) return;
         const Locked state;
-        const bool is_kept = code == cuda::success && is_watching() && state->captures == 0;
+        const bool is_kept =
+            code == cuda::success && is_watching() && state->captures == 0 && !state->under_way.meets(pages_);
         state->copies.end(work_, is_kept);
         state->count_copy();
     }
@@ -201,6 +203,7 @@ class Asked {
         return places->here();
     }
     std::uint64_t work_ = 0;
+    Range pages_{};
 };
 
 // What has to be known before the driver is called. Where it is a wait, what it covers is released here where that is
@@ -216,6 +219,10 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
             copies.forget_blocks({words[0], words[0] + 1});
             break;
         case Effect::wait_for_all: copies.finish_all(); break;
+        case Effect::end_context:
+            copies.finish_all();
+            copies.forget_blocks({0, UINTPTR_MAX});
+            break;
         case Effect::destroy_stream: state->order.end(words[0]); break;
         case Effect::destroy_event: state->order.forget(words[0]); break;
         case Effect::record_event:
@@ -230,6 +237,7 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
                 state->let_go("a kernel may write what the host or a stream waits for");
             break;
         case Effect::launch_graph:
+            state->order.launch_graph(state->order.line_of(stream));
             state->has_launched = true;
             if (state->kernels_signal || state->graphs_signal || copies.any_uncopied())
                 state->let_go("a graph may say to the host how far it is");

@@ -28,6 +28,7 @@ thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
 // tried again once.
 thread_local std::uintptr_t tried_address __attribute__((tls_model("initial-exec"))) = 0;
 thread_local const void* tried_code __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local std::uint64_t tried_changes __attribute__((tls_model("initial-exec"))) = 0;
 
 // Reads come with whole vectors, whatever of them is used: what is this near to where a copy begins or ends may be
 // meant for its neighbour on the same page.
@@ -136,7 +137,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         const bool is_ours = handle(address, interrupted);
         is_inside = false;
         const void* const code = code_of(interrupted);
-        const bool is_new = tried_address != address || tried_code != code;
+        // Also where pages were opened since: by another thread that came here for the same one.
+        const std::uint64_t changes = Copies::changes();
+        const bool is_new = tried_address != address || tried_code != code || tried_changes != changes;
+        tried_changes = changes;
         tried_address = is_ours || !is_new ? 0 : address;
         tried_code = is_ours || !is_new ? nullptr : code;
         errno = reason;

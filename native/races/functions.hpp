@@ -17,7 +17,8 @@ enum class Effect {
     blocking_copy,  // waits for the default stream
     allocate_host,
     lock_host,
-    free_host,  // these wait for everything
+    free_host,    // these wait for everything
+    end_context,  // and its memory of the host is gone
     wait_for_all,
     wait_for_stream,
     wait_for_event,
@@ -54,11 +55,11 @@ enum class Effect {
     X(cuMemcpyHtoD_v2, _ptds, cuMemcpyHtoD, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyDtoH_v2, _ptds, cuMemcpyDtoH, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyDtoD_v2, _ptds, cuMemcpyDtoD, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemcpyPeer, _ptds, cuMemcpyPeer, 4000, INT_MAX, blocking_copy, 0)                                              \
+    X(cuMemcpyPeer, _ptds, cuMemcpyPeer, 4000, INT_MAX, wait_for_all, 0)                                               \
     X(cuMemcpy2D_v2, _ptds, cuMemcpy2D, 3020, INT_MAX, blocking_copy, 0)                                               \
     X(cuMemcpy2DUnaligned_v2, _ptds, cuMemcpy2DUnaligned, 3020, INT_MAX, blocking_copy, 0)                             \
     X(cuMemcpy3D_v2, _ptds, cuMemcpy3D, 3020, INT_MAX, blocking_copy, 0)                                               \
-    X(cuMemcpy3DPeer, _ptds, cuMemcpy3DPeer, 4000, INT_MAX, blocking_copy, 0)                                          \
+    X(cuMemcpy3DPeer, _ptds, cuMemcpy3DPeer, 4000, INT_MAX, wait_for_all, 0)                                           \
     X(cuMemcpyHtoA_v2, _ptds, cuMemcpyHtoA, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyAtoH_v2, _ptds, cuMemcpyAtoH, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyDtoA_v2, _ptds, cuMemcpyDtoA, 3020, INT_MAX, blocking_copy, 0)                                           \
@@ -99,9 +100,9 @@ enum class Effect {
     X(cuLibraryUnload, , cuLibraryUnload, 12000, INT_MAX, wait_for_all, 0)                                             \
     X(cuCtxSynchronize, , cuCtxSynchronize, 2000, 13000, wait_for_all, 0)                                              \
     X(cuCtxSynchronize_v2, , cuCtxSynchronize, 13000, INT_MAX, wait_for_all, 0)                                        \
-    X(cuCtxDestroy_v2, , cuCtxDestroy, 4000, INT_MAX, wait_for_all, 0)                                                 \
-    X(cuDevicePrimaryCtxReset_v2, , cuDevicePrimaryCtxReset, 11000, INT_MAX, wait_for_all, 0)                          \
-    X(cuDevicePrimaryCtxRelease_v2, , cuDevicePrimaryCtxRelease, 11000, INT_MAX, wait_for_all, 0)                      \
+    X(cuCtxDestroy_v2, , cuCtxDestroy, 4000, INT_MAX, end_context, 0)                                                  \
+    X(cuDevicePrimaryCtxReset_v2, , cuDevicePrimaryCtxReset, 11000, INT_MAX, end_context, 0)                           \
+    X(cuDevicePrimaryCtxRelease_v2, , cuDevicePrimaryCtxRelease, 11000, INT_MAX, end_context, 0)                       \
     X(cuGraphicsMapResources, _ptsz, cuGraphicsMapResources, 7000, INT_MAX, wait_for_all, 0)                           \
     X(cuGraphicsUnmapResources, _ptsz, cuGraphicsUnmapResources, 7000, INT_MAX, wait_for_all, 0)                       \
     X(cuStreamSynchronize, _ptsz, cuStreamSynchronize, 2000, INT_MAX, wait_for_stream, 0)                              \
@@ -130,8 +131,10 @@ enum class Effect {
     X(cuLaunchKernel, _ptsz, cuLaunchKernel, 4000, INT_MAX, launch, 0)                                                 \
     X(cuLaunchKernelEx, _ptsz, cuLaunchKernelEx, 11060, INT_MAX, launch, 0)                                            \
     X(cuLaunchCooperativeKernel, _ptsz, cuLaunchCooperativeKernel, 9000, INT_MAX, launch, 0)                           \
-    X(cuLaunchCooperativeKernelMultiDevice, , cuLaunchCooperativeKernelMultiDevice, 9000, INT_MAX, launch, 0)          \
-    X(cuGraphLaunch, _ptsz, cuGraphLaunch, 10000, INT_MAX, launch_graph, 0)                                            \
+    X(cuLaunchCooperativeKernelMultiDevice, , cuLaunchCooperativeKernelMultiDevice, 9000, INT_MAX, wait_for_all, 0)    \
+    X(cuGraphLaunch, _ptsz, cuGraphLaunch, 10000, INT_MAX, launch_graph, 1)                                            \
+    X(cuGraphUpload, _ptsz, cuGraphUpload, 11010, INT_MAX, launch_graph, 1)                                            \
+    X(cuUserObjectCreate, , cuUserObjectCreate, 11030, INT_MAX, signal_in_graph, 0)                                    \
     X(cuLaunchHostFunc, _ptsz, cuLaunchHostFunc, 10000, 13000, signal, 0)                                              \
     X(cuLaunchHostFunc_v2, _ptsz, cuLaunchHostFunc, 13000, INT_MAX, signal, 0)                                         \
     X(cuStreamAddCallback, _ptsz, cuStreamAddCallback, 5000, INT_MAX, signal, 0)                                       \

@@ -38,6 +38,11 @@ void Order::wait_on_all_lines(const Clock& clock) {
     for (Clock& each : clocks_) each.join(clock);
 }
 
+void Order::launch_graph(Line line) {
+    clocks_[line].join(graphs_);
+    graphs_.join(clocks_[line]);
+}
+
 void Order::begin_recording(std::uintptr_t event, Line line) {
     bool is_new = false;
     Event* known = events_.find_or_add(event, is_new);

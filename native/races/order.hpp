@@ -47,6 +47,8 @@ class Order {
     // All that comes later on the line is behind what an event holds.
     void wait(Line line, const Clock& clock) { clocks_[line].join(clock); }
     void wait_on_all_lines(const Clock& clock);
+    // A launch of a graph is behind all earlier ones of it; here of any graph.
+    void launch_graph(Line line);
 
     // While the driver records an event it may hold either.
     void begin_recording(std::uintptr_t event, Line line);
@@ -65,6 +67,7 @@ class Order {
     };
 
     std::array<Clock, most_lines> clocks_{};
+    Clock graphs_;
     std::array<std::uint32_t, most_lines> streams_of_line_{};
     std::uint64_t works_ = 0;
     Line last_begun_ = default_line;

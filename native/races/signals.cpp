@@ -1,8 +1,11 @@
 // Hooks what sets handlers, masks and stacks of signals: SIGSEGV stays open on every thread, and the program sees what
 // it set.
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -96,7 +99,7 @@ void* begin_and_run(void* given) {
     const SignalMask before = change_signals(bit_of(SIGSEGV), SIG_UNBLOCK);
     believes_blocked = started.blocks_fault || (before & bit_of(SIGSEGV)) != 0;
     if (started.is_drivers) InDriver::always_here();
-    if (is_watching()) begin_thread();
+    begin_thread();
     return started.start(started.argument);
 }
 
@@ -184,6 +187,43 @@ ISTHMUS_SHOWN int sigprocmask(int how, const sigset_t* set, sigset_t* before) {
     const auto next = known_or_found(next_sigprocmask, "sigprocmask");
     return next == nullptr ? (errno = ENOSYS, -1) : set_mask(next, how, set, before);
 }
+ISTHMUS_SHOWN pid_t _Fork() {
+    using Next = pid_t (*)();
+    static Next known = nullptr;
+    const auto next = known_or_found(known, "_Fork");
+    if (next == nullptr) return errno = ENOSYS, -1;
+    if (!is_enabled()) return next();
+    before_fork_alone();
+    const pid_t child = next();
+    const int reason = errno;
+    after_fork_alone(child == 0);
+    errno = reason;
+    return child;
+}
+// Calls that wait with another mask, in which handlers run. X(name, parameters, arguments)
+#define ISTHMUS_WAITS_WITH_MASK(X)                                                                                     \
+    X(sigsuspend, (const sigset_t* mask), (mask))                                                                      \
+    X(ppoll, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask), (files, count, limit, mask)) \
+    X(pselect, (int count, fd_set* read, fd_set* write, fd_set* failed, const timespec* limit, const sigset_t* mask),  \
+      (count, read, write, failed, limit, mask))                                                                       \
+    X(epoll_pwait, (int poll, epoll_event* events, int count, int limit, const sigset_t* mask),                        \
+      (poll, events, count, limit, mask))
+#define ISTHMUS_HOOK(name, parameters, arguments)       \
+    ISTHMUS_SHOWN int name parameters {                 \
+        using Next = int(*) parameters;                 \
+        static Next known = nullptr;                    \
+        const auto next = known_or_found(known, #name); \
+        if (next == nullptr) return errno = ENOSYS, -1; \
+        sigset_t rest;                                  \
+        if (is_enabled() && mask != nullptr) {          \
+            rest = without_fault(*mask);                \
+            mask = &rest;                               \
+        }                                               \
+        return next arguments;                          \
+    }
+ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)
+#undef ISTHMUS_HOOK
+#undef ISTHMUS_WAITS_WITH_MASK
 // A stack of the program's that is smaller than ours is only remembered.
 ISTHMUS_SHOWN int sigaltstack(const stack_t* stack, stack_t* before) {
     const auto next = known_or_found(next_sigaltstack, "sigaltstack");

@@ -11,6 +11,7 @@
 
 #include "interpose/environment.hpp"
 #include "interpose/foreign_process.hpp"
+#include "races/thread.hpp"
 
 namespace isthmus::races {
 namespace {
@@ -110,6 +111,18 @@ bool is_watching() noexcept {
     return watching.load(std::memory_order_relaxed);
 }
 
+void before_fork_alone() noexcept {
+    prepare_fork();
+}
+void after_fork_alone(bool is_child) noexcept {
+    is_child ? continue_child() : continue_parent();
+}
+
+// Before the program's own, so that the lock is taken after what these wait for.
+__attribute__((constructor)) void hook_forks() {
+    if (is_enabled()) pthread_atfork(&prepare_fork, &continue_parent, &continue_child);
+}
+
 bool begin_watching() noexcept {
     static constinit std::atomic<bool> has_begun = false;
     static constinit std::mutex beginning;
@@ -125,7 +138,6 @@ bool begin_watching() noexcept {
             const Locked state;
             state->record = record;
         }
-        pthread_atfork(&prepare_fork, &continue_parent, &continue_child);
         begin_handling();
         watching = true;
     });

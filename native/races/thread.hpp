@@ -7,6 +7,9 @@ namespace isthmus::races {
 
 // Whether the library is to do anything in this process (ISTHMUS_RACES_FOLDER, and not ISTHMUS_RACES=off).
 bool is_enabled() noexcept;
+// Around a fork that calls no handlers.
+void before_fork_alone() noexcept;
+void after_fork_alone(bool is_child) noexcept;
 
 // Gives the calling thread a stack for handlers that is large enough, once. Where the program has one of its own that
 // is as large, that stays.

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <barrier>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -256,14 +258,167 @@ void waits() {
     std::printf("waits\n");
 }
 
+// Copies of the second half of a page.
+struct Half {
+    void begin(bool into_host) {
+        expect((into_host
+                    ? driver->cuMemcpyDtoHAsync(host.data() + page / 2, device.address, page / 2, stream)
+                    : driver->cuMemcpyHtoDAsync(device.address, host.data() + page / 2, page / 2, stream)) == success);
+    }
+    Half() { expect(driver->cuStreamCreate(&stream, 1) == success); }
+    HostBlock host{bytes, true};
+    Block device{bytes};
+    Stream stream = nullptr;
+};
+
+// Threads that look at the first half at the same time fault together, and one of them opens the page.
+void crowd() {
+    constexpr int threads = 3, rounds = 500;
+    Half half;
+    std::barrier all(threads + 1);
+    std::vector<std::thread> readers;
+    for (int i = 0; i < threads; ++i) {
+        readers.emplace_back([&] {
+            for (int round = 0; round < rounds; ++round) {
+                all.arrive_and_wait();
+                static_cast<void>(*static_cast<volatile std::byte*>(half.host.data()));
+                all.arrive_and_wait();
+            }
+        });
+    }
+    for (int round = 0; round < rounds; ++round) {
+        half.begin(true);
+        all.arrive_and_wait();
+        all.arrive_and_wait();
+        driver->cuStreamSynchronize(half.stream);
+    }
+    for (std::thread& each : readers) each.join();
+    std::printf("crowd\n");
+}
+
+// A read that waits has its memory on the page, whichever of both begins first; what brings nothing touches nothing.
+void short_reads() {
+    Half half;
+    for (const bool into_host : {true, false}) {
+        int ends[2];
+        expect(pipe(ends) == 0);
+        ssize_t got = 0;
+        std::thread reader([&] { got = read(ends[0], half.host.data(), 100); });
+        usleep(100'000);
+        half.begin(into_host);
+        expect(write(ends[1], "hello", 5) == 5);
+        reader.join();
+        std::printf("%zd %.5s\n", got, reinterpret_cast<const char*>(half.host.data()));
+        driver->cuStreamSynchronize(half.stream);
+        half.begin(into_host);
+        expect(write(ends[1], "abc", 3) == 3);
+        std::printf("%zd\n", read(ends[0], half.host.data(), bytes));
+        driver->cuStreamSynchronize(half.stream);
+    }
+}
+
+// A lock that is held while a thread copies is taken before a fork.
+std::mutex of_copies;
+void locked_fork() {
+    pthread_atfork([] { of_copies.lock(); }, [] { of_copies.unlock(); }, [] { of_copies.unlock(); });
+    Half half;
+    std::atomic<bool> has_ended = false;
+    std::thread copying([&] {
+        while (!has_ended) {
+            const std::lock_guard guard(of_copies);
+            half.begin(false);
+            driver->cuStreamSynchronize(half.stream);
+        }
+    });
+    for (int i = 0; i < 100; ++i) {
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        waitpid(child, nullptr, 0);
+    }
+    has_ended = true;
+    copying.join();
+    std::printf("forked under a lock\n");
+}
+
+// The child has its memory for itself.
+void fork_alone() {
+    UnderWay copy(false);
+    std::fflush(stdout);
+    const pid_t child = _Fork();
+    if (child == 0) {
+        copy.host[page] = std::byte{3};
+        _exit(static_cast<int>(copy.host[page]));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child %d\n", WEXITSTATUS(status));
+}
+
+// A handler runs with the mask of the call that waits for it.
+std::byte* looked_at = nullptr;
+void suspended() {
+    Half half;
+    looked_at = half.host.data();
+    struct sigaction action {};
+    action.sa_handler = [](int) { *looked_at = std::byte{5}; };
+    sigaction(SIGUSR1, &action, nullptr);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &one, nullptr);
+    half.begin(false);
+    raise(SIGUSR1);
+    sigset_t rest;
+    sigfillset(&rest);
+    sigdelset(&rest, SIGUSR1);
+    sigsuspend(&rest);
+    driver->cuStreamSynchronize(half.stream);
+    std::printf("suspended %d\n", static_cast<int>(*looked_at));
+}
+
+// The middle one of three copies is over where the process may have no more mappings.
+void no_mappings() {
+    UnderWay copy(false);
+    driver->cuStreamSynchronize(copy.stream);
+    Stream other = nullptr;
+    driver->cuStreamCreate(&other, 1);
+    for (const std::size_t at : {0, 1, 2}) {
+        driver->cuMemcpyHtoDAsync(copy.device.address, copy.host.data() + at * page, page,
+                                  at == 1 ? other : copy.stream);
+    }
+    constexpr std::size_t most = 140'000;
+    auto* const many = static_cast<std::byte*>(
+        mmap(nullptr, most * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (std::size_t i = 0; i < most && mprotect(many + i * page, page, PROT_READ) == 0; i += 2) {
+    }
+    driver->cuStreamSynchronize(other);
+    copy.host[page] = std::byte{7};
+    driver->cuStreamSynchronize(copy.stream);
+    munmap(many, most * page);
+    std::printf("no mappings\n");
+}
+
 }  // namespace
 
 int main(int, char** words) {
     if (begin_driver("dlsym") == nullptr) return 77;
     const std::map<std::string, void (*)()> cases{
-        {"own_handler", own_handler}, {"blocked", blocked}, {"forked", forked}, {"system_calls", system_calls},
-        {"small_stack", small_stack}, {"crash", crash},     {"killed", killed}, {"many", many},
-        {"neighbours", neighbours},   {"waits", waits},
+        {"own_handler", own_handler},
+        {"blocked", blocked},
+        {"forked", forked},
+        {"system_calls", system_calls},
+        {"small_stack", small_stack},
+        {"crash", crash},
+        {"killed", killed},
+        {"many", many},
+        {"neighbours", neighbours},
+        {"waits", waits},
+        {"crowd", crowd},
+        {"short_reads", short_reads},
+        {"locked_fork", locked_fork},
+        {"fork_alone", fork_alone},
+        {"suspended", suspended},
+        {"no_mappings", no_mappings},
     };
     cases.at(words[1])();
     return wrong == 0 ? 0 : 1;

@@ -24,6 +24,7 @@ HOSTILE = {
     "many": 0,
     "neighbours": 0,
     "waits": 0,
+    **dict.fromkeys(("crowd", "short_reads", "locked_fork", "fork_alone", "suspended", "no_mappings"), 0),
 }
 
 
