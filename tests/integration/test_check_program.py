@@ -87,7 +87,8 @@ def _states(card: Card) -> Iterator[State]:
     def state(name: str, level: str, topic: str, rates: float = 1.0, **more: str) -> State:
         shown = {
             "FAKE_NODE_NAME": card.name,
-            "FAKE_NODE_RATES": " ".join(f"{rates * each:.4g}" for each in card.rates[:3])
+            # Three digits, as they are shown: half of another would be rounded by the clock's last digit.
+            "FAKE_NODE_RATES": " ".join(f"{rates * each:.3g}" for each in card.rates[:3])
             + " {} {}".format(*card.rates[3:]),
             "FAKE_NODE_LINK": f"{generation} {width} {generation} {width}",
         }

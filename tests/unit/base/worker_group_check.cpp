@@ -202,11 +202,17 @@ void check_watchdog() {
     };
     {
         auto group = WorkerGroup::start(3);
-        const std::string message = "1 of 3 threads had not ended after 0.02 s and were left behind: h2d, 5 bytes";
-        expect_message(group.value()->run(stuck(used), impatient), message);
+        // On a machine that is busy others may not have ended either.
+        const auto expect_left = [](const Status& status) {
+            const bool is_counted = status.message() >= "1" && status.message() < "4";
+            expect(is_counted && status.message().ends_with(
+                                     " of 3 threads had not ended after 0.02 s and were left behind: h2d, 5 bytes"),
+                   status.message().c_str());
+        };
+        expect_left(group.value()->run(stuck(used), impatient));
         expect(!group.value()->run([](std::size_t, const auto&) { return Status(); }, patient).ok(),
                "a group whose threads are stuck takes no job");
-        expect_message(WorkerGroup::run_once(3, stuck(used), impatient), message);
+        expect_left(WorkerGroup::run_once(3, stuck(used), impatient));
     }
     used.reset();
     expect(!still_used.expired(), "what a stuck thread uses is kept");
