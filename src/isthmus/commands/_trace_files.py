@@ -13,8 +13,9 @@ from pathlib import Path
 import typer
 
 from isthmus.commands._own_files import check_replaceable, kept_place
-from isthmus.errors import UsageError
+from isthmus.errors import IsthmusError, UsageError
 from isthmus.files import new_file
+from isthmus.messages import to_stderr
 from isthmus.report import formats_for
 
 SUFFIX = ".itrace"
@@ -103,6 +104,14 @@ def check_folder(path: Path) -> None:
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         why = "is a folder" if path.is_dir() else f"{path.parent} cannot be written to"
         raise UsageError(f"{path}: {why}; name another file with -o")
+
+
+def raise_or_say(error: IsthmusError, code: int | None) -> None:
+    """Raise what failed for a program that ended well, else say it: what became of the program matters more."""
+    if not code:
+        raise error
+    with suppress(OSError):
+        to_stderr(f"isthmus: {error}")
 
 
 def end_as(code: int | None) -> None:

@@ -115,7 +115,7 @@ def _run(
     spoken: "Language",
 ) -> None:
     from isthmus.commands._output import format_of
-    from isthmus.commands._trace_files import check_folder, end_as
+    from isthmus.commands._trace_files import check_folder, end_as, raise_or_say
     from isthmus.launch import accelerated_environment, has_driver, run, switched_off, why_not_preloaded
 
     chosen = format_of("acceleration", None, output, as_json=as_json, force=force)
@@ -136,10 +136,7 @@ def _run(
             with suppress(OSError):
                 _tell(folder, command[0], chosen, output, report=report, spoken=spoken)
     except IsthmusError as error:
-        if not code:
-            raise
-        with suppress(OSError):
-            to_stderr(f"isthmus: {error}")
+        raise_or_say(error, code)
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -94,7 +94,7 @@ def _run(
 ) -> None:
     from isthmus.commands._output import format_of, save
     from isthmus.commands._own_files import check_replaceable
-    from isthmus.commands._trace_files import check_folder, end_as
+    from isthmus.commands._trace_files import check_folder, end_as, raise_or_say
     from isthmus.launch import has_driver, races_environment, run, switched_off, why_not_preloaded
     from isthmus.races import read_races
 
@@ -120,10 +120,7 @@ def _run(
         if fails and not code and seen.races:
             code = 1
     except IsthmusError as error:
-        if not code:
-            raise
-        with suppress(OSError):
-            to_stderr(f"isthmus: {error}")
+        raise_or_say(error, code)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     end_as(code)

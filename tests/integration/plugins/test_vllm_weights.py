@@ -13,7 +13,7 @@ import pytest
 
 from isthmus.errors import UsageError
 from isthmus.plugins import vllm as entry
-from tests.integration.plugins.hosts import arguments, earlier
+from tests.integration.plugins.hosts import arguments, each_earlier
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 _LOADERS = "vllm/model_executor/model_loader"
@@ -207,10 +207,8 @@ def test_a_vllm_without_what_is_used_is_refused_with_both_versions(
     assert f"vLLM {vllm.__version__}" in str(refused.value)
 
 
-@pytest.mark.parametrize("release", earlier("vllm") or [None], ids=lambda path: path.name if path else "none")
-def test_other_releases_take_the_same(release: Path | None) -> None:
-    if release is None:
-        pytest.skip("needs wheels of vLLM, unpacked in HOSTS")
+@each_earlier("vllm")
+def test_other_releases_take_the_same(release: Path) -> None:
     default, filters = (release / _LOADERS / name for name in ("default_loader.py", "ep_weight_filter.py"))
     prepared = ["model_name_or_path", "subfolder", "revision", "fall_back_to_pt", "allow_patterns_overrides"]
     assert arguments(default, "DefaultModelLoader._prepare_weights") == prepared
