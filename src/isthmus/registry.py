@@ -70,7 +70,7 @@ EXPERIMENTS = (
         glance_rows=6,
         is_short=True,
     ),
-    Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8, options=("--threads",)),
+    Experiment("threads", "several threads and streams at once", 8, options=("--threads",)),
     Experiment(
         *("peers", "copies and accesses between every two devices, and hosts' links at once", 13),
         options=("--together",),

@@ -42,11 +42,6 @@ def _both_at_once(one_way: float) -> list[Case]:
     return found
 
 
-def _nodes(*rates: float, named: int | None = 0) -> Run:
-    cases = [threads.placed(rate, node=node, seed=node) for node, rate in enumerate(rates)]
-    return run(cases, device=runs.gpu(numa_node=named))
-
-
 def _with_neighbours() -> list[Case]:
     exchange = threads.placed(300.0, method="peer_copy", direction="peer", target="cuda:0", peer="cuda:1")
     return [
@@ -95,16 +90,8 @@ THREADS: Odd = {
     "skipped": lambda: run(threads.skips("no memory left")),
     "no-direction": lambda: run([replace(case, direction=None) for case in threads.h200_cases()[:8]]),
     "no-threads": lambda: run([replace(case, threads=None) for case in threads.h200_cases()[:8]]),
-    "devices": lambda: run(_at_once(33.0)),
-    "devices-free": lambda: run(_at_once(54.9)),
-    "devices-pageable": lambda: run([*_at_once(4.0, "pageable", 10.0), *_at_once(10.0, alone=10.0)]),
     "devices-both": lambda: run(_both_at_once(50.0)),
-    "devices-d2h": lambda: run(_both_at_once(25.0)),
     "neighbours": lambda: run(_with_neighbours()),
-    "nodes": lambda: _nodes(55.0, 41.0),
-    "nodes-wrong": lambda: _nodes(55.0, 41.0, named=1),
-    "nodes-unknown": lambda: _nodes(55.0, 41.0, named=None),
-    "nodes-alike": lambda: _nodes(55.0, 55.0),
 }
 
 

@@ -9,7 +9,6 @@ from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import interval_of, resampled_medians
 from isthmus.analysis.threads.gain import gain_findings, gain_takeaways, thread_gains
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes, thread_curves, threads_of, worker_curves
-from isthmus.analysis.threads.places import place_findings
 from isthmus.document.finding import Finding, known
 from isthmus.language import say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
@@ -76,7 +75,7 @@ def _key(curve: ThreadCurve) -> tuple[object, ...]:
 
 
 def findings(run: Run) -> list[Finding]:
-    """The findings about threads of one device, and about several devices and nodes where there are some."""
+    """The findings about threads."""
     curves = thread_curves(run)
     return known(
         *gain_findings(run, thread_gains(curves)),
@@ -84,14 +83,13 @@ def findings(run: Run) -> list[Finding]:
         right_finding(run),
         busy_finding(run),
         _spawn_finding(usual_spawn_cost(spawn_costs(curves))),
-        *place_findings(run),
     )
 
 
 def takeaway(run: Run) -> Finding | None:
     """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
-    texts = gain_takeaways(thread_gains(curves)) or [each.text for each in place_findings(run)[:1]]
+    texts = gain_takeaways(thread_gains(curves))
     spawned = _spawn_finding(usual_spawn_cost(spawn_costs(curves)))
     advice = sentences([*spawned.do, spawned.text]) if spawned and spawned.do else ""
     return Finding("note", "threads", sentences(texts), do=(advice,)) if texts or advice else None

@@ -43,15 +43,14 @@ class Division(NamedTuple):
     chunks: bool = False
     spawn: bool = False
 
-    def case(self, case: Case, **place: object) -> Case:
-        """A transfer that is divided so; `place` is where it is not on the run's device."""
+    def case(self, case: Case) -> Case:
+        """A transfer that is divided so."""
         return msgspec.structs.replace(
             case,
             method="spawn" if self.spawn else "workers",
             threads=self.threads,
             streams=self.threads if self.own_streams else 1,
             pieces=-(-case.bytes // _chunk_bytes(case.bytes)) if self.chunks else None,
-            **place,
         )
 
 
@@ -60,18 +59,13 @@ def _chunk_bytes(size: int) -> int:
     return -(-size // (MOST_PIECES * _PAGE_BYTES)) * _PAGE_BYTES
 
 
-def native_lanes(
-    lanes: Sequence[TransferLane], seed: int, prefix: str = "", binding: NodeBinding | None = None
-) -> list[ThreadLane]:
-    """Lanes as the native core takes them: the h2d one's source holds the pattern of `seed`, the d2h one's the next.
-
-    `prefix` comes before the names of the directions; with `binding` the lanes' threads run on that node.
-    """
+def native_lanes(lanes: Sequence[TransferLane], seed: int) -> list[ThreadLane]:
+    """Lanes as the native core takes them: the h2d one's source holds the pattern of `seed`, the d2h one's the next."""
     converted: list[ThreadLane] = []
     for direction, memory, on_device in lanes:
         assert on_device is not None, "managed memory is not copied"
         source, destination = (memory, on_device) if direction == "h2d" else (on_device, memory)
-        converted.append((prefix + direction, source, destination, seed + (direction == "d2h"), binding))
+        converted.append((direction, source, destination, seed + (direction == "d2h"), None))
     return converted
 
 
@@ -81,9 +75,7 @@ class Concurrent(TimedLanes):
     It is made anew for every visit, so that each begins with threads that the driver has not seen.
     """
 
-    def __init__(
-        self, case: Case, lanes: Sequence[ThreadLane], parts: Sequence[tuple[Case, Sequence[int]]] = ()
-    ) -> None:
+    def __init__(self, case: Case, lanes: Sequence[ThreadLane]) -> None:
         """Raises the errors of `isthmus.errors`."""
         size, threads = case.bytes, case.threads or 1
         chunk_bytes = _chunk_bytes(size) if case.pieces else 0
@@ -93,7 +85,7 @@ class Concurrent(TimedLanes):
         )
         self._warmups = 1 if size < _SHORT_BYTES else 0
         self._busy_cpus: float | None = None
-        super().__init__(case, made, [name for name, *_ in lanes], parts)
+        super().__init__(case, made, [name for name, *_ in lanes])
 
     def run(self, quota: Quota) -> Samples:
         """Seconds until all threads have ended."""

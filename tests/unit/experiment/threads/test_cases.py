@@ -12,7 +12,7 @@ from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import Sweep
 from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.cases import DIRECTIONS, _Sweep, divisions_of
+from isthmus.experiment.threads.cases import DIRECTIONS, ThreadSweep, divisions_of
 from isthmus.experiment.threads.concurrent import Division, undivided
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, Direction
@@ -34,7 +34,7 @@ def measured(given: Callable[[Sweep, Sequence[Case]], Planned], ended: Callable[
     """Every division of some transfers in a quick run, measured to the end."""
 
     def measured(spec: str, *cases: Case) -> list[Case]:
-        return ended(given(_Sweep(open_device(spec), Options(mode="quick"), PLENTY), divided(*cases)))
+        return ended(given(ThreadSweep(open_device(spec), Options(mode="quick"), PLENTY), divided(*cases)))
 
     return measured
 
@@ -87,7 +87,7 @@ def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
     monkeypatch: pytest.MonkeyPatch, given: Callable[[Sweep, Sequence[Case]], Planned]
 ) -> None:
     monkeypatch.setattr(concurrent, "_LIMIT_SECONDS", 0.05)
-    sweep = _Sweep(open_device("host:fault=copy:hang"), Options(mode="quick"), PLENTY)
+    sweep = ThreadSweep(open_device("host:fault=copy:hang"), Options(mode="quick"), PLENTY)
     prepared = given(sweep, divided(undivided("pinned", "h2d", 64 * KIB))).batches[0].prepare()
     found: list[Case] = []
     run_rounds(prepared.subjects[:2], Rules(), FOREVER, found.extend, random.Random(1))
