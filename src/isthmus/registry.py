@@ -62,7 +62,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         *("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),
-        options=("--side", "--halo", "--iterations", "--cut", "--scaling"),
+        options=("--side", "--halo", "--iterations", "--cut"),
     ),
     Experiment(
         *("openacc", "OpenACC's data directives beside managed memory and native calls", 10),

@@ -1,6 +1,6 @@
 """Runs in which something is odd, of threads, devices, links, stencils, other work and the smallest steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -168,28 +168,10 @@ PATHS: Odd = {
 }
 
 
-def _asked(cases: Sequence[Case], scaling: str) -> Run:
-    made = run(cases)
-    return replace(made, settings=replace(made.settings, options={"scaling": scaling}))
-
-
 _TIMES = (1.0, 0.1, 0.1, 0.1, 0.1)
 
 
-def _wrong_curve() -> list[Case]:
-    way, other = ("gpu_pack", "pinned"), ("gpu_pack", "pageable")
-    return [
-        stencil.case(64, way, _TIMES, ranks=1),
-        stencil.case(64, way, _TIMES, ranks=2, verified="no"),
-        stencil.case(64, other, _TIMES, ranks=2),
-        stencil.skip(64, way, "no memory", ranks=4),
-        stencil.case(64, other, _TIMES, ranks=4),
-    ]
-
-
 STENCIL: Odd = {
-    "scaling": lambda: _asked(stencil.scaled(), "strong,weak"),
-    "scaling-wrong": lambda: _asked(_wrong_curve(), "strong"),
     "other-side": lambda: run(
         [stencil.case(3072, way, _TIMES) for way in (("cpu_columns", "managed"), ("cpu_whole", "pageable"))]
     ),

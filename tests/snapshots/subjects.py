@@ -94,7 +94,7 @@ MADE: Mapping[str, Callable[[], Run]] = {
     "overlap": lambda: runs.run(overlap.h200_cases()),
     "managed": lambda: runs.run([*managed.cases(), *migrations.gpu_cases()]),
     "openacc": lambda: runs.run(openacc.everything(both=True)),
-    "stencil": lambda: runs.run([*stencil.cases(), *stencil.scaled()]),
+    "stencil": lambda: runs.run(stencil.cases()),
     "threads": lambda: runs.run(_threads()),
     "paths": lambda: runs.run(paths.whole(2)),
     "peers": lambda: runs.run(peers.whole(3)),

@@ -81,26 +81,6 @@ def case(
     )
 
 
-# Of two ways on 1, 2 and 4 ranks with a device each: strong scaling in strips and in a grid, and weak in a grid.
-# Computing scales as it should; the exchange does not.
-SCALED: Mapping[Way, float] = {("gpu_pack", "pinned"): 0.1, ("cpu_whole", "pinned"): 0.4}
-
-
-def scaled() -> list[Case]:
-    """Packing on the GPU takes 1.1 s on one rank, on four 0.45 in strips, 0.35 in a grid, and 1.1 where all grows."""
-    made = []
-    for way, exchange in SCALED.items():
-        made.append(case(64, way, (1.0, 0.0, exchange / 2, 0.0, exchange / 2), ranks=1))
-        for ranks, cut, field in ((2, "2x1", (128, 64)), (4, "2x2", (128, 128))):
-            phases = 1.0 / ranks, 0.0, exchange / 2, 0.0, exchange / 2
-            strips = 1.0 / ranks, 0.0, exchange, 0.0, exchange
-            made.append(case(64, way, strips, ranks=ranks, devices=ranks))
-            made.append(case(64, way, phases, ranks=ranks, devices=ranks, cut=cut))
-            grown = 1.0, *phases[1:]
-            made.append(case(field[0], way, grown, columns=field[1], ranks=ranks, devices=ranks, cut=cut))
-    return made
-
-
 def skip(side: int, way: Way, reason: str, *, ranks: int = 2) -> Case:
     """A way that was not measured."""
     method, memory = way

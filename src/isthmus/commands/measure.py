@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 _AS = "bandwidth: as bandwidthTest: copies of 160 to 3040 MiB of pageable and pinned memory."
-_SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _ITERATIONS = "stencil: iterations of a sample, at most the paper's 20; fewer let large squares end in time."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
 _FRACTIONS = "managed: leading parts that are touched on demand: 10%,60%; with it nothing but whole copies is compared."
@@ -84,7 +83,6 @@ def measure(
     cut: _Several = option(
         "--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas."
     ),
-    scaling: _Several = option("--scaling", "KINDS", _SCALING),
     binaries: str = option("--binaries", "FOLDER", "openacc: programs that were built before.", default=""),
     build: str = option("--build", "FOLDER", _BUILD, default=""),
     together: bool = flag("--together", _TOGETHER),
@@ -124,7 +122,7 @@ def measure(
         asked = asked._replace(iterations=min(counts("--iterations", iterations, most=20), default=None))
         asked = asked._replace(percents=percents(fractions), strides=stride_sizes(strides))
         asked = asked._replace(threads=counts("--threads", threads, most=_MOST_THREADS))
-        return asked._replace(cuts=words(cut), scalings=words(scaling), together=together)
+        return asked._replace(cuts=words(cut), together=together)
 
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:

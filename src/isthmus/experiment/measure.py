@@ -19,7 +19,7 @@ from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progr
 from isthmus.experiment.engine.rounds import INTERRUPTED, Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.openacc.build import check_folder
-from isthmus.experiment.stencil.points import CUTS, SCALINGS
+from isthmus.experiment.stencil.points import CUTS
 from isthmus.machine.devices import OpenDevice
 from isthmus.machine.fingerprint import link_now, read_fingerprint
 from isthmus.machine.host import available_memory_bytes
@@ -73,7 +73,6 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     if options.binaries:
         check_folder(Path(options.binaries))
     check_names("cut", options.cuts, CUTS)
-    check_names("scaling", options.scalings, SCALINGS)
     if ranks > 1 and "stencil" in measured and len(measured) > 1:
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "

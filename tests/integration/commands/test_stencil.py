@@ -89,7 +89,6 @@ def test_one_process_needs_no_mpi(run: Ended, tmp_path: Path) -> None:
             "a side of 7 points is too short for halos of 4 columns on 2 ranks; expected --side 8 or more",
         ),
         (("measure", "stencil", "--cut", "gird"), "no cut 'gird'; did you mean grid?"),
-        (("measure", "stencil", "--scaling", "week"), "no scaling 'week'; did you mean weak?"),
         (("measure", "stencil", "--side", "x"), "not numbers above 0: --side x"),
         (("measure", "stencils"), "did you mean stencil?"),
         (("measure", "stencil", "--nonsense"), "No such option"),
@@ -141,13 +140,11 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.thorough
-# With a curve rank 1 waits at first while rank 0 measures by itself.
-@pytest.mark.parametrize("curve", [(), ("--scaling", "strong")])
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_that_is_killed_ends_the_others(
-    start: Started, mpirun: str, tmp_path: Path, victim: int, curve: tuple[str, ...], children: Children
+    start: Started, mpirun: str, tmp_path: Path, victim: int, children: Children
 ) -> None:
-    process = start(mpirun, "-n", "2", *ISTHMUS, *LONG, *curve)
+    process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
     ranks = rank_processes(process, tmp_path / "a.json", children)
     assert set(ranks) == {0, 1}
     os.kill(ranks[victim], signal.SIGKILL)

@@ -1,21 +1,10 @@
-"""What the stencil experiment says: the fastest method on each square, managed memory, how it scales."""
+"""What the stencil experiment says: the fastest method on each square, managed memory, rows one by one."""
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.phrases import factor_words, spanned, times
+from isthmus.analysis.phrases import factor_words, times
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.analysis.stencil.model import (
-    MANAGED,
-    STENCIL_METHODS,
-    Stencil,
-    iteration,
-    setting_words,
-    stencil_words,
-    stencils,
-    way_of,
-    way_title,
-)
-from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
+from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencil_words, stencils, way_of, way_title
 from isthmus.document.finding import Finding
 from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds
@@ -30,18 +19,13 @@ _PACKERS = {
 
 
 def findings(run: Run) -> list[Finding]:
-    """The fastest method on each square, and the parallel efficiency of each curve over ranks; tables have the rest."""
+    """The fastest method on each square, managed memory, and rows one by one; tables have the rest."""
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
     candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
     turning = _turning([each for each in _squares(everything) if each.halo == narrowest])
     narrow = [each for each in _squares(everything) if each.halo == narrowest]
-    return [
-        *candidates,
-        *turning,
-        *_row_by_row(narrow),
-        *(finding for curve in stencil_curves(run) if (finding := _scales(curve))),
-    ]
+    return [*candidates, *turning, *_row_by_row(narrow)]
 
 
 def takeaway(run: Run) -> Finding | None:
@@ -56,7 +40,7 @@ def takeaway(run: Run) -> Finding | None:
 
 
 def _on_most_ranks(run: Run) -> list[Stencil]:
-    """What there is to conclude from; what fewer ranks do is a matter of how it scales."""
+    """What there is to conclude from."""
     everything = [each for each in stencils(run) if each.points]
     most = max((each.ranks for each in everything), default=0)
     return [each for each in everything if each.ranks == most]
@@ -128,24 +112,3 @@ def _fastest_sentence(stencil: Stencil) -> str:
         method=way_title(way_of(best)),
         time=format_seconds(best.seconds.median),
     )
-
-
-def _scales(curve: StencilCurve) -> Finding | None:
-    """The parallel efficiency of the fastest method that one rank alone was measured with."""
-    for point in curve.ranking if curve.last.ranks > 1 else ():
-        method = way_of(point)
-        efficiency, alone, time = curve.efficiency(curve.last, method), curve.single(method), iteration(point)
-        if efficiency and alone and time and (alone_time := iteration(alone)):
-            break
-    else:
-        return None
-    text = say(
-        "stencil.efficiency",
-        curve=curve_title(curve),
-        setting=setting_words(curve.last),
-        method=way_title(way_of(point)),
-        time=format_seconds(time.median),
-        alone=format_seconds(alone_time.median),
-        efficiency=spanned(f"{100 * efficiency.low:.0f}", f"{100 * efficiency.high:.0f}"),
-    )
-    return Finding("note", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text)

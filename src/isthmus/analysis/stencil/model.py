@@ -36,25 +36,6 @@ def way_of(point: Point) -> StencilWay:
     return point.case.method, point.case.host_memory
 
 
-def elapsed(point: Point) -> Interval | None:
-    """The time of all iterations with MPI, which older runs have not."""
-    return point.phases.get("elapsed_seconds")
-
-
-def iteration(point: Point) -> Interval | None:
-    """One of them, MPI included."""
-    whole = elapsed(point)
-    return whole.scaled(1 / (point.case.iterations or STENCIL_ITERATIONS)) if whole else None
-
-
-def exchange_share(point: Point) -> float | None:
-    """Share of what elapsed that is not the computing of the rank that it takes longest."""
-    computing, whole = point.phases.get("compute_seconds"), elapsed(point)
-    if whole is None or computing is None or not whole.median:
-        return None
-    return max(0.0, 1 - computing.median / whole.median)
-
-
 @dataclass(frozen=True)
 class Stencil:
     """All methods for one field, halo and number of ranks on so many devices.
@@ -160,13 +141,9 @@ def phase_words(phase: Metric) -> str:
 def stencil_words(stencil: Stencil) -> str:
     """``6144 x 6144 points, halos 1 wide, 4 ranks (2 x 2) on 2 devices``; and iterations that are not the paper's."""
     parts = [say("stencil.field", rows=stencil.side, columns=stencil.columns, count=stencil.halo)]
-    parts.append(setting_words(stencil))
+    devices = say("stencil.devices", count=stencil.devices)
+    setting = say("stencil.setting", count=stencil.ranks, down=stencil.down, across=stencil.across, devices=devices)
+    parts.append(setting)
     if stencil.iterations != STENCIL_ITERATIONS:
         parts.append(say("stencil.iterations", count=stencil.iterations))
     return say("common.comma").join(parts)
-
-
-def setting_words(stencil: Stencil) -> str:
-    """``1 rank``, ``4 ranks (2 x 2) on 2 devices``."""
-    devices = say("stencil.devices", count=stencil.devices)
-    return say("stencil.setting", count=stencil.ranks, down=stencil.down, across=stencil.across, devices=devices)

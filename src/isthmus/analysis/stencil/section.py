@@ -18,7 +18,6 @@ from isthmus.analysis.stencil.model import (
     way_of,
     way_title,
 )
-from isthmus.analysis.stencil.scaling import scaling_part
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, missing, time_cell
 from isthmus.document.pivot import groups_of
 from isthmus.document.section import Glance, Part, Section, section_of
@@ -32,7 +31,7 @@ _MANAGED = "managed"
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of stencils; None where that is nothing but skips."""
     known = published_parts(runs, "stencil", _managed_over_explicit)
-    return section_of("stencil", (times_part(sources(runs, _on_most_ranks)), scaling_part(runs), *known))
+    return section_of("stencil", (times_part(sources(runs, stencils)), *known))
 
 
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
@@ -45,7 +44,7 @@ def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
 
 
 def _on_most_ranks(run: Run) -> list[Stencil]:
-    """What has a table of its own; the others are points of curves."""
+    """What is like the paper's."""
     everything = stencils(run)
     most = max((each.ranks for each in everything), default=0)
     return [each for each in everything if each.ranks == most]

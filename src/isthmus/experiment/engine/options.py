@@ -34,7 +34,6 @@ class Options(NamedTuple):
     halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
     iterations: int | None = None  # in a sample of a stencil
     cuts: Sequence[str] = ()  # how ranks share a stencil's square
-    scalings: Sequence[str] = ()  # what stays when a stencil is measured on ever more ranks
     binaries: str = ""  # folder of OpenACC programs that were built before
     together: bool = False  # whether hosts' links are measured at once, beside copies between devices
     budget_seconds: float | None = None
@@ -72,7 +71,6 @@ class Options(NamedTuple):
             "halo": ",".join(map(str, self.halos)),
             "iterations": "" if self.iterations is None else str(self.iterations),
             "cut": ",".join(self.cuts),
-            "scaling": ",".join(self.scalings),
             "together": "yes" if self.together else "",
             "memory-budget": "" if self.memory_budget_bytes is None else str(self.memory_budget_bytes),
         }

@@ -94,9 +94,9 @@ class Ranks:
         if self._comm is not None:
             self._wait([self._comm.isend(message, other, _TALK) for other in range(1, self.count)], "the other ranks")
 
-    def listen(self, patience: float | None = None) -> Any:
-        """What rank 0 told; `patience` in place of the usual where it may be busy with other ranks."""
-        return self._receive(0, patience)
+    def listen(self) -> Any:
+        """What rank 0 told."""
+        return self._receive(0)
 
     def gather(self, own: T) -> list[T] | None:
         """What every rank gives, by rank, on rank 0; None on the others."""
@@ -140,19 +140,6 @@ class Ranks:
         whom = " or ".join(f"rank {neighbour}" for neighbour in neighbours)
         self._wait(requests, whom, min(self._patience, STEP_PATIENCE_SECONDS))
 
-    def first(self, count: int) -> "Ranks | None":
-        """The first so many ranks by themselves, None on the others; all ranks ask for the same at the same time."""
-        if count == self.count:
-            return self
-        if count == 1:
-            return Ranks() if self.leads else None
-        assert self._comm is not None
-        from mpi4py import MPI
-
-        is_in = self.rank < count
-        comm = self._comm.Split(0 if is_in else MPI.UNDEFINED, self.rank)
-        return Ranks(comm, self._patience) if is_in else None
-
     def mailbox(self, tag: int) -> Mailbox:
         """Messages under a tag of their own. Precondition: there are several ranks."""
         assert self._comm is not None
@@ -182,10 +169,10 @@ class Ranks:
             self._comm.Abort(exit_code(error))
             os._exit(exit_code(error))  # Some return, and leave it to the launcher to end this process, too.
 
-    def _receive(self, source: int, patience: float | None = None) -> Any:
+    def _receive(self, source: int) -> Any:
         assert self._comm is not None
         comm = self._comm
-        self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}", patience)
+        self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}")
         return comm.recv(source=source, tag=_TALK)
 
     def _wait(self, requests: "list[Request]", for_whom: str, patience: float | None = None) -> None:

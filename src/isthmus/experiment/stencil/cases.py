@@ -2,7 +2,7 @@
 
 Section 5.3 of IPSJ HPC-177-13, which asks whether managed memory makes an exchange of halos slower or faster than
 copies by hand do. A four-point Laplacian on a square of doubles, cut into tiles, one for each MPI rank; besides the
-paper's strips also in a grid, and on ever more ranks.
+paper's strips also in a grid.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
-from isthmus.errors import IsthmusError, UsageError
+from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
@@ -39,12 +39,7 @@ _NEEDS_PREFETCH = ("cpu_whole", "managed")
 
 
 def check_options(options: Options, shares_host_memory: bool, ranks: int) -> None:
-    """Raises UsageError where a side is too short for its halos, or one rank alone is to make a curve."""
-    if options.scalings and ranks == 1:
-        raise UsageError(
-            "--scaling needs several ranks, and this process is alone; start some, which need MPI, with: mpirun -n 4 "
-            f"isthmus measure stencil --scaling {','.join(options.scalings)}"
-        )
+    """Raises UsageError where a side is too short for its halos."""
     cuts(options, shares_host_memory, ranks)
 
 
@@ -69,24 +64,18 @@ class StencilSweep(Sweep):
         super().__init__(device, options, memory_bytes)
         self.team = Team(device)
         rooms = self.team.rooms()
-        self._cuts = cuts(options, self.shares_host_memory, self.team.count)
-        self.team.divide(sorted({cut.ranks for cut in self._cuts}))
-        self._devices: dict[Cut, int] = {}
-        self._limits: dict[Cut, Limits] = {}
-        for cut in self._cuts:
-            members = rooms[: cut.ranks]
-            self._devices[cut] = len({(room.host, room.device) for room in members})
-            share = Share.of(members, memory_bytes // self.team.local_count, self.shares_host_memory)
-            self._limits[cut] = Limits(share, cut)
-        self._most_reference_bytes = Share.of(rooms, 0, self.shares_host_memory).reference_bytes
+        self._devices = len({(room.host, room.device) for room in rooms})
+        share = Share.of(rooms, memory_bytes // self.team.local_count, self.shares_host_memory)
+        self._most_reference_bytes = share.reference_bytes
+        self._limits = {cut: Limits(share, cut) for cut in cuts(options, self.shares_host_memory, self.team.count)}
         # Sums of fields as they come out without exchanges, however they are cut.
         self._references: dict[tuple[int, int, int], int] = {}
 
     def cases(self) -> Iterator[Case]:
         """Every method with every kind of memory, cut by cut."""
         kinds = self.options.chosen(MEMORY_KINDS, self.options.memory)
-        for cut in self._cuts:
-            yield from (point.case(self._devices[cut]) for point in points_of(cut, kinds, self.options.mode))
+        for cut in self._limits:
+            yield from (point.case(self._devices) for point in points_of(cut, kinds, self.options.mode))
 
     def why_not(self, case: Case) -> str | None:
         """By what the device lacks, and by size."""

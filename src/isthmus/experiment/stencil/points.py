@@ -67,11 +67,9 @@ class Cut(NamedTuple):
         """That of a rank; no other exceeds rank 0's."""
         return Tile(self, rank)
 
-    def check(self, side: int) -> None:
-        """Raises UsageError where a rank has fewer points than its neighbour's halo takes, of the `side` asked for."""
-        least = -(-self.halo * self.across * side // self.columns)
-        if self.down > 1:
-            least = max(least, -(-self.halo * self.down * side // self.rows))
+    def check(self) -> None:
+        """Raises UsageError where a rank of a square has fewer points than its neighbour's halo takes."""
+        side, least = self.rows, self.halo * max(self.across, self.down)
         if side < least:
             takers = "one rank" if self.ranks == 1 else f"{self.ranks} ranks"
             raise UsageError(
@@ -188,8 +186,6 @@ METHODS: Mapping[str, Sequence[str]] = {
 _MOST_ROWS_BYTES = 128 * MIB
 # Tall tiles of whole columns, or tiles as square as the number of ranks allows.
 CUTS = ("strips", "grid")
-# On 1, 2, 4, ... ranks either the square stays, or the part of it that each rank has.
-SCALINGS = ("strong", "weak")
 _SIDES: Mapping[ModeName, Sequence[int]] = {
     "quick": (3072,),
     "default": (1536, 3072, 6144),
@@ -235,37 +231,23 @@ class HaloPoint(NamedTuple):
 
 
 def grids(options: Options, shares_host_memory: bool) -> list[tuple[int, int]]:
-    """Sides and halos, ascending; wider halos than the first by default with the shortest side alone.
-
-    Of what a curve over ranks multiplies, the mode's longest side and first halo alone are there by default.
-    """
+    """Sides and halos, ascending; wider halos than the first by default with the shortest side alone."""
     sides: Sequence[int] = (_SHARED_SIDES if shares_host_memory else _SIDES)[options.mode]
     halos: Sequence[int] = _HALOS[options.mode]
-    if options.scalings:
-        sides, halos = sides[-1:], halos[:1]
     sides, halos = sorted(set(options.sides or sides)), sorted(set(options.halos or halos))
     everywhere = options.halos or options.mode == "full"
     return [(side, halo) for side in sides for halo in (halos if everywhere or side == sides[0] else halos[:1])]
 
 
 def cuts(options: Options, shares_host_memory: bool, ranks: int) -> list[Cut]:
-    """Every field with its cut, those on fewer ranks first. Raises UsageError where a side is too short for one."""
+    """Every square with its cut. Raises UsageError where a side is too short for one."""
     all_cuts: list[Cut] = []
     for side, halo in grids(options, shares_host_memory):
         for kind in options.chosen(CUTS, options.cuts or CUTS[:1]):
-            for scaling in options.scalings or ("",):
-                for count in _counts(ranks) if scaling else [ranks]:
-                    down, across = as_square(count) if kind == "grid" else (1, count)
-                    grown = (down, across) if scaling == "weak" else (1, 1)
-                    size = side * grown[0], side * grown[1]
-                    all_cuts.append(Cut(*size, halo, down, across, options.iterations or ITERATIONS))
-                    all_cuts[-1].check(side)
-    return sorted(dict.fromkeys(all_cuts), key=lambda cut: cut.ranks)
-
-
-def _counts(ranks: int) -> list[int]:
-    """1, 2, 4, ... up to all of them, which need not be a power of two."""
-    return [*(1 << power for power in range((ranks - 1).bit_length())), ranks]
+            shape = as_square(ranks) if kind == "grid" else (1, ranks)
+            all_cuts.append(Cut(side, side, halo, *shape, options.iterations or ITERATIONS))
+            all_cuts[-1].check()
+    return list(dict.fromkeys(all_cuts))
 
 
 def points_of(cut: Cut, kinds: Sequence[str], mode: ModeName = "default") -> list[HaloPoint]:

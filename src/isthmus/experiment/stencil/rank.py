@@ -27,7 +27,7 @@ class Room(NamedTuple):
 
 
 class StencilRank:
-    """What a rank holds between steps; every step takes place on all ranks of a cut at once.
+    """What a rank holds between steps; every step takes place on all ranks at once.
 
     `result` is the array that the last sample ended in.
     """
@@ -36,7 +36,6 @@ class StencilRank:
         self._device = device
         self._native = device.native
         self._ranks = ranks
-        self._teams = {ranks.count: ranks}
         self._stream = _native.Stream(device.native)
         self._arrays: dict[str, _Pair] = {}
         self._mirrors: dict[str, _native.Buffer] = {}
@@ -48,16 +47,6 @@ class StencilRank:
         # Where a launcher shows each rank a device of its own, all of them are the first one.
         description = self._device.description
         return Room(self._ranks.host, description.pci_address or description.spec, self._native.free_bytes())
-
-    def divide(self, counts: Sequence[int]) -> None:
-        """Make teams of the first so many ranks."""
-        for count in counts:
-            if team := self._ranks.first(count):
-                self._teams[count] = team
-
-    def team(self, count: int) -> Ranks:
-        """The first so many ranks, of which this is one."""
-        return self._teams[count]
 
     def release(self) -> None:
         """Give all memory back."""
@@ -71,7 +60,7 @@ class StencilRank:
         for point in points:
             try:
                 self._pair(point)
-                at = Workplace(self._native, self._stream, self.team(point.cut.ranks), self._tile(point))
+                at = Workplace(self._native, self._stream, self._ranks, self._tile(point))
                 self._methods[point] = exchange_of(at, point, partial(self._mirror, point))
             except IsthmusError as error:
                 refused[point] = reason_of(error)
@@ -93,7 +82,7 @@ class StencilRank:
             method.exchange(arrays[0], Stopwatch())
             self._bring_back(arrays, tile)
             self._stream.synchronize()
-        self.team(point.cut.ranks).barrier()
+        self._ranks.barrier()
         watch = Stopwatch()
         self.result = iterate(self._stream, arrays, tile, watch, lambda array: method.exchange(array, watch))
         return watch.seconds

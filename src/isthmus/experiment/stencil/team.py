@@ -4,26 +4,24 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.mpi.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
-from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint
+from isthmus.experiment.mpi.ranks import Ranks, RanksBroken, ranks_here
+from isthmus.experiment.stencil.points import Cut, HaloPoint
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import WORD, Checksum
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 
 Phases = dict[Metric, float]
-Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
+Step = Literal["room", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
 
 
 class _Instruction(NamedTuple):
     step: Step
     arguments: tuple[Any, ...] = ()
-    # How many take it, from rank 0 on.
-    ranks: int = 0
 
 
 class Team:
-    """All ranks, as rank 0 sees them; every method is a step of all of them, or of the first ones, at once."""
+    """All ranks, as rank 0 sees them; every method is a step of all of them at once."""
 
     def __init__(self, device: OpenDevice) -> None:
         self._ranks = ranks_here()
@@ -47,10 +45,6 @@ class Team:
         """Every rank gives its memory back."""
         self._all("release")
 
-    def divide(self, counts: Sequence[int]) -> None:
-        """Make teams of the first so many ranks."""
-        self._all("divide", counts)
-
     def reference(self, cut: Cut, most_bytes: int) -> int:
         """The sum of a field's points, computed without exchanges, in so much device memory of each rank."""
         self.release()
@@ -59,28 +53,25 @@ class Team:
 
     def prepare(self, points: Sequence[HaloPoint]) -> dict[HaloPoint, str]:
         """Allocate for points of one cut; the reasons of those that one of its ranks has no memory for."""
-        count = points[0].cut.ranks
-        self.release()  # On those ranks, too, that have no part in it.
-        answers = self._all("prepare", points, count=count)
+        answers = self._all("prepare", points)
         refused = {point: reason for answer in reversed(answers) for point, reason in answer.items()}
-        self._all("drop", list(refused), count=count)
+        self._all("drop", list(refused))
         return refused
 
     def sample(self, point: HaloPoint, poisoned: bool) -> list[Phases]:
-        """Seconds of each phase on each rank that has a part of the field."""
-        return self._all("sample", point, poisoned, count=point.cut.ranks)
+        """Seconds of each phase on each rank."""
+        return self._all("sample", point, poisoned)
 
     def checksum(self, point: HaloPoint) -> Checksum:
         """Over all points of the field, and all halos, after the last sample."""
-        parts = self._all("checksum", point, count=point.cut.ranks)
+        parts = self._all("checksum", point)
         return Checksum(sum(each.points for each in parts) & WORD, sum(each.halos for each in parts) & WORD)
 
-    def _all(self, step: Step, *arguments: object, count: int | None = None) -> list[Any]:
-        """A step of the first `count` ranks, or of all, this one among them; the others wait for the next."""
-        count = count or self.count
+    def _all(self, step: Step, *arguments: object) -> list[Any]:
+        """A step of all ranks, this one among them."""
         try:
-            self._ranks.tell(_Instruction(step, arguments, count))
-            answers = self._own.team(count).gather(getattr(self._own, step)(*arguments))
+            self._ranks.tell(_Instruction(step, arguments))
+            answers = self._ranks.gather(getattr(self._own, step)(*arguments))
         except IsthmusError as error:
             if self.count == 1:
                 raise
@@ -94,13 +85,8 @@ def follow(device: OpenDevice) -> int:
     """Take every step that rank 0 tells; gives the exit code that it ends with."""
     ranks = ranks_here()
     own = StencilRank(device, ranks)
-    patience = None
-    while (instruction := ranks.listen(patience)).step != "end":
-        is_in = ranks.rank < instruction.ranks
-        if is_in:
-            own.team(instruction.ranks).gather(getattr(own, instruction.step)(*instruction.arguments))
-        # The step that the others take meanwhile has so many iterations, each of which may take as long.
-        patience = None if is_in else ITERATIONS * STEP_PATIENCE_SECONDS
+    while (instruction := ranks.listen()).step != "end":
+        ranks.gather(getattr(own, instruction.step)(*instruction.arguments))
     return int(instruction.arguments[0])
 
 
