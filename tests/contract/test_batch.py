@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -113,11 +114,13 @@ def shorten(array: Array) -> None:
 
 
 def reshape(array: Array) -> None:
-    array.shape = (10, 10)
+    array.resize((10, 10), refcheck=False)
 
 
 def retype(array: Array) -> None:
-    array.dtype = np.dtype(np.int8)  # type: ignore[misc]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5 advises against it, and still does it
+        array.dtype = np.dtype(np.int8)  # type: ignore[misc]
 
 
 def forbid(array: Array) -> None:
