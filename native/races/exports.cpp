@@ -59,7 +59,7 @@ bool is_of_device(cuda::DevicePointer address) {
     if (ask == nullptr) return false;
     std::array attributes{cuda::pointer_attribute_memory_type, cuda::pointer_attribute_is_managed};
     unsigned kind = 0;
-    unsigned char is_managed = 1;
+    unsigned is_managed = 0;  // a word, of which some drivers may write the first byte alone
     std::array<void*, 2> answers{&kind, &is_managed};
     const InDriver inside;
     const ReturnCode code = ask(attributes.size(), attributes.data(), answers.data(), address);
@@ -86,8 +86,8 @@ const char* why_not_protected() {
     return nullptr;
 }
 
-// Looked up before anything was followed.
-constinit std::atomic<bool> is_unfollowed = false;
+// Looked up before anything was followed, and not hooked.
+constinit std::atomic<const char*> unfollowed = nullptr;
 
 void begin() {
     if (is_watching()) return;
@@ -98,7 +98,7 @@ void begin() {
     if (find(RTLD_DEFAULT, "__asan_init") != nullptr || find(RTLD_DEFAULT, "__tsan_init") != nullptr)
         why = "a sanitizer handles the faults of this process";
     if (find(RTLD_DEFAULT, "isthmus_accelerate_mark") != nullptr) why = "isthmus accelerate copies in this process";
-    if (is_unfollowed) why = "the program has functions of the driver that are not followed";
+    if (const char* const name = unfollowed) why = name;
     if (why == nullptr) {
         const InDriver inside;
         why = why_not_protected();
@@ -346,8 +346,8 @@ ReturnCode call(Plain driver, const Words& w) {
 std::span<interpose::Hook> entries() noexcept;
 
 // Without a function in its place what it says would be missed.
-void* must_be_ours(bool is_followed, const char* name, void* given, void* answer) {
-    if (!is_followed || given != answer || !is_enabled()) return answer;
+void* must_be_ours(const char* name, void* given, void* answer) {
+    if (name == nullptr || given != answer || !is_enabled()) return answer;
     for (const interpose::Hook& hook : entries()) {
         for (const void* ours : hook.ours) {
             if (ours == answer) return answer;
@@ -357,7 +357,7 @@ void* must_be_ours(bool is_followed, const char* name, void* given, void* answer
         const Locked state;
         state->stop(name);
     } else {
-        is_unfollowed = true;
+        unfollowed = name;
     }
     return answer;
 }
@@ -370,10 +370,10 @@ ReturnCode looked_up(Plain driver, const Words& words) {
     void* const given = *answer;
     void* const library = interpose::driver_library();
     const auto find = interpose::next_dlsym();
-    bool is_followed = false;
+    const char* followed = nullptr;
     for (const interpose::Hook& hook : entries()) {
         if (std::strcmp(hook.name, name) != 0) continue;
-        is_followed = true;
+        followed = hook.name;
         // Whatever versions of CUDA it is for.
         for (const char* symbol : hook.symbols) {
             if (*answer != given || find(library, symbol) != given) continue;
@@ -381,7 +381,7 @@ ReturnCode looked_up(Plain driver, const Words& words) {
         }
     }
     if (*answer == given) *answer = interpose::instead_of(name, static_cast<int>(words[2]), words[3], given);
-    *answer = must_be_ours(is_followed, name, given, *answer);
+    *answer = must_be_ours(followed, given, *answer);
     return code;
 }
 
@@ -458,11 +458,11 @@ void* taken(const char* symbol, void* given) noexcept {
     if (given == nullptr || answer != given || symbol == nullptr || std::strncmp(symbol, "cu", 2) != 0) return answer;
     // Another tool that comes before this library passes its calls on to ours.
     if (interpose::system_dlsym()(RTLD_DEFAULT, symbol) == given) return answer;
-    bool is_followed = false;
+    const char* followed = nullptr;
     for (const interpose::Hook& hook : entries()) {
-        for (const char* each : hook.symbols) is_followed = is_followed || std::strcmp(each, symbol) == 0;
+        for (const char* each : hook.symbols) followed = std::strcmp(each, symbol) == 0 ? each : followed;
     }
-    return must_be_ours(is_followed, symbol, given, answer);
+    return must_be_ours(followed, given, answer);
 }
 }  // namespace isthmus::races
 // NOLINTEND(readability-identifier-naming)

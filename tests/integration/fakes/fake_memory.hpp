@@ -219,7 +219,9 @@ inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address
                     8};
         case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
         case 3: return {is_known ? address : 0, 8};
-        case 8: return {is_known && (found->second.kind == Kind::managed || (is_locked && is_confidential())), 1};
+        case 8:
+            return {is_known && (found->second.kind == Kind::managed || (is_locked && is_confidential())),
+                    sizeof(unsigned)};
         case 9: return {is_known ? static_cast<std::uint64_t>(found->second.context->device) : std::uint64_t(-2), 4};
         case 11: return {is_known ? found->first : 0, 8};
         case 12: return {is_known ? found->second.bytes + (is_mapped ? segment_bytes() : 0) : 0, 8};
