@@ -198,6 +198,13 @@ ReturnCode end_context(Function function, isthmus::cuda::Context context) {
     Captures::end_with_context(reinterpret_cast<std::uintptr_t>(context));
     return code;
 }
+ReturnCode forward_register(Function function, void* memory, std::size_t bytes, unsigned flags) {
+    const bool of_one_context = (flags & cuda::host_register_portable) == 0;
+    return forward_alloc(
+        function, [=](PinnedMemory& pinned) { pinned.add(address(memory), bytes, of_one_context); }, memory, bytes,
+        flags);
+}
+
 ReturnCode end_primary_context(Function function, int device) {
     const auto driver = original<ReturnCode (*)(int)>(function, false);
     if (driver == nullptr) return cuda::error_not_initialized;
@@ -358,11 +365,11 @@ ReturnCode cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
 ReturnCode cuMemAllocHost_v2(void** memory, std::size_t bytes) {
     return allocate_pinned(Function::cuMemAllocHost_v2, ISTHMUS_SITE, memory, bytes);
 }
+ReturnCode cuMemHostRegister(void* memory, std::size_t bytes, unsigned flags) {
+    return forward_register(Function::cuMemHostRegister, memory, bytes, flags);
+}
 ReturnCode cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
-    const bool of_one_context = (flags & isthmus::cuda::host_register_portable) == 0;
-    return forward_alloc(
-        Function::cuMemHostRegister_v2,
-        [=](PinnedMemory& pinned) { pinned.add(address(memory), bytes, of_one_context); }, memory, bytes, flags);
+    return forward_register(Function::cuMemHostRegister_v2, memory, bytes, flags);
 }
 ReturnCode cuMemFreeHost(void* memory) {
     return forward_free(Function::cuMemFreeHost, memory);
@@ -370,8 +377,14 @@ ReturnCode cuMemFreeHost(void* memory) {
 ReturnCode cuMemHostUnregister(void* memory) {
     return forward_free(Function::cuMemHostUnregister, memory);
 }
+ReturnCode cuDevicePrimaryCtxReset(int device) {
+    return end_primary_context(Function::cuDevicePrimaryCtxReset, device);
+}
 ReturnCode cuDevicePrimaryCtxReset_v2(int device) {
     return end_primary_context(Function::cuDevicePrimaryCtxReset_v2, device);
+}
+ReturnCode cuDevicePrimaryCtxRelease(int device) {
+    return end_primary_context(Function::cuDevicePrimaryCtxRelease, device);
 }
 ReturnCode cuDevicePrimaryCtxRelease_v2(int device) {
     return end_primary_context(Function::cuDevicePrimaryCtxRelease_v2, device);

@@ -54,10 +54,13 @@
       (void* to, Array from, std::size_t offset, std::size_t bytes, Stream stream))                                 \
     X(cuMemHostAlloc, , cuMemHostAlloc, 2020, INT_MAX, (void** memory, std::size_t bytes, unsigned flags))          \
     X(cuMemAllocHost_v2, , cuMemAllocHost, 3020, INT_MAX, (void** memory, std::size_t bytes))                       \
+    X(cuMemHostRegister, , cuMemHostRegister, 4000, 6050, (void* memory, std::size_t bytes, unsigned flags))        \
     X(cuMemHostRegister_v2, , cuMemHostRegister, 6050, INT_MAX, (void* memory, std::size_t bytes, unsigned flags))  \
     X(cuMemFreeHost, , cuMemFreeHost, 2000, INT_MAX, (void* memory))                                                \
     X(cuMemHostUnregister, , cuMemHostUnregister, 4000, INT_MAX, (void* memory))                                    \
+    X(cuDevicePrimaryCtxReset, , cuDevicePrimaryCtxReset, 7000, 11000, (int device))                                \
     X(cuDevicePrimaryCtxReset_v2, , cuDevicePrimaryCtxReset, 11000, INT_MAX, (int device))                          \
+    X(cuDevicePrimaryCtxRelease, , cuDevicePrimaryCtxRelease, 7000, 11000, (int device))                            \
     X(cuDevicePrimaryCtxRelease_v2, , cuDevicePrimaryCtxRelease, 11000, INT_MAX, (int device))                      \
     X(cuCtxDestroy_v2, , cuCtxDestroy, 4000, INT_MAX, (isthmus::cuda::Context context))                             \
     X(cuStreamDestroy_v2, , cuStreamDestroy, 4000, INT_MAX, (Stream stream))                                        \

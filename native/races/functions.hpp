@@ -87,6 +87,7 @@ enum class Effect {
     X(cuMemcpy3DWithAttributesAsync, _ptsz, cuMemcpy3DWithAttributesAsync, 13020, INT_MAX, other_copy, 2)              \
     X(cuMemHostAlloc, , cuMemHostAlloc, 2020, INT_MAX, allocate_host, 0)                                               \
     X(cuMemAllocHost_v2, , cuMemAllocHost, 3020, INT_MAX, allocate_host, 0)                                            \
+    X(cuMemHostRegister, , cuMemHostRegister, 4000, 6050, lock_host, 0)                                                \
     X(cuMemHostRegister_v2, , cuMemHostRegister, 6050, INT_MAX, lock_host, 0)                                          \
     X(cuMemFreeHost, , cuMemFreeHost, 2000, INT_MAX, free_host, 0)                                                     \
     X(cuMemHostUnregister, , cuMemHostUnregister, 4000, INT_MAX, free_host, 0)                                         \
@@ -101,10 +102,12 @@ enum class Effect {
     X(cuCtxSynchronize, , cuCtxSynchronize, 2000, 13000, wait_for_all, 0)                                              \
     X(cuCtxSynchronize_v2, , cuCtxSynchronize, 13000, INT_MAX, wait_for_all, 0)                                        \
     X(cuCtxDestroy_v2, , cuCtxDestroy, 4000, INT_MAX, end_context, 0)                                                  \
+    X(cuDevicePrimaryCtxReset, , cuDevicePrimaryCtxReset, 7000, 11000, end_context, 0)                                 \
     X(cuDevicePrimaryCtxReset_v2, , cuDevicePrimaryCtxReset, 11000, INT_MAX, end_context, 0)                           \
+    X(cuDevicePrimaryCtxRelease, , cuDevicePrimaryCtxRelease, 7000, 11000, end_context, 0)                             \
     X(cuDevicePrimaryCtxRelease_v2, , cuDevicePrimaryCtxRelease, 11000, INT_MAX, end_context, 0)                       \
-    X(cuGraphicsMapResources, _ptsz, cuGraphicsMapResources, 7000, INT_MAX, wait_for_all, 0)                           \
-    X(cuGraphicsUnmapResources, _ptsz, cuGraphicsUnmapResources, 7000, INT_MAX, wait_for_all, 0)                       \
+    X(cuGraphicsMapResources, _ptsz, cuGraphicsMapResources, 3000, INT_MAX, wait_for_all, 0)                           \
+    X(cuGraphicsUnmapResources, _ptsz, cuGraphicsUnmapResources, 3000, INT_MAX, wait_for_all, 0)                       \
     X(cuStreamSynchronize, _ptsz, cuStreamSynchronize, 2000, INT_MAX, wait_for_stream, 0)                              \
     X(cuStreamQuery, _ptsz, cuStreamQuery, 2000, INT_MAX, wait_for_stream, 0)                                          \
     X(cuEventSynchronize, , cuEventSynchronize, 2000, INT_MAX, wait_for_event, 0)                                      \

@@ -59,7 +59,9 @@ Signature* get(const char* name, const char* symbol) {
     if (reach == "address" || reach == "thread") {
         static auto* const ask = reinterpret_cast<Code (*)(const char*, void**, int, std::uint64_t, int*)>(
             dlsym(library(), "cuGetProcAddress_v2"));
-        if (ask != nullptr) (void)ask(name, &found, 12080, reach == "thread" ? 2 : 0, nullptr);
+        // NVIDIA's runtime asks for these as CUDA 7.0 had them, however new it is.
+        const int version = std::string_view(name).starts_with("cuDevicePrimaryCtxRe") ? 7000 : 12080;
+        if (ask != nullptr) (void)ask(name, &found, version, reach == "thread" ? 2 : 0, nullptr);
     }
     if (reach == "versioned") {
         static auto* const ask =

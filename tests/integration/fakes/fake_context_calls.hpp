@@ -23,6 +23,13 @@ int cuDevicePrimaryCtxReset_v2(int device) {
     fake::memory.forget(&context);
     return context.is_alive = false, context.references = 0, success;
 }
+// As CUDA 7.0 had them, which NVIDIA's runtimes still look up.
+int cuDevicePrimaryCtxRelease(int device) {
+    return cuDevicePrimaryCtxRelease_v2(device);
+}
+int cuDevicePrimaryCtxReset(int device) {
+    return cuDevicePrimaryCtxReset_v2(device);
+}
 int cuCtxCreate_v2(void** context, unsigned, int device) {
     ENTER();
     return *context = current = fake::create_context(device), success;

@@ -248,6 +248,9 @@ int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
     if ((flags & read_only) == 0 && !fake::is_writable(host)) return invalid_value;
     return fake::memory.lock(host, bytes, current, (flags & portable) != 0) ? success : out_of_memory;
 }
+int cuMemHostRegister(void* host, std::size_t bytes, unsigned flags) {
+    return cuMemHostRegister_v2(host, bytes, flags);
+}
 int cuMemHostUnregister(void* host) {
     ENTER_CONTEXT();
     return fake::memory.give(host, true) ? success : 713;  // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED

@@ -155,6 +155,12 @@ int cuGetProcAddress_v2(const char* name, void** function, int version, std::uin
         *function = version < 13000 ? any(&cuMemcpyBatchAsync) : any(&cuMemcpyBatchAsync_v2);
     } else if (std::string_view(name) == "cuMemcpy3DBatchAsync") {
         *function = version < 13000 ? any(&cuMemcpy3DBatchAsync) : any(&cuMemcpy3DBatchAsync_v2);
+    } else if (std::string_view(name) == "cuDevicePrimaryCtxReset") {
+        *function = version < 11000 ? any(&cuDevicePrimaryCtxReset) : any(&cuDevicePrimaryCtxReset_v2);
+    } else if (std::string_view(name) == "cuDevicePrimaryCtxRelease") {
+        *function = version < 11000 ? any(&cuDevicePrimaryCtxRelease) : any(&cuDevicePrimaryCtxRelease_v2);
+    } else if (std::string_view(name) == "cuMemHostRegister") {
+        *function = version < 6050 ? any(&cuMemHostRegister) : any(&cuMemHostRegister_v2);
     } else if (known != copies.end()) {
         *function = known->second[(flags & 2) != 0 ? 1 : 0];
     } else {

@@ -32,14 +32,18 @@ def headers(nvidia_file: NvidiaFile) -> tuple[str, str]:
     )
 
 
+def rows(repository: Path, library: str) -> list[tuple[str, str, str, str, str]]:
+    """Symbol, suffix, name, since and before of all that a library hooks."""
+    text = (repository / "native" / library / "functions.hpp").read_text("utf-8")
+    return re.findall(r"X\((\w+), (\w*), ?(\w+), (\d+), (\w+),", re.sub(r"\s*\\\n\s*", " ", text))
+
+
 def hooked(repository: Path, header: str) -> dict[str, set[tuple[str, str, int]]]:
     """By the name that cuGetProcAddress knows: symbol, suffix and the first version of each that the header knows."""
     version = re.search(r"#define CUDA_VERSION (\d+)", header)
     assert version is not None
-    text = (repository / "native" / "accelerator" / "functions.hpp").read_text("utf-8")
-    rows = re.findall(r"X\((\w+), (\w*), (\w+), (\d+),", re.sub(r"\s*\\\n\s*", " ", text))
     hooks: dict[str, set[tuple[str, str, int]]] = {}
-    for symbol, suffix, name, since in rows:
+    for symbol, suffix, name, since, _ in rows(repository, "accelerator"):
         if int(since) <= int(version[1]):
             hooks.setdefault(name, set()).add((symbol, suffix, int(since)))
     return hooks
@@ -76,3 +80,20 @@ def test_each_has_the_driver_s_symbol_and_variant(repository: Path, headers: tup
             assert suffix or not has_variant, symbol
             if suffix:
                 assert f"PFN_{name}_v7000{suffix})" in typedefs or f"_v{version}{suffix})" in typedefs, symbol
+
+
+@pytest.mark.parametrize("library", ["accelerator", "races"])
+def test_every_version_of_a_hooked_function_is_hooked(library: str, repository: Path, headers: tuple[str, str]) -> None:
+    """NVIDIA's runtime looks up `cuDevicePrimaryCtxReset` as CUDA 7.0 had it, however new it is."""
+    hooks = rows(repository, library)
+    for name, since in versions(headers[1]).items():
+        ranges = [
+            (int(first), float("inf") if end == "INT_MAX" else int(end))
+            for _, _, each, first, end in hooks
+            if each == name
+        ]
+        for version in since if ranges else ():
+            is_newest = version == max(since)
+            assert any(first <= version < end for first, end in ranges) or (
+                version <= NEWEST_OLD_VERSION and not is_newest
+            ), (name, version)
