@@ -86,7 +86,7 @@ def measure(
     binaries: str = option("--binaries", "FOLDER", "openacc: programs that were built before.", default=""),
     build: str = option("--build", "FOLDER", _BUILD, default=""),
     together: bool = flag("--together", _TOGETHER),
-    time: str = option("--time", "TIME", "Time for one experiment: 20s.", default=""),
+    time: str = option("--time", "TIME", "Most time for one experiment, from 20s on.", default=""),
     memory_budget: str = option("--memory-budget", "SIZE", "Host memory that the run may take.", default=""),
     seed: SeedOption = 0,
     output: str = option("--output", "FILE", _OUTPUT, "-o", default=""),
@@ -236,7 +236,7 @@ def _heed_interruptions() -> None:
 
 def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
-    from isthmus.experiment.measure import keep
+    from isthmus.experiment.measure import keep, most_seconds
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
@@ -244,7 +244,9 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     description = wanted.device.description
     path = wanted.path if wanted.is_named else _reserved(wanted.path)
     together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
-    to_stderr(f"measuring {description.spec}, {description.name}{together}; run file {path}")
+    most = most_seconds(wanted.experiments, wanted.options)
+    within = f" in at most {most:g} s" if most else ""
+    to_stderr(f"measuring {description.spec}, {description.name}{together}{within}; run file {path}")
     command = _recorded(sys.argv[1:])
     try:
         with ProgressBar() as progress:

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from itertools import accumulate, repeat
 from pathlib import Path
 
 import msgspec
@@ -90,6 +91,13 @@ def quick_seconds(names: Sequence[str]) -> float:
     """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
     budgets = [planner(each).efforts["quick"].budget_seconds for each in MEASURED if each.name in names]
     return math.ceil(sum(OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
+
+
+def most_seconds(experiments: Sequence[Planner], options: Options) -> float | None:
+    """Within how many seconds the last sample should begin, where the user asked for a time; else None."""
+    if options.budget_seconds is None:
+        return None
+    return sum(hard_limit(options.effort(each.efforts).budget_seconds, asked=True) for each in experiments)
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:
@@ -228,6 +236,7 @@ class _Runner:
         self.total = sum(batch.subjects for planned in plans for batch in planned.batches)
         efforts = [self._options.effort(experiment.efforts) for experiment in experiments]
         budgets = [_shares(planned, effort.budget_seconds) for planned, effort in zip(plans, efforts, strict=True)]
+        asked = self._options.budget_seconds is not None
         self._estimate = Estimate([seconds for each in budgets for seconds in each])
         placement: dict[str, dict[str, float]] = {}
         for number, (experiment, planned, effort) in enumerate(zip(experiments, plans, efforts, strict=True)):
@@ -235,11 +244,13 @@ class _Runner:
             for case in planned.skipped:
                 self._writer.add(case)
             rules = Rules(case_seconds=effort.case_seconds)
-            hard_deadline = time.monotonic() + hard_limit(effort.budget_seconds)
-            for index, batch in enumerate(planned.batches):
+            began, limit = time.monotonic(), hard_limit(effort.budget_seconds, asked=asked)
+            # Where the time is kept, a batch that needs more than its part of it leaves the next ones theirs.
+            limits = accumulate(_shares(planned, limit)) if asked else repeat(limit)
+            for index, (batch, seconds) in enumerate(zip(planned.batches, limits, strict=False)):
                 self._pace.enter((number, index))
                 # Allocating and filling counts too.
-                clock = Clock(time.monotonic() + budgets[number][index], hard_deadline)
+                clock = Clock(time.monotonic() + budgets[number][index], began + seconds)
                 self._estimate.begin_batch()
                 self._rate = None
                 self._tell()
@@ -250,7 +261,7 @@ class _Runner:
                 prepared_at = time.monotonic()
                 self._ready()
                 waited = time.monotonic() - prepared_at
-                clock, hard_deadline = clock.later(waited), hard_deadline + waited
+                clock, began = clock.later(waited), began + waited
                 self._estimate.begin_timing()
                 visited = Sampled(len(prepared.subjects), rules, self._estimate, self._visited)
                 run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, visited)

@@ -10,7 +10,7 @@ from isthmus.experiment.engine.in_step import ALONE, Pace
 from isthmus.experiment.engine.sampling import TIME_UP, Collected, Rules, reason_of
 from isthmus.record import LEAST_SAMPLES, MIB, Case, case_key
 
-# The hard limit, as a multiple of the time that an experiment should take, and the least in seconds: what is reached
+# The hard limit, as a multiple of the time that a mode gives an experiment, and the least in seconds: what is reached
 # only by links so slow that the least number of samples takes longer. A driver's first copy can take a second.
 _HARD_LIMIT = 3
 _LEAST_HARD_LIMIT_SECONDS = 20.0
@@ -20,6 +20,10 @@ _LONGEST_VISIT_SECONDS = 0.25
 _FIRST_VISIT_SECONDS = 0.0007
 # Likely to be long, see Rules.long_seconds, before it is known.
 _LARGE_BYTES = 128 * MIB
+# Samples this long are taken one a visit: every case has its first before any has its second, and a run that ends early
+# has whole curves. What is likely to be long has half of its least number in a first visit if they fit into twice that.
+_SLOW_SECONDS = 0.5
+_FIRST_LONG_SAMPLES = -(-LEAST_SAMPLES // 2)
 
 
 class Quota(NamedTuple):
@@ -29,6 +33,11 @@ class Quota(NamedTuple):
     least: int
     most: int
     seconds: float
+
+    @property
+    def least_of_own(self) -> int:
+        """The least where a visit allocates or starts what it measures, which takes longer than further samples do."""
+        return max(self.least, min(self.most, _FIRST_LONG_SAMPLES))
 
 
 # The note of a case that has too few samples for that.
@@ -62,9 +71,12 @@ class Clock(NamedTuple):
         return Clock(self.deadline + seconds, self.hard_deadline + seconds)
 
 
-def hard_limit(budget_seconds: float) -> float:
-    """Seconds after which an experiment that should take `budget_seconds` takes no sample more."""
-    return max(_HARD_LIMIT * budget_seconds, _LEAST_HARD_LIMIT_SECONDS)
+def hard_limit(budget_seconds: float, *, asked: bool = False) -> float:
+    """Seconds after which an experiment that should take `budget_seconds` takes no sample more.
+
+    A time that was `asked` for is kept, if it is not so short that a slow machine would measure nothing in it.
+    """
+    return max(budget_seconds if asked else _HARD_LIMIT * budget_seconds, _LEAST_HARD_LIMIT_SECONDS)
 
 
 def run_rounds(
@@ -102,7 +114,8 @@ def run_rounds(
             for index in chosen:
                 collected = open_cases[index]
                 now, (deadline, hard_deadline) = time.monotonic(), clock.later(pace.waited - already)
-                if now >= (deadline if collected.count >= collected.least(rules) else hard_deadline):
+                is_enough = collected.count >= collected.least(rules)
+                if now >= deadline if is_enough else not _fits(collected, now, hard_deadline):
                     continue
                 if followed is not None:
                     followed.partly_alone = True
@@ -130,7 +143,7 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
     now = time.monotonic()
     unfinished = [index for index, collected in open_cases.items() if collected.count < collected.least(rules)]
     if unfinished:
-        return unfinished if now < clock.hard_deadline else []
+        return [index for index in unfinished if _fits(open_cases[index], now, clock.hard_deadline)]
     chosen: list[int] = []
     left = clock.deadline - now
     costs = {index: case.missing(rules) * case.seconds_per_sample for index, case in open_cases.items()}
@@ -140,6 +153,11 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
             break
         chosen.append(index)
     return chosen
+
+
+def _fits(collected: Collected, now: float, hard_deadline: float) -> bool:
+    """Whether one sample more should end in time, by what those before have cost."""
+    return now + (collected.seconds_per_sample if collected.count else 0.0) < hard_deadline
 
 
 def _follow(
@@ -169,21 +187,18 @@ def _follow(
 
 
 def _quota(collected: Collected, rules: Rules, least_seconds: float) -> Quota:
-    missing = collected.missing(rules)
+    missing, most = collected.missing(rules), _most(collected, rules)
     if collected.count:
         least = missing if collected.count < collected.least(rules) else min(missing, rules.visit_samples)
+        least = 1 if collected.interval.median >= _SLOW_SECONDS else least
         seconds = min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS)
         if collected.is_short_of_visits(rules):
             least, seconds = max(least, rules.visit_samples), max(seconds, _FIRST_VISIT_SECONDS)
+    elif collected.template.bytes < _LARGE_BYTES:
+        least, seconds = rules.visit_samples, _FIRST_VISIT_SECONDS
     else:
-        least = rules.visit_samples if collected.template.bytes < _LARGE_BYTES else -(-LEAST_SAMPLES // 2)
-        seconds = _FIRST_VISIT_SECONDS
-    return Quota(
-        warmups=_warmups(collected),
-        least=least,
-        most=max(_most(collected, rules), least),
-        seconds=max(seconds, least_seconds),
-    )
+        least, most, seconds = 1, _FIRST_LONG_SAMPLES, 2 * _SLOW_SECONDS
+    return Quota(warmups=_warmups(collected), least=least, most=max(most, least), seconds=max(seconds, least_seconds))
 
 
 def _visit(subject: Subject, collected: Collected, quota: Quota, pace: Pace) -> None:

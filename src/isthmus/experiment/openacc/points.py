@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.rounds import Quota
 from isthmus.record import KIB, Case
 
 NAME = "openacc"
@@ -42,12 +43,13 @@ class Program(NamedTuple):
         return cls(name, "".join(pack), mode)
 
 
-def samples_a_visit(case: Case, wanted: int) -> int:
+def samples_a_visit(case: Case, quota: Quota) -> int:
     """One where the programs' calls and native ones do the same, all of an array copied in and out.
 
     Memory lies differently each time, and that is not theirs.
     """
-    return 1 if case.fraction == 1.0 and case.method in (f"{NATIVE}_explicit", "contiguous_explicit") else wanted
+    does_the_same = case.fraction == 1.0 and case.method in (f"{NATIVE}_explicit", "contiguous_explicit")
+    return 1 if does_the_same else quota.least_of_own
 
 
 def words_of(case: Case) -> list[str]:

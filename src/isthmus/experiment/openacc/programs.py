@@ -112,7 +112,7 @@ class TimedProgram(Timed):
 
     def run(self, quota: Quota) -> Samples:
         """What the program prints, by metric. Raises CallFailed as `run_program` does."""
-        repeats = samples_a_visit(self._case, quota.least)
+        repeats = samples_a_visit(self._case, quota)
         words = [*words_of(self._case), "--repeats", str(repeats)]
         limit = limit_seconds(self._case, repeats)
         self._figures = run_program(self._program, words, self._environment, limit)
@@ -186,7 +186,7 @@ class TimedArray(Timed):
     def run(self, quota: Quota) -> Samples:
         """Seconds of both phases of each pass, and their sums."""
         phases: list[tuple[float, float]] = []
-        for _ in range(samples_a_visit(self._case, quota.least)):
+        for _ in range(samples_a_visit(self._case, quota)):
             into, out, total = self._array.pass_over(self._touched)
             phases.append((into, out))
             if total != self._array.expected and not self._wrong:

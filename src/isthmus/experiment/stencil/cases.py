@@ -33,8 +33,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "default": Effort([], 40.0, 1.0),
     "full": Effort([], 300.0, 6.0),
 }
-# The processor packing a square of the paper's larger side out of managed memory may take minutes a sample.
-_LONGEST_VISIT_SECONDS = 10.0
 _NEEDS_PREFETCH = ("cpu_whole", "managed")
 
 
@@ -156,8 +154,6 @@ class _Exchanged(Timed):
                 count, spent = 1, first["host_seconds"]
             self._wrong = self._checked()
         while count < quota.most and (count < quota.least or spent < quota.seconds):
-            if spent > _LONGEST_VISIT_SECONDS:
-                break  # The rounds ask again if time is left.
             slowest = _slowest(self._team.sample(self._point, False))
             _add(samples, slowest)
             count += 1

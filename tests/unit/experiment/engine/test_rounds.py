@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
+import msgspec
 import pytest
 
 from isthmus.errors import CallFailed, DeviceAbsent, OutOfMemory, Unsupported
 from isthmus.experiment.engine.rounds import Clock, Quota, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.record import Case
+from isthmus.record import GIB, LEAST_SAMPLES, Case
 
 FOREVER = Clock(float("inf"), float("inf"))
 PAST = Clock(float("-inf"), float("-inf"))
@@ -204,6 +205,44 @@ def test_the_deadline_leaves_every_subject_its_least_number_of_samples() -> None
 
 def test_the_hard_limit_grows_with_the_time_and_leaves_short_runs_what_slow_machines_need() -> None:
     assert [hard_limit(seconds) for seconds in (0.1, 1.0, 40.0)] == [20.0, 20.0, 120.0]
+
+
+def test_a_time_that_was_asked_for_is_kept_if_a_slow_machine_can_measure_anything_in_it() -> None:
+    assert [hard_limit(seconds, asked=True) for seconds in (0.1, 19.0, 40.0)] == [20.0, 20.0, 40.0]
+
+
+class Large(Subject):
+    """Too large for a first visit to take its least number of samples without a look at what one takes."""
+
+    def __init__(self, name: str, script: Script, log: list[str]) -> None:
+        super().__init__(name, script, log)
+        self.template = msgspec.structs.replace(self.template, bytes=GIB)
+
+
+def test_slow_cases_each_have_a_first_sample_before_any_has_a_second() -> None:
+    log: list[str] = []
+    cases = run([Large(name, lambda _: 1.5, log) for name in "abc"])
+    assert [set(each) for each in rounds_of(log, 3)] == [set("abc")] * LEAST_SAMPLES
+    assert {count(case) for case in cases.values()} == {LEAST_SAMPLES}
+
+
+def test_large_cases_that_are_not_slow_have_half_of_their_samples_in_a_visit() -> None:
+    subject = Large("a", lambda _: 0.2, [])
+    run([subject])
+    first, second = subject.quotas
+    # Visits here take the least number alone.
+    assert (first.least, first.most) == (1, LEAST_SAMPLES // 2)
+    assert second.least == LEAST_SAMPLES - 1
+    assert [each.least_of_own for each in (first, second)] == [LEAST_SAMPLES // 2, LEAST_SAMPLES - 1]
+
+
+def test_no_visit_begins_that_would_end_after_the_hard_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(time, "monotonic", lambda: 4.0 * len(log))
+    # Two rounds of two take 16 seconds; of the third the first visit ends at 20.
+    cases = run([Large(name, lambda _: 4.0, log) for name in "ab"], clock=Clock(21.0, 21.0))
+    assert len(log) == 5
+    assert sorted(count(case) for case in cases.values()) == [2, 3]
 
 
 def test_the_hard_deadline_ends_a_case_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
