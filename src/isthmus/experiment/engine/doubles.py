@@ -28,10 +28,21 @@ def initialise(array: Doubles, pool: ThreadPoolExecutor, threads: int) -> None:
     whole = array[: blocks * len(_BLOCK)].reshape(blocks, len(_BLOCK))
     rest = array[blocks * len(_BLOCK) :]
     rest[:] = _BLOCK[: len(rest)]
-    bounds = [blocks * place // threads for place in range(threads + 1)]
-    done = [pool.submit(np.copyto, whole[first:last], _BLOCK) for first, last in pairwise(bounds)]
+    done = [pool.submit(np.copyto, part, _BLOCK) for part in _parts(whole, threads)]
     for each in done:
         each.result()
+
+
+def subtract(array: Doubles, value: float, pool: ThreadPoolExecutor, threads: int) -> None:
+    """Take the value from every element, by so many threads of the pool."""
+    done = [pool.submit(np.subtract, part, value, out=part) for part in _parts(array, threads)]
+    for each in done:
+        each.result()
+
+
+def _parts(array: Doubles, count: int) -> list[Doubles]:
+    bounds = [len(array) * place // count for place in range(count + 1)]
+    return [array[first:last] for first, last in pairwise(bounds)]
 
 
 def initial_sum(count: int) -> float:

@@ -13,10 +13,10 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.engine.batch import Planned
+from isthmus.experiment.engine.batch import Batch, Planned
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.buffers import PAGE_BYTES
-from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
+from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise, subtract
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import reason_of, skipped_case
@@ -29,6 +29,9 @@ from isthmus.record import GIB, MIB, Case, format_bytes
 # What the device adds to each double that it touches.
 _ADDED = 1.0
 _MOST_THREADS = 8
+# Caches hold no part worth mentioning of arrays this large: what is not written anew before a sample takes as long to
+# move, so that the elements which the device has changed are changed back, in place of filling the whole array.
+_CHANGED_BACK_BYTES = 4 * GIB
 _ADVICE = {"read_mostly": "read_mostly", "prefer_device": "prefer_device", "accessed_by": "accessed_by_device"}
 NAME = "managed"
 MEMORY_KINDS = tuple(dict.fromkeys(memory for memories in METHODS.values() for memory in memories))
@@ -51,7 +54,15 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         migration = Case(experiment=NAME, method="migration", host_memory="managed", bytes=0)
         return Planned(arrays.batches, [*arrays.skipped, skipped_case(migration, why)])
     pages = granularity.plan(device, options, memory_bytes)
-    return Planned([*arrays.batches, *pages.batches], [*arrays.skipped, *pages.skipped])
+    batches = _leaving(arrays.batches, sum(batch.weight for batch in pages.batches), options)
+    return Planned([*batches, *pages.batches], [*arrays.skipped, *pages.skipped])
+
+
+def _leaving(batches: Sequence[Batch], others_seconds: float, options: Options) -> list[Batch]:
+    """The batches with weights that leave others their seconds of the time, of which arrays could take any amount."""
+    budget, weights = options.effort(EFFORTS).budget_seconds, sum(batch.weight for batch in batches)
+    scale = min(1.0, max(budget - others_seconds, budget / 2) / weights) if weights else 1.0
+    return [batch._replace(weight=scale * batch.weight) for batch in batches]
 
 
 class ManagedSweep(Sweep):
@@ -127,7 +138,8 @@ def why_no_method(native: _native.Device, case: Case) -> str | None:
 class Buffers(NamedTuple):
     """The array in each kind of memory, and the device's own; `refused` has the reasons of kinds that cannot be had.
 
-    `warm` has the kinds that were used once: drivers make ready at the first use what they keep.
+    `warm` has the kinds that were used once: drivers make ready at the first use what they keep. `changed` has for
+    kinds whose array is known how many elements of it differ from what it is filled with, and the bytes between them.
     """
 
     native: _native.Device
@@ -138,6 +150,7 @@ class Buffers(NamedTuple):
     pool: ThreadPoolExecutor
     threads: int
     warm: set[str]
+    changed: dict[str, tuple[int, int]]
 
     def host_buffers(self) -> list[_native.Buffer]:
         """Without managed memory, whose pages have no place of their own."""
@@ -160,7 +173,7 @@ def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
             refused[kind] = reason_of(error)
     threads = min(_MOST_THREADS, _native.allowed_processors())
     return Buffers(
-        native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set()
+        native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set(), {}
     )
 
 
@@ -192,9 +205,12 @@ class MovedArray(Timed):
     def run(self, quota: Quota) -> Samples:
         """Seconds of both phases and their sums, until the array adds up to something else than it should."""
         phases: list[tuple[float, float]] = []
+        # All else is compared with copies of the whole array.
+        several = self._advised or self._case.method == "explicit_whole"
+        least = quota.least_of_own if several else quota.least
         begin = time.monotonic()
         while len(phases) < quota.most and not self._wrong:
-            if len(phases) >= quota.least and time.monotonic() - begin >= quota.seconds:
+            if len(phases) >= least and time.monotonic() - begin >= quota.seconds:
                 break
             into, out, total = self._sample(self._array)
             phases.append((into, out))
@@ -219,7 +235,7 @@ class MovedArray(Timed):
         """
         stream, advice = self._buffers.stream, _ADVICE.get(self._case.method)
         array.begin_host_access()
-        initialise(doubles(array), self._buffers.pool, self._buffers.threads)
+        self._fill(array)
         begin = time.perf_counter()
         array.end_host_access()
         if advice:
@@ -255,7 +271,20 @@ class MovedArray(Timed):
         finally:
             if advice:
                 array.advise(advice, False)
+        if total == self._expected and not self._advised:
+            self._buffers.changed[self._case.host_memory] = self._touched, self._step
         return middle - begin, end - middle, total
+
+    def _fill(self, array: _native.Buffer) -> None:
+        """Every element as it is before a sample; all of them anew where the last sample did not add up."""
+        pool, threads, values = self._buffers.pool, self._buffers.threads, doubles(array)
+        # What fails from here on leaves an array of which nothing is known.
+        changed = None if self._advised else self._buffers.changed.pop(self._case.host_memory, None)
+        if changed is None or self._case.bytes < _CHANGED_BACK_BYTES:
+            initialise(values, pool, threads)
+        else:
+            count, step = changed
+            subtract(values[:: step // DOUBLE_BYTES][:count], _ADDED, pool, threads)
 
     def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
         """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""

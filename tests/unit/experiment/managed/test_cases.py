@@ -10,10 +10,11 @@ import pytest
 from isthmus import _native
 from isthmus.errors import OutOfMemory
 from isthmus.experiment.engine.batch import Planned
-from isthmus.experiment.engine.doubles import initial_sum, initialise
+from isthmus.experiment.engine.doubles import Doubles, initial_sum, initialise
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.managed import cases as managed
+from isthmus.experiment.managed import granularity
 from isthmus.experiment.managed.cases import ManagedSweep, plan
 from isthmus.experiment.managed.points import touched
 from isthmus.machine.devices import OpenDevice, open_device
@@ -126,6 +127,65 @@ def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.
         timed.warm_up(0)
         timed.run(QUOTA)
     assert samples == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many elements were filled each time, of arrays that are all large enough to be changed back."""
+    counts: list[int] = []
+
+    def fill(array: Doubles, pool: ThreadPoolExecutor, threads: int) -> None:
+        counts.append(len(array))
+        initialise(array, pool, threads)
+
+    monkeypatch.setattr(managed, "_CHANGED_BACK_BYTES", 0)
+    monkeypatch.setattr(managed, "initialise", fill)
+    return counts
+
+
+def moved(buffers: managed.Buffers, *cases: Case) -> list[str]:
+    """What is wrong with each case after a visit."""
+    wrong = []
+    for case in cases:
+        timed = managed.MovedArray(case, buffers)
+        timed.warm_up(0)
+        timed.run(QUOTA)
+        wrong.append(timed.verify())
+    return wrong
+
+
+def test_large_arrays_are_filled_once_and_what_the_device_changed_is_changed_back(filled: list[int]) -> None:
+    buffers = managed.allocate(open_device("host"), MIB, ["managed"])
+    cases = [array_case("managed", 1.0), array_case("managed", stride=4 * KIB), array_case("managed", 0.3)]
+    cases += [array_case("explicit_touched", stride=396 * KIB), array_case("explicit_whole", 1.0)]
+    assert moved(buffers, *cases) == [""] * len(cases)
+    assert filled == [MIB // 8]
+    # Advice leaves pages on the device that adding up has read.
+    advised = managed.MovedArray(array_case("read_mostly", 0.3), buffers)
+    for _ in range(2):
+        advised._fill(buffers.arrays["managed"])
+    assert filled == [MIB // 8] * 3
+
+
+def test_an_array_that_did_not_add_up_is_filled_anew_and_what_spoils_it_is_seen(filled: list[int]) -> None:
+    buffers = managed.allocate(open_device("host"), MIB, ["managed"])
+    case = array_case("managed", stride=4 * KIB)
+    assert moved(buffers, case) == [""]
+    # The device never touches the second element.
+    buffers.arrays["managed"].host_array().view(np.float64)[1] += 5
+    expected = initial_sum(MIB // 8) + 256
+    wrong = f"wrong data: the array adds up to {expected + 5:.0f} in place of {expected:.0f}"
+    assert moved(buffers, case, case) == [wrong, ""]
+    assert filled == [MIB // 8] * 2
+
+
+def test_probes_of_pages_keep_their_seconds_whatever_arrays_could_take() -> None:
+    options = Options(sizes=[8 * GIB], memory=["managed"], strides=[4 * KIB, 8 * KIB], budget_seconds=100.0)
+    device = device_with(shares=False, why_no_migration=None, free_bytes=64 * GIB)
+    arrays, *pages = plan(device, options, 64 * GIB).batches
+    alone = granularity.plan(device, options, 64 * GIB).batches
+    assert sum(batch.weight for batch in pages) == sum(batch.weight for batch in alone)
+    assert arrays.weight + sum(batch.weight for batch in pages) <= 100.0 + 1e-9
 
 
 def test_odd_sizes_and_arrays_of_one_stride_are_left_out() -> None:
