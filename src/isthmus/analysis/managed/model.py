@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from isthmus.analysis.figures import Figure, figures
 from isthmus.analysis.statistics.curve import Point
@@ -44,6 +44,10 @@ WHOLE_COPIES = (ManagedWay("explicit_whole", "pageable"), ManagedWay("explicit_w
 ON_DEMAND = ManagedWay("managed", "managed")
 
 
+# By method and place.
+_Figures: TypeAlias = Mapping[ManagedWay, Mapping[int, Figure]]
+
+
 @dataclass(frozen=True)
 class Movement:
     """One pattern over an array of so many bytes: by method the figures, ascending by percent or by stride in bytes.
@@ -53,7 +57,7 @@ class Movement:
 
     bytes: int
     pattern: Pattern
-    figures: Mapping[ManagedWay, Mapping[int, Figure]]
+    figures: _Figures
 
     @cached_property
     def curves(self) -> Mapping[ManagedWay, Mapping[int, Point]]:
@@ -87,11 +91,14 @@ class Movement:
 def movements(run: Run) -> list[Movement]:
     """Everything that the run measured, the largest array first, percents before strides; none from skips alone."""
     known = [each for each in figures(run, "managed") if _method(each.case) in MANAGED_WAYS and _pattern(each.case)]
-    all_movements = [
-        Movement(size, pattern, _by_method(of_one))
-        for (size, pattern), of_one in grouped(known, lambda each: (each.case.bytes, _pattern(each.case))).items()
-        if pattern
-    ]
+    all_movements: list[Movement] = []
+    for size, of_size in grouped(known, lambda each: each.case.bytes).items():
+        by_pattern = {
+            pattern: _by_method(alike)
+            for pattern, alike in grouped(of_size, lambda each: _pattern(each.case)).items()
+            if pattern
+        }
+        all_movements += [Movement(size, pattern, _with_whole_copies(pattern, by_pattern)) for pattern in by_pattern]
     shown = (each for each in all_movements if any(one.measured for of in each.figures.values() for one in of.values()))
     return sorted(shown, key=lambda each: (-each.bytes, each.pattern))
 
@@ -108,13 +115,32 @@ def why_no_migration(run: Run) -> str:
     return next(notes, "")
 
 
-def _by_method(alike: list[Figure]) -> dict[ManagedWay, dict[int, Figure]]:
+def _by_method(alike: list[Figure]) -> _Figures:
     by_method = grouped(sorted(alike, key=lambda each: _place(each.case)), lambda each: _method(each.case))
     return {
         method: {_place(each.case): each for each in by_method[method]}
         for method in MANAGED_WAYS
         if method in by_method
     }
+
+
+def _with_whole_copies(pattern: Pattern, by_pattern: Mapping[Pattern, _Figures]) -> _Figures:
+    """The figures of a pattern, and copies of the whole array that were measured with the other one alone.
+
+    Those are where most of the array is touched, which is as the other pattern was measured.
+    """
+    own = by_pattern[pattern]
+    places = [place for by_place in own.values() for place in by_place]
+    place = max(places) if pattern == "percent" else min(places)
+    others = [by_pattern[other] for other in by_pattern if other != pattern]
+    borrowed = {
+        method: {place: list(other[method].values())[-1]}
+        for other in others
+        for method in WHOLE_COPIES
+        if method in other and method not in own
+    }
+    figures = {**borrowed, **own}
+    return {method: figures[method] for method in MANAGED_WAYS if method in figures}
 
 
 def _method(case: Case) -> ManagedWay:

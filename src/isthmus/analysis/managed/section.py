@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from isthmus.analysis.figures import cell_of, legend_of
 from isthmus.analysis.labels import Source, in_one_text, kind_label, sources
@@ -41,6 +42,8 @@ from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 Movements = Sequence[Source[Movement]]
 _PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
 _MOST = 7
+# More places than that are rows of a table: a terminal has no room for so many columns.
+_MOST_ACROSS = 16
 _SIDES = ("device", "host")
 _KINDS = ("neighbours", "grown", "stride")
 # Columns of the table of units that hold words.
@@ -307,7 +310,7 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
 
 
 def times_part(measured: Movements) -> Part:
-    """Both phases together: methods down, shares or strides across."""
+    """Both phases together: methods down, shares or strides across, or transposed where those are many."""
     grids = tuple(map(_times_grid, measured))
     return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
@@ -315,14 +318,18 @@ def times_part(measured: Movements) -> Part:
 def _times_grid(source: Source[Movement]) -> Grid:
     movement = source.value
     places = sorted({place for by_place in movement.figures.values() for place in by_place})
-    rows = rows_of(
-        movement.figures,
-        way_label,
-        places,
-        lambda place, method: cell_of(movement.figures[method].get(place), _time_cell),
-    )
+    name = partial(place_label, movement.pattern)
+
+    def cell(place: int, method: ManagedWay) -> Cell:
+        return cell_of(movement.figures[method].get(place), _time_cell)
+
     title = movement_title(source, say("managed_report.times_title"), pattern_name(movement.pattern))
-    columns = columns_of(place_label(movement.pattern, place).replace(" ", "\n") for place in places)
+    if len(places) > _MOST_ACROSS:
+        columns = columns_of(map(way_label, movement.figures))
+        rows = rows_of(places, name, list(movement.figures), lambda method, place: cell(place, method))
+        return Grid(title, columns, (Group("", rows),), corner=pattern_name(movement.pattern))
+    columns = columns_of(name(place).replace(" ", "\n") for place in places)
+    rows = rows_of(movement.figures, way_label, places, cell)
     return Grid(title, columns, (Group("", rows),), corner=say("labels.corner_method"))
 
 

@@ -107,6 +107,6 @@ SWEEPS: Mapping[ModeName, Sweep] = {"quick": _QUICK, "default": _DEFAULT, "full"
 
 
 def chosen_sweep(percents: Sequence[int], strides: Sequence[int]) -> Sweep:
-    """On demand at these places, as the paper has its curves, against whole copies, which do not depend on them."""
-    whole = Reach(percents[-1:], strides[:1])
+    """On demand at these places, as the paper has its curves, against one whole copy, which does not depend on them."""
+    whole = Reach(percents[-1:], [] if percents else strides[:1])
     return dict.fromkeys(METHODS, Reach([], [])) | {"managed": Reach(percents, strides), "explicit_whole": whole}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.analysis.managed.model import ON_DEMAND, WHOLE_COPIES, Movement, movements, overtaking
+from isthmus.analysis.managed.model import ON_DEMAND, WHOLE_COPIES, Movement, Pattern, movements, overtaking
 from isthmus.record import KIB, MIB, Run
 from tests.synthetic import managed as synthetic_managed
 from tests.synthetic import runs as synthetic
@@ -30,6 +30,24 @@ def test_points_hold_both_phases(full: Run) -> None:
     assert point.phases["in_seconds"].median == pytest.approx(0.0675, rel=0.01)
     assert point.phases["out_seconds"].median == pytest.approx(0.3, rel=0.01)
     assert point.seconds.median == pytest.approx(0.3675, rel=0.01)
+
+
+def test_a_whole_copy_that_was_measured_once_counts_for_both_patterns(full: Run) -> None:
+    """At the stride that touches most, or where all is touched: nothing that it is compared with is far from there."""
+    places: dict[Pattern, int] = {"stride": 4 * KIB, "percent": 100}
+    for pattern, place in places.items():
+        kept = [
+            case
+            for case in full.cases
+            if case.method != "explicit_whole" or (case.stride_bytes is None) != (pattern == "stride")
+        ]
+        found = {each.pattern: each for each in movements(synthetic.run(kept))}
+        assert list(found[pattern].curves[PAGEABLE]) == [place]
+        assert found[pattern].places == next(each for each in movements(full) if each.pattern == pattern).places
+        assert list(found[pattern].figures)[:2] == [PAGEABLE, PINNED]
+        answer = overtaking(found[pattern], ON_DEMAND, PAGEABLE, WITHIN)
+        assert answer is not None
+        assert answer.threshold.certain
 
 
 def test_the_share_is_found_up_to_which_on_demand_wins(full: Run) -> None:

@@ -233,5 +233,7 @@ def test_chosen_parts_are_those_of_access_on_demand_against_one_whole_copy() -> 
         *(("managed", "managed", fraction, None) for fraction in (0.1, 0.6)),
         *(("managed", "managed", None, stride) for stride in (4 * KIB, 8 * KIB)),
         *(("explicit_whole", kind, 0.6, None) for kind in ("pageable", "pinned")),
-        *(("explicit_whole", kind, None, 4 * KIB) for kind in ("pageable", "pinned")),
     }
+    chosen = ManagedSweep(open_device("host"), options._replace(percents=[]), GIB).cases()
+    whole = {(case.fraction, case.stride_bytes) for case in chosen if case.method == "explicit_whole"}
+    assert whole == {(None, 4 * KIB)}
