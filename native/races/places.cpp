@@ -15,6 +15,18 @@
 namespace isthmus::races {
 namespace {
 
+// Libraries by which the kernel or a device uses memory without a call of the C library. cuFile's calls, io_uring's
+// among them, are seen (c_library.cpp).
+struct User {
+    std::string_view library;
+    const char* why;
+};
+constexpr std::array users_of_memory{
+    User{"liburing", "liburing is loaded, by which the kernel may use memory by itself"},
+    User{"libaio", "libaio is loaded, by which the kernel may use memory by itself"},
+    User{"libibverbs", "libibverbs is loaded, by which a network adapter may use memory by itself"},
+};
+
 class Sink {
   public:
     explicit Sink(PlaceText& text) : text_(text) { text_[0] = '\0'; }
@@ -82,7 +94,8 @@ const char* Places::look_around() {
     struct Looking {
         Places* places;
         Modules* modules;
-        bool is_first = true, is_new = false, uses_memory = false;
+        bool is_first = true, is_new = false;
+        const char* uses_memory = nullptr;
     } looking{this, &tables_[1 - current_.load(std::memory_order_relaxed)]};
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
@@ -107,8 +120,8 @@ const char* Places::look_around() {
                 const std::string_view name = name_of(path);
                 module.is_drivers = name.starts_with("libcuda.so") || name.starts_with("libnvidia");
                 module.is_ours = name.starts_with("libisthmus_");
-                for (const std::string_view each : {"liburing", "libaio", "libibverbs", "libcufile"}) {
-                    if (name.starts_with(each)) now.uses_memory = true;
+                for (const auto& [each, why] : users_of_memory) {
+                    if (name.starts_with(each)) now.uses_memory = why;
                 }
                 std::strncpy(module.path.data(), path, module.path.size() - 1);
                 module.path.back() = '\0';
@@ -117,8 +130,7 @@ const char* Places::look_around() {
         },
         &looking);
     if (looking.is_new) current_.store(1 - current_.load(std::memory_order_relaxed), std::memory_order_release);
-    if (looking.uses_memory)
-        uses_memory_ = "liburing, libaio, libibverbs or libcufile is loaded: the kernel may use memory by itself";
+    if (looking.uses_memory != nullptr) uses_memory_ = looking.uses_memory;
     return uses_memory_;
 }
 
