@@ -23,4 +23,5 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_rows(module);
     isthmus::bindings::bind_addresses(module);
     isthmus::bindings::bind_arrow_stream(module);
+    isthmus::bindings::bind_judge(module);
 }

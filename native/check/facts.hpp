@@ -1,12 +1,9 @@
-// What was measured and read of a device, and the verdict on it.
+// What was measured and read of a device.
 #pragma once
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "backend/device_info.hpp"
 
@@ -32,27 +29,5 @@ struct Facts {
     UseReading use;       // before it was opened
     std::string failure;  // why nothing was measured; all else may be empty then
 };
-
-// The gravest first; what cannot be judged is never OK.
-enum class Level { fault, attention, none, ok, note };
-
-struct Finding {
-    Level level;
-    std::string topic, text;
-    std::vector<std::string> cures;
-};
-
-struct Verdict {
-    Level level = Level::none;
-    std::vector<Finding> findings;  // the gravest first; not empty
-    // The least that is normal, and what says so ("measured", "public", "theory", "alike"); 0 where nothing does.
-    std::array<std::pair<double, const char*>, rate_count> normal{};
-};
-
-// Pinned memory, to and from, in bytes per second.
-using Alike = std::vector<std::array<double, 2>>;
-
-// `alike` are the pinned rates, to and from, of all devices of its kind in the machine.
-Verdict judged(const Facts& facts, const Alike& alike);
 
 }  // namespace isthmus::checking

@@ -6,7 +6,7 @@
 
 #include "check/children.hpp"
 #include "check/styles.hpp"
-#include "check/table.hpp"
+#include "check/subject.hpp"
 #include "check/watch.hpp"
 
 namespace {
@@ -99,22 +99,6 @@ int watched(const Options& options) {
     std::ifstream file(options.looks);
     if (!file) refuse("cannot read " + options.looks);
     return watch_kept(file);
-}
-
-// Devices of one name in one machine are held against each other.
-std::vector<Checked> judged_together(const std::vector<Facts>& all) {
-    std::vector<Checked> checked;
-    checked.reserve(all.size());
-    for (const Facts& facts : all) {
-        Alike alike;
-        for (const Facts& other : all) {
-            if (other.info.name == facts.info.name && other.failure.empty()) {
-                alike.push_back({other.rates[pinned_h2d].rate, other.rates[pinned_d2h].rate});
-            }
-        }
-        checked.push_back({facts, judged(facts, alike)});
-    }
-    return checked;
 }
 
 int run(const Options& options) {

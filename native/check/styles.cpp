@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "check/table.hpp"
+#include "judge/table.hpp"
 
 namespace isthmus::checking {
 namespace {
@@ -27,11 +27,11 @@ constexpr std::array<Style, 7> styles{{{"", 1, 0, 0},
                                        {"nhc", 1, 0, 1},
                                        {"prometheus", 0, 0, 0},
                                        {"json", 1, 0, 3}}};
-struct RateName {
-    const char *memory, *direction;
-};
-constexpr std::array<RateName, rate_count> names{
-    {{"pinned", "h2d"}, {"pinned", "d2h"}, {"pinned", "both"}, {"pageable", "h2d"}, {"pageable", "d2h"}}};
+
+using judging::Finding;
+using judging::Level;
+using judging::Rate;
+using judging::word_of;
 
 template <typename... Values>
 std::string printed(const char* format, Values... values) {
@@ -64,7 +64,7 @@ std::string line_of(const Checked& each) {
     const bool is_unasked = !each.facts.failure.empty() && each.verdict.level == Level::none;
     // What a driver or a loader says begins with a name and a colon.
     const std::string reason =
-        is_unasked ? reason_of(each.facts.failure, ";") : reason_of(each.verdict.findings.front().text);
+        is_unasked ? reason_of(each.facts.failure, ";") : reason_of(english(each.verdict.findings.front().text));
     const char* const mark = each.verdict.level == Level::none ? "UNKNOWN" : word_of(each.verdict.level);
     std::string line = mark + (" " + reason) + " " + spec_of(each.facts) + " " + host_name();
     if (line.size() <= most_bytes) return line;
@@ -100,19 +100,17 @@ std::string json_of(const Checked& each) {
     for (const Finding& finding : verdict.findings) {
         std::vector<std::string> cures;
         cures.reserve(finding.cures.size());
-        for (const std::string& cure : finding.cures) cures.push_back(quoted(cure));
+        for (const judging::Text& cure : finding.cures) cures.push_back(quoted(english(cure)));
         points.push_back("{\"level\":" + quoted(word_of(finding.level)) + ",\"topic\":" + quoted(finding.topic) +
-                         ",\"text\":" + quoted(finding.text) + ",\"do\":[" + joined(cures, ",") + "]}");
+                         ",\"text\":" + quoted(english(finding.text)) + ",\"do\":[" + joined(cures, ",") + "]}");
     }
-    for (unsigned i = 0; i < rate_count; ++i) {
-        if (facts.rates[i].rate <= 0) continue;
-        const auto& [low, basis] = verdict.normal[i];
-        const std::string normal =
-            low > 0 ? printed("{\"low\":%.0f,\"basis\":\"%s\"}", low, basis) : std::string("null");
+    for (const Rate& rate : verdict.rates) {
+        const std::string normal = rate.normals.empty() ? std::string("null")
+                                                        : printed("{\"low\":%.0f,\"basis\":\"%s\"}",
+                                                                  rate.normals[0].low, rate.normals[0].basis.c_str());
         rates.push_back(printed("{\"memory\":\"%s\",\"direction\":\"%s\",\"bytes\":%zu,\"bytes_per_second\":%.0f,"
                                 "\"noise\":%.4f,\"normal\":",
-                                names[i].memory, names[i].direction, facts.bytes, facts.rates[i].rate,
-                                facts.rates[i].noise) +
+                                rate.memory.c_str(), rate.direction.c_str(), facts.bytes, rate.rate, rate.noise) +
                         normal + "}");
     }
     const LinkReading& link = facts.loaded;
@@ -135,13 +133,13 @@ std::string for_people(const Checked& each) {
     for (const Finding& finding : verdict.findings) {
         const bool is_shown = finding.level <= Level::none || &finding == verdict.findings.data();
         if (!is_shown) continue;
-        all += "\n    " + finding.text;
-        for (const std::string& cure : finding.cures) all += "\n    -> " + cure;
+        all += "\n    " + english(finding.text);
+        if (finding.cause) all += "\n    -> " + english(*finding.cause);
+        for (const judging::Text& cure : finding.cures) all += "\n    -> " + english(cure);
     }
-    for (unsigned i = 0; i < rate_count; ++i) {
-        if (facts.rates[i].rate <= 0) continue;
-        all += printed("\n    %-8s %-4s %6.2f GB/s", names[i].memory, names[i].direction, facts.rates[i].rate / 1e9);
-        if (verdict.normal[i].first > 0) all += printed("  normal %.2f or more", verdict.normal[i].first / 1e9);
+    for (const Rate& rate : verdict.rates) {
+        all += printed("\n    %-8s %-4s %6.2f GB/s", rate.memory.c_str(), rate.direction.c_str(), rate.rate / 1e9);
+        if (!rate.normals.empty()) all += printed("  normal %.2f or more", rate.normals[0].low / 1e9);
     }
     const LinkReading& link = facts.loaded;
     if (link.generation && link.width) {
@@ -155,13 +153,12 @@ std::string for_people(const Checked& each) {
 std::string performance(const std::vector<Checked>& checked) {
     std::vector<std::string> all;
     for (const auto& [facts, verdict] : checked) {
-        for (unsigned i = 0; i < rate_count; ++i) {
-            if (facts.rates[i].rate <= 0) continue;
-            const double low = verdict.normal[i].first;
+        for (const Rate& rate : verdict.rates) {
+            const double low = rate.normals.empty() ? 0 : rate.normals[0].low;
             const std::string limits =
-                low > 0 ? printed(";%.0f:;%.0f:", low, rules().faulty_ratio * low) : std::string();
-            all.push_back(printed("'%s_%s_%s'=%.0fB", spec_of(facts).c_str(), names[i].memory, names[i].direction,
-                                  facts.rates[i].rate) +
+                low > 0 ? printed(";%.0f:;%.0f:", low, judging::rules().faulty_ratio * low) : std::string();
+            all.push_back(printed("'%s_%s_%s'=%.0fB", spec_of(facts).c_str(), rate.memory.c_str(),
+                                  rate.direction.c_str(), rate.rate) +
                           limits);
         }
     }
@@ -186,21 +183,20 @@ std::string gauges(const std::vector<Checked>& checked) {
     };
     const auto failures =
         std::ranges::count_if(checked, [](const Checked& each) { return !each.facts.failure.empty(); });
-    std::string level, rate, normal, replays;
+    std::string level, rates, normal, replays;
     for (const auto& [facts, verdict] : checked) {
         constexpr std::array<int, 5> values{2, 1, 3, 0, 0};
         const std::string of_device = labels(facts);
         level.append("isthmus_check_level{").append(of_device).append("} ");
         level.append(std::to_string(values[static_cast<unsigned>(verdict.level)])).append("\n");
-        for (unsigned i = 0; i < rate_count; ++i) {
-            if (facts.rates[i].rate <= 0) continue;
-            const std::string which = printed(",memory=\"%s\",direction=\"%s\"} ", names[i].memory, names[i].direction);
-            rate.append("isthmus_check_bytes_per_second{").append(of_device).append(which);
-            rate.append(printed("%.6g\n", facts.rates[i].rate));
-            if (const double low = verdict.normal[i].first; low > 0) {
-                normal.append("isthmus_check_normal_bytes_per_second{").append(of_device).append(which);
-                normal.append(printed("%.6g\n", low));
-            }
+        for (const Rate& rate : verdict.rates) {
+            const std::string which =
+                printed(",memory=\"%s\",direction=\"%s\"} ", rate.memory.c_str(), rate.direction.c_str());
+            rates.append("isthmus_check_bytes_per_second{").append(of_device).append(which);
+            rates.append(printed("%.6g\n", rate.rate));
+            if (rate.normals.empty()) continue;
+            normal.append("isthmus_check_normal_bytes_per_second{").append(of_device).append(which);
+            normal.append(printed("%.6g\n", rate.normals[0].low));
         }
         if (facts.loaded.replays) {
             replays.append("isthmus_check_link_replays{").append(of_device).append("} ");
@@ -211,7 +207,7 @@ std::string gauges(const std::vector<Checked>& checked) {
                       "isthmus_check_failures{Hostname=" + label(host) + "} " + std::to_string(failures) + "\n" +
                       head("isthmus_check_level", "0 OK, 1 ATTENTION, 2 FAULT, 3 nothing to judge.") + level +
                       head("isthmus_check_bytes_per_second", "Rate of large copies; of both directions the sum.") +
-                      rate + head("isthmus_check_normal_bytes_per_second", "The least that is normal.") + normal +
+                      rates + head("isthmus_check_normal_bytes_per_second", "The least that is normal.") + normal +
                       head("isthmus_check_link_replays", "Packets that were sent again since the driver was loaded.") +
                       replays;
     all.pop_back();
@@ -219,11 +215,6 @@ std::string gauges(const std::vector<Checked>& checked) {
 }
 
 }  // namespace
-
-const char* word_of(Level level) {
-    constexpr std::array<const char*, 5> words{"FAULT", "ATTENTION", "none", "OK", "note"};
-    return words[static_cast<unsigned>(level)];
-}
 
 bool is_style(const std::string& style) {
     return std::ranges::any_of(styles, [&style](const Style& each) { return style == each.name; });

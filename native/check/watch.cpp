@@ -19,7 +19,7 @@
 #include "backend/cuda/describe.hpp"
 #include "base/clock.hpp"
 #include "check/children.hpp"
-#include "check/table.hpp"
+#include "judge/table.hpp"
 
 namespace isthmus::checking {
 namespace {
@@ -172,19 +172,19 @@ std::vector<std::string> Watcher::look(double seconds, const Look& look, const s
         ++at_rest_;
     }
     if (reading) {
-        const bool is_busy = reading->busy_percent >= rules().busy_percent;
+        const bool is_busy = reading->busy_percent >= judging::rules().busy_percent;
         slow_looks_ = is_busy && is_slow ? slow_looks_ + 1 : 0;
         if (slow_looks_ == least_slow_looks) {
             reports.push_back("the link is slow while the device is busy: " + link_text(look.generation, look.width) +
                               ", at best " + std::to_string(best_) + ".0");
         }
-        if (reading->replays && is_above(replays_, seconds, *reading->replays, rules().replays_an_hour)) {
+        if (reading->replays && is_above(replays_, seconds, *reading->replays, judging::rules().replays_an_hour)) {
             reports.emplace_back("many packets were sent again within an hour");
         }
     } else if (!is_slow) {
         slow_looks_ = 0;
     }
-    if (is_above(corrected_, seconds, look.corrected, rules().corrected_an_hour)) {
+    if (is_above(corrected_, seconds, look.corrected, judging::rules().corrected_an_hour)) {
         reports.emplace_back("the kernel logged many corrected errors within an hour");
     }
     if (last_ && (look.nonfatal > last_->nonfatal || look.fatal > last_->fatal)) {

@@ -6,7 +6,7 @@ callers use says the same: the build takes it from here (scripts/make_descriptio
 
 import builtins
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, TypedDict, overload
+from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -536,6 +536,34 @@ def create_peer_copies(
 
     A lane is its name for messages, a source, a destination, the seed of the source's pattern, and whether the device
     with the destination copies (a read), not the one with the source. Raises Unsupported where a device cannot.
+    """
+
+Level: TypeAlias = Literal["FAULT", "ATTENTION", "OK", "note", "none"]
+Basis: TypeAlias = Literal["measured", "public", "theory", "alike", "card"]
+TextTuple: TypeAlias = tuple[str, dict[str, str | float | list[str]]]
+
+class VerdictDict(TypedDict):
+    """What `judge` says of a device; texts are keys of the catalogue and what their placeholders get."""
+
+    kind: str  # of the card in the table; empty where it has none
+    faulty_ratio: float  # share of the least that is normal, below which a rate may be a fault
+    # Level, topic, text, cause and cures, the gravest first.
+    findings: list[tuple[Level, str, TextTuple, TextTuple | None, list[TextTuple]]]
+    normals: list[list[tuple[Basis, float, int, tuple[str, ...]]]]  # of each rate, the best evidence first
+
+def judge(
+    device: object,
+    links: Iterable[object],
+    rates: Sequence[tuple[object, Sequence[float]]],
+    *,
+    iommu: str = "",
+    bound_node: int | None = None,
+    reference: tuple[str, str] | None = None,
+) -> VerdictDict:
+    """Judge a `Device` by its `Link` before and after copies and by each `Rate`: the one table of rules.
+
+    A rate comes with the same rate of all devices like it in the machine, in bytes per second. `bound_node` is the NUMA
+    node that copies ran on, `reference` a reference's name and that of its device.
     """
 
 class PeerReadingDict(TypedDict):

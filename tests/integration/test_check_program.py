@@ -8,29 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 
-from isthmus.compare import judge, reference_for
-from isthmus.compare.normal import kinds, normal_rates, rules
-from isthmus.compare.rates import DIRECTIONS
-from isthmus.compare.reference import read_reference
-from isthmus.compare.spread import GroupKey
 from isthmus.installing import installed_file
-from isthmus.record import (
-    FORMAT,
-    MIB,
-    SCHEMA_VERSION,
-    Case,
-    Device,
-    Direction,
-    End,
-    Fingerprint,
-    Link,
-    Run,
-    Series,
-    Settings,
-)
+from isthmus.language import say
 from tests.integration.conftest import drivers_of
 
 # `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
@@ -38,13 +19,6 @@ _GIVEN = os.environ.get("ISTHMUS_CHECK")
 _PROGRAM = Path(_GIVEN) if _GIVEN else installed_file("bin/isthmus-check")
 _NEWEST_GLIBC = (2, 28) if _GIVEN else (2, 36)
 _MOST_BYTES = 4 << 20
-_RATES: tuple[tuple[str, Direction], ...] = (
-    ("pinned", "h2d"),
-    ("pinned", "d2h"),
-    ("pinned", "both"),
-    ("pageable", "h2d"),
-    ("pageable", "d2h"),
-)
 
 
 class Card(NamedTuple):
@@ -131,8 +105,6 @@ def _states(card: Card) -> Iterator[State]:
     yield state("no driver", "none", "unasked", INIT="100")
 
 
-# Readings of a driver that a run has, too.
-_IN_A_RUN = {"NAME", "RATES", "LINK", "REPLAYS", "NO_NVML", "SHARES"}
 _ALL = [(card, state) for card in _CARDS for state in _states(card)]
 
 
@@ -156,35 +128,6 @@ def _judged(node: Path, *words: str, **environment: str) -> list[dict[str, Any]]
     return devices
 
 
-def _run_of(checked: Mapping[str, Any], shown: Mapping[str, str]) -> Run:
-    """What `isthmus check` would have measured and read of a state of this device."""
-    cases = []
-    for (memory, direction), rate in zip(_RATES, map(float, shown["FAKE_NODE_RATES"].split()), strict=True):
-        moved = 128 * MIB if direction == "both" else 64 * MIB
-        series = [Series(metric="host_seconds", samples=[moved / (1e9 * rate)] * 10)]
-        case = Case(experiment="bandwidth", method="copy", host_memory=memory, bytes=64 * MIB, series=series)
-        cases.append(msgspec.structs.replace(case, direction=direction, verified="yes"))
-    links: list[Link | None] = [None, None]
-    if "FAKE_NODE_LINK" in shown and "FAKE_NODE_NO_NVML" not in shown:
-        generation, width, *most = map(int, shown["FAKE_NODE_LINK"].split())
-        link = Link(generation_under_load=generation, width_under_load=width, max_generation=most[0], max_width=most[1])
-        counts = shown.get("FAKE_NODE_REPLAYS", "0 0").split()
-        links = [msgspec.structs.replace(link, replays=int(count)) for count in counts]
-    shares = "FAKE_NODE_SHARES" in shown
-    described = {name: checked[name] for name in ("name", "uuid", "pci_address")}
-    device = Device(backend="cuda", index=0, link=links[0], shares_host_memory=shares, **described)
-    return Run(
-        format=FORMAT,
-        schema_version=SCHEMA_VERSION,
-        run="made",
-        created="",
-        fingerprint=Fingerprint(isthmus_version="", device=device),
-        settings=Settings(),
-        cases=cases,
-        end=End(status="complete", link=links[1]),
-    )
-
-
 def test_there_are_two_hundred_states() -> None:
     assert len({(card.name, state.name) for card, state in _ALL}) == len(_ALL) >= 200
 
@@ -201,14 +144,6 @@ def test_a_state_has_the_verdict_that_was_written_down(node: Path, state: State)
     limit = "1" if "hangs" in state.name else "60"
     (device,) = _judged(node, "--limit", limit, **state.environment)
     assert (device["level"], device["points"][0]["topic"]) == (state.level, state.topic)
-    # The rules are there twice, in C++ and in Python, which say the same of all that a run can show.
-    if {each[10:] for each in state.environment} <= _IN_A_RUN:
-        run = _run_of(device, state.environment)
-        health = judge(run, reference_for(run.fingerprint.device))
-        points = [
-            {"level": each.level, "topic": each.topic, "text": each.text, "do": list(each.do)} for each in health.points
-        ]
-        assert device["points"] == points
 
 
 def test_one_of_sixteen_that_hangs_ends_no_other(node: Path) -> None:
@@ -278,25 +213,14 @@ def test_the_program_needs_the_c_library_alone() -> None:
     assert not [name for name in (b"libstdc++.so", b"libgcc_s.so", b"libpython") if name in content]
 
 
-def test_the_table_has_what_references_and_outputs_say(node: Path) -> None:
-    """The least of each class that the program judges by is what Python judges by."""
-    for kind in kinds():
-        for memory, rates in kind.least.items():
-            for direction, low in rates.items():
-                key = GroupKey("bandwidth", "copy", direction, memory, "large")
-                expected = read_reference(kind.measured).rate_at(key, 64 * MIB)
-                assert expected
-                assert expected.low == pytest.approx(low * 1e9)
-        if kind.measured:
-            keys = [GroupKey("bandwidth", "copy", direction, "pinned", "large") for direction in DIRECTIONS]
-            expected_of = [read_reference(kind.measured).rate_at(key, 64 * MIB) for key in keys]
-            assert max(each.typical for each in expected_of if each) == pytest.approx(kind.typical * 1e9, rel=1e-3)
-    for card in _CARDS[2:4]:
-        slow = {"FAKE_NODE_RATES": "1 1 1.5 1 1", "FAKE_NODE_NAME": card.name, "FAKE_NODE_NO_NVML": "9"}
-        (device,) = _judged(node, **slow)
-        normals = normal_rates(Device(backend="cuda", index=0, name=card.name), "h2d", "copy", [])
-        shown = device["rates"][0]["normal"]
-        assert (shown["basis"], shown["low"]) == (normals[0].basis, pytest.approx(normals[0].low, rel=1e-6))
+def test_texts_are_those_of_the_catalogue(node: Path) -> None:
+    """With their values in the places and the form that each says."""
+    slow = dict(next(_states(_CARDS[0])).environment, FAKE_NODE_RATES="27 27 44 8 13", FAKE_NODE_LINK="5 8 5 16")
+    (device,) = _judged(node, **slow)
+    values = {"now": "PCIe 5.0 x8", "best": "PCIe 5.0 x16", "rate": "27.0 GB/s", "percent": 49, "full": "54.6 GB/s"}
+    asked = {"uuid": device["uuid"], "address": device["pci_address"]}
+    assert device["points"][0]["text"] == say("health.link_degraded_rate", **values)
+    assert device["points"][0]["do"] == [say("health.reseat_module"), say("health.vendor_asks", **asked)]
 
 
 class Recorded:
@@ -407,4 +331,3 @@ def test_watching_reads_the_kernel_and_wakes_nothing(tmp_path: Path) -> None:
         "OK 0000:3b:00.0 no flap, changes at rest: 0",
         "UNKNOWN 0000:5e:00.0 the link is not visible",
     ]
-    assert rules().corrected_an_hour >= 10

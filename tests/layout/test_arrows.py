@@ -35,8 +35,10 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "accelerator": {"base", "driver", "interpose", "backend", "transfer"},
     "races": {"base", "driver", "interpose", "tracer"},  # Lines of Python as a trace has them.
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
-    "bindings": {"base", "backend", "experiment", "transfer", "trace"},
-    "check": {"base", "driver", "backend", "experiment"},  # A program of its own; it measures as a run does.
+    "judge": set(),  # It knows facts alone, whatever measured them.
+    "bindings": {"base", "backend", "experiment", "judge", "transfer", "trace"},
+    # A program of its own; it measures as a run does.
+    "check": {"base", "driver", "backend", "experiment", "judge"},
 }
 # Likewise inside native/transfer: what is copied and page-locked memory at the bottom, a session's calls at the top.
 TRANSFER_ARROWS: dict[str, set[str]] = {
@@ -79,7 +81,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "plan": {"errors", "language", "record", "analysis"},
     # Outputs of other tools, as runs.
     "outputs": {"errors", "files", "own_files", "record"},
-    "compare": {"errors", "files", "language", "record", "analysis", "document"},
+    # The rules of checks are native.
+    "compare": {"errors", "files", "language", "record", "analysis", "document", "_native"},
     # What a way costs its neighbours is a question of a plan.
     "transfer": {"isthmus", "errors", "files", "record", "machine", "plan", "_native"},
     "weights": {"errors", "files"},
@@ -107,7 +110,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
 }
 # Packages that are used through what their __init__ exports.
 FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "outputs", "notebook", "commands"}
-# What works from saved files on any machine, so never loads the native module.
+# What works from saved files on any machine, so loads no native module when it is imported.
 WITHOUT_NATIVE = ("analysis", "document", "report", "plan", "compare", "fleet", "advice", "outputs")
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from isthmus.analysis.figures import figures
-from isthmus.analysis.machine import links_of
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves, host_curves
 from isthmus.analysis.statistics.shape import compared_bytes, compared_point
-from isthmus.compare.normal import Normal, normal_rates
 from isthmus.compare.reference import Expected, Reference
 from isthmus.compare.spread import GroupKey
 from isthmus.language import say
@@ -19,12 +17,21 @@ DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 AT_ONCE = "pinned_at_once"
 
 
+class Normal(NamedTuple):
+    """The least that is normal, in bytes per second, and what says so; `of` are runs, outputs or devices."""
+
+    basis: Literal["measured", "public", "theory", "alike", "card"]
+    low: float
+    of: int = 0
+    sources: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Rate:
     """Bytes per second of copies of `bytes`, and the range of a reference at that size, where it has one.
 
-    Of direction "both" it is the sum. `noise` is the relative half width of the rate's interval. `normals` is what says
-    how much is normal, the class that is relied on first.
+    Of direction "both" it is the sum. `noise` is the relative half width of the rate's interval, `size` the size where
+    the output of another tool stated it. `normals` is what says how much is normal, the class that is relied on first.
     """
 
     memory: str
@@ -33,7 +40,9 @@ class Rate:
     rate: float
     noise: float
     normal: Expected | None
-    normals: tuple[Normal, ...] = ()
+    normals: tuple[Normal, ...]
+    method: str
+    size: str
 
 
 class Pinned(NamedTuple):
@@ -73,13 +82,17 @@ def _curve(curves: Sequence[Curve], method: str, direction: Direction, memory: s
     )
 
 
-def rates_of(run: Run, reference: Reference | None, alike: Sequence[Mapping[Direction, Pinned]]) -> Iterator[Rate]:
-    """The rates of a run that say how its device is, with what is normal; `alike` are those of devices like it."""
-    for direction, (size, rate, noise, method) in pinned_rates(run).items():
-        normal = _expected(reference, method, direction, "pinned", size)
-        others = [each[direction].rate for each in alike if direction in each]
-        normals = normal_rates(run.fingerprint.device, direction, method, links_of(run), others)
-        yield Rate("pinned", direction, size, rate, noise, normal, (*_measured(reference, normal), *normals))
+def rates_of(run: Run, reference: Reference | None) -> Iterator[Rate]:
+    """The rates of a run that say how its device is, with what was measured of healthy ones."""
+
+    def made(memory: str, direction: Direction, method: str, size: int, rate: float, noise: float) -> Rate:
+        key = GroupKey("bandwidth", method, direction, memory, "large")
+        normal = reference.rate_at(key, size) if reference and memory != AT_ONCE else None
+        normals = (Normal("measured", normal.low, normal.runs, (reference.name,)),) if reference and normal else ()
+        return Rate(memory, direction, size, rate, noise, normal, normals, method, _size_of(run, size))
+
+    for direction, pinned in pinned_rates(run).items():
+        yield made("pinned", direction, pinned.method, pinned.bytes, pinned.rate, pinned.noise)
     curves = host_curves(run)
     size = compared_bytes(curves) if curves else 0
     # By the driver, and at last by the library, as curves name it.
@@ -87,28 +100,15 @@ def rates_of(run: Run, reference: Reference | None, alike: Sequence[Mapping[Dire
         for direction in DIRECTIONS:
             if curve := _curve(curves, method, direction, memory):
                 point = compared_point(curve, size)
-                normal = _expected(reference, method, direction, memory, point.bytes)
-                noise = point.rate.relative_half_width
-                normals = _measured(reference, normal)
-                yield Rate(memory, direction, point.bytes, point.rate.median, noise, normal, tuple(normals))
+                rate = point.rate
+                yield made(memory, direction, method, point.bytes, rate.median, rate.relative_half_width)
     for figure in figures(run, "peers"):
         case, at_once = figure.case, figure.rate
         is_own = case.target == run.fingerprint.device.spec and (case.devices or 0) > 1 and not case.neighbour
         if case.method == "link" and is_own and at_once and case.direction in DIRECTIONS:
-            yield Rate(AT_ONCE, case.direction, case.bytes, at_once.median, at_once.relative_half_width, None)
+            yield made(AT_ONCE, case.direction, "link", case.bytes, at_once.median, at_once.relative_half_width)
 
 
-def _expected(
-    reference: Reference | None, method: str, direction: Direction, memory: str, size: int
-) -> Expected | None:
-    return reference.rate_at(GroupKey("bandwidth", method, direction, memory, "large"), size) if reference else None
-
-
-def _measured(reference: Reference | None, normal: Expected | None) -> list[Normal]:
-    return [Normal("measured", normal.low, normal.runs, (reference.name,))] if reference and normal else []
-
-
-def size_of(run: Run, rate: Rate) -> str:
-    """The size of its copies, where the output of another tool stated it."""
+def _size_of(run: Run, size: int) -> str:
     is_unstated = run.settings.options.get("sizes") == "unstated"
-    return say("health.size_unstated") if is_unstated else format_bytes(rate.bytes)
+    return say("health.size_unstated") if is_unstated else format_bytes(size)

@@ -9,7 +9,7 @@ import msgspec
 
 from isthmus.analysis.machine import host_line, link_line, links_of, machine_strip, replays_of
 from isthmus.analysis.phrases import describe_device, direction_word
-from isthmus.compare import Health, Rate, size_of
+from isthmus.compare import Health, Rate
 from isthmus.document.document import Block, Data, Document, Labelled, Prose, Table
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Grid, text_grid
@@ -69,7 +69,7 @@ def device_blocks(run: Run, health: Health, brief: int, facts: Mapping[str, str]
             yield from _advice(point, mark)
     apart = [Prose("", where="terminal")] if brief < _APART_LEFT_OUT else []
     if health.rates:
-        yield from (*apart, Table((_rates(run, health.rates),), narrow=True, under=mark))
+        yield from (*apart, Table((_rates(health.rates),), narrow=True, under=mark))
     yield from apart if any(facts.values()) else ()
     yield from (Labelled(name, (text,), under=mark) for name, text in facts.items() if text)
 
@@ -135,7 +135,7 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
     )
 
 
-def _rates(run: Run, rates: Sequence[Rate]) -> Grid:
+def _rates(rates: Sequence[Rate]) -> Grid:
     """``pinned  55.4  55.3  101  >= 54.4  >= 54.1  >= 93.5``, without what is normal where that is not known."""
     directions = [each for each in _DIRECTIONS if any(rate.direction == each for rate in rates)]
     known = [each for each in directions if any(rate.normals for rate in rates if rate.direction == each)]
@@ -146,7 +146,7 @@ def _rates(run: Run, rates: Sequence[Rate]) -> Grid:
         row += [_normal(of_memory.get(each)) for each in known]
         rows.append((say(f"memory.label_{memory}"), row))
     normal = [say("health.normal", direction=direction_word(each)) for each in known]
-    corner = say("bandwidth_report.glance_at", what="GB/s", size=size_of(run, rates[0]))
+    corner = say("bandwidth_report.glance_at", what="GB/s", size=rates[0].size)
     return text_grid("", corner, [*map(direction_word, directions), *normal], rows, words=len(normal))
 
 

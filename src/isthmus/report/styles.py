@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus.analysis.machine import links_of
-from isthmus.compare import Health, rules
+from isthmus.compare import Health
 from isthmus.document.finding import Level, gravity
 from isthmus.messages import plain
 from isthmus.record import Device, Run
@@ -95,7 +95,7 @@ def _performance(checked: Sequence[Checked]) -> Iterator[str]:
         for rate in health.rates:
             name = f"{run.fingerprint.device.spec}_{rate.memory}_{rate.direction}"
             low = rate.normals[0].low if rate.normals else 0.0
-            limits = f";{low:.0f}:;{rules().faulty_ratio * low:.0f}:" if low else ""
+            limits = f";{low:.0f}:;{health.faulty_ratio * low:.0f}:" if low else ""
             yield f"'{name}'={rate.rate:.0f}B{limits}"
 
 

@@ -165,14 +165,16 @@ def test_a_terminal_without_the_sign_still_gets_its_report(run_file: Path) -> No
     assert "settles" in done.stdout
 
 
-def test_it_loads_neither_the_native_module_nor_anything_that_measures(run_file: Path) -> None:
+def test_it_loads_no_driver_nor_anything_that_measures(run_file: Path) -> None:
     code = (
         "import sys; from isthmus.commands import main; "
         f"main(['report', {str(run_file)!r}, '--format', 'html', '-o', {str(run_file.with_suffix('.html'))!r}]); "
-        "print([name for name in sys.modules if name.startswith(('isthmus.experiment', 'isthmus._'))])"
+        "loaded = [name for name in sys.modules if name.startswith(('isthmus.experiment', 'isthmus.machine'))]; "
+        "drivers = [name for name in ('libcuda', 'libOpenCL') if name in open('/proc/self/maps').read()]; "
+        "print(loaded, drivers)"
     )
     done = python(code)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stdout.splitlines()[-1] == "[] []"
 
 
 def test_help_loads_no_library_for_charts_or_statistics() -> None:

@@ -31,7 +31,7 @@ PERFORMANCE = re.compile(r"'[^'=]+'=\d+B(?:;\d+:;\d+:)?")
 
 
 def checked(level: Level) -> Checked:
-    return read_run(RUN), Health(level, (Finding(level, "rate", "Copies are as they are; more."),), ()), ""
+    return read_run(RUN), Health(level, (Finding(level, "rate", "Copies are as they are; more."),), (), 0.85), ""
 
 
 def made(name: str) -> Checked:

@@ -1,10 +1,10 @@
 // The table by which links are judged: how a card is looked up in it.
-#include "check/table.hpp"
+#include "judge/table.hpp"
 
 #include <algorithm>
 #include <cctype>
 
-namespace isthmus::checking {
+namespace isthmus::judging {
 namespace {
 
 bool is_word(char c) {
@@ -39,18 +39,28 @@ bool is_laptop(std::string_view name) {
 const Kind* kind_of(std::string_view name) {
     const Kind* best = nullptr;
     for (const Kind& kind : kinds()) {
-        const bool is_longer = best == nullptr || kind.match.size() >= best->match.size();
+        const bool is_longer = best == nullptr || kind.match.size() > best->match.size();
         if (is_longer && is_laptop(name) == is_laptop(kind.match) && has(name, kind.match)) best = &kind;
     }
     return best;
 }
 
-// As `is_module` of src/isthmus/compare/normal.py, for NVIDIA's.
+Public outputs_of(const Kind& kind, std::string_view method, std::string_view direction) {
+    constexpr std::array<std::string_view, 3> directions{"h2d", "d2h", "both"};
+    const auto at = static_cast<std::size_t>(std::ranges::find(directions, direction) - directions.begin());
+    if (at == directions.size() || (method != "copy" && method != "kernel")) return {};
+    return method == "copy" ? kind.by_copy.at(at) : kind.by_kernel.at(at);
+}
+
 bool is_module(std::string_view name) {
     constexpr std::array<std::string_view, 5> words{"B200", "B300", "GB200", "GB300", "GH200"};
     const bool has_word = std::ranges::any_of(words, [name](std::string_view word) { return has(name, word); });
     const bool is_h200 = name.ends_with("H200") && has(name, "H200");
-    return has_word || is_h200 || name.ends_with("HBM3") || name.find("SXM") != std::string_view::npos;
+    const std::size_t instinct = name.find(" MI3");
+    const bool is_mi300 = instinct != std::string_view::npos && instinct + 5 < name.size() &&
+                          std::isdigit(static_cast<unsigned char>(name[instinct + 4])) != 0 &&
+                          std::isdigit(static_cast<unsigned char>(name[instinct + 5])) != 0;
+    return has_word || is_h200 || is_mi300 || name.ends_with("HBM3") || name.find("SXM") != std::string_view::npos;
 }
 
 double wire_rate(unsigned generation, unsigned width) {
@@ -66,4 +76,4 @@ double wire_rate(unsigned generation, unsigned width) {
     return generation < lane.size() ? lane[generation] * width : 0.0;
 }
 
-}  // namespace isthmus::checking
+}  // namespace isthmus::judging

@@ -1,0 +1,121 @@
+// Python's view of the rules by which devices are judged.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/module.hpp"
+#include "judge/table.hpp"
+#include "judge/verdict.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using judging::Text;
+
+// A field of a Device, a Link or a Rate of `isthmus`.
+template <typename T>
+void take(nb::handle from, const char* name, T& into) {
+    into = nb::cast<T>(from.attr(name));
+}
+
+judging::Link link_of(nb::handle each) {
+    judging::Link link;
+    std::tie(link.generation, link.width) =
+        nb::cast<std::pair<std::optional<unsigned>, std::optional<unsigned>>>(each.attr("in_use"));
+    take(each, "max_generation", link.max_generation);
+    take(each, "max_width", link.max_width);
+    take(each, "replays", link.replays);
+    take(each, "read_under_load", link.is_loaded);
+    take(each, "source", link.source);
+    return link;
+}
+
+judging::Rate rate_of(nb::handle each, std::vector<double> alike) {
+    judging::Rate rate;
+    take(each, "memory", rate.memory);
+    take(each, "direction", rate.direction);
+    take(each, "method", rate.method);
+    take(each, "bytes", rate.bytes);
+    take(each, "rate", rate.rate);
+    take(each, "noise", rate.noise);
+    take(each, "size", rate.size);
+    rate.alike = std::move(alike);
+    if (const nb::object normal = each.attr("normal"); !normal.is_none()) take(normal, "typical", rate.typical);
+    for (const nb::handle normal : each.attr("normals")) {
+        const auto [basis, low, of, sources] =
+            nb::cast<std::tuple<std::string, double, std::size_t, std::vector<std::string>>>(normal);
+        rate.normals.push_back({basis, low, of, sources});
+    }
+    return rate;
+}
+
+nb::tuple tuple_of(const Text& text) {
+    return nb::make_tuple(text.key, text.values);
+}
+
+nb::tuple tuple_of(const judging::Finding& finding) {
+    nb::list cures;
+    for (const Text& cure : finding.cures) cures.append(tuple_of(cure));
+    const nb::object cause = finding.cause ? nb::object(tuple_of(*finding.cause)) : nb::none();
+    return nb::make_tuple(judging::word_of(finding.level), finding.topic, tuple_of(finding.text), cause, cures);
+}
+
+nb::list list_of(const std::vector<judging::Normal>& normals) {
+    nb::list all;
+    for (const judging::Normal& each : normals) {
+        all.append(nb::make_tuple(each.basis, each.low, each.of, nb::tuple(nb::cast(each.sources))));
+    }
+    return all;
+}
+
+nb::dict judge(nb::handle device, const nb::iterable& links,
+               const std::vector<std::pair<nb::object, std::vector<double>>>& rates, const std::string& iommu,
+               std::optional<int> bound_node, const std::optional<std::pair<std::string, std::string>>& reference) {
+    judging::Subject subject;
+    take(device, "backend", subject.backend);
+    take(device, "name", subject.name);
+    take(device, "vendor", subject.vendor);
+    take(device, "uuid", subject.uuid);
+    take(device, "pci_address", subject.pci_address);
+    take(device, "crosses_link", subject.crosses_link);
+    take(device, "conditions", subject.conditions);
+    take(device, "numa_node", subject.near_node);
+    for (const nb::handle link : links) subject.links.push_back(link_of(link));
+    for (const auto& [rate, alike] : rates) subject.rates.push_back(rate_of(rate, alike));
+    subject.iommu = iommu;
+    subject.bound_node = bound_node;
+    if (reference) std::tie(subject.reference, subject.reference_device) = *reference;
+    const judging::Verdict verdict = judging::judged(subject);
+    nb::list findings, normals;
+    for (const judging::Finding& finding : verdict.findings) findings.append(tuple_of(finding));
+    for (const judging::Rate& rate : verdict.rates) normals.append(list_of(rate.normals));
+    nb::dict dict;
+    dict["kind"] = verdict.kind;
+    dict["faulty_ratio"] = judging::rules().faulty_ratio;
+    dict["findings"] = findings;
+    dict["normals"] = normals;
+    return dict;
+}
+
+}  // namespace
+
+void bind_judge(nb::module_& module) {
+    module.def("judge", &judge, nb::arg("device"), nb::arg("links"), nb::arg("rates"), nb::kw_only(),
+               nb::arg("iommu") = "", nb::arg("bound_node") = nb::none(), nb::arg("reference") = nb::none());
+}
+
+}  // namespace isthmus::bindings
