@@ -15,8 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/errors.hpp"
 #include "bindings/module.hpp"
-#include "judge/table.hpp"
+#include "judge/styles.hpp"
 #include "judge/verdict.hpp"
 
 namespace nb = nanobind;
@@ -105,10 +106,48 @@ nb::dict judge(nb::handle device, const nb::iterable& links,
     for (const judging::Rate& rate : verdict.rates) normals.append(list_of(rate.normals));
     nb::dict dict;
     dict["kind"] = verdict.kind;
-    dict["faulty_ratio"] = judging::rules().faulty_ratio;
     dict["findings"] = findings;
     dict["normals"] = normals;
     return dict;
+}
+
+template <typename T>
+void take_known(const nb::dict& from, const char* name, T& into) {
+    if (from.contains(name)) into = nb::cast<T>(from[name]);
+}
+
+judging::Shown shown_of(const nb::dict& each) {
+    judging::Shown shown;
+    shown.level = judging::level_of(nb::cast<std::string>(each["level"]));
+    shown.is_failure = !each.contains("index");
+    take_known(each, "mark", shown.mark);
+    take_known(each, "reason", shown.reason);
+    take_known(each, "device", shown.device);
+    take_known(each, "host", shown.host);
+    take_known(each, "name", shown.name);
+    take_known(each, "uuid", shown.uuid);
+    take_known(each, "index", shown.index);
+    take_known(each, "replays", shown.replays);
+    std::vector<std::tuple<std::string, std::string, double, double>> rates;
+    take_known(each, "rates", rates);
+    for (const auto& [memory, direction, rate, low] : rates) {
+        judging::Rate made;
+        made.memory = memory;
+        made.direction = direction;
+        made.rate = rate;
+        if (low > 0) made.normals.push_back({"", low, 0, {}});
+        shown.rates.push_back(std::move(made));
+    }
+    return shown;
+}
+
+nb::tuple styled(const std::vector<nb::dict>& devices, const std::string& style, bool strict) {
+    std::vector<judging::Shown> all;
+    all.reserve(devices.size());
+    for (const nb::dict& device : devices) all.push_back(shown_of(device));
+    if (!judging::is_style(style) || all.empty()) raise("UsageError", "no style '" + style + "' of these devices");
+    const int code = judging::exit_code(all, style, strict);
+    return nb::make_tuple(style == "json" ? std::string() : judging::styled(std::move(all), style), code);
 }
 
 }  // namespace
@@ -116,6 +155,7 @@ nb::dict judge(nb::handle device, const nb::iterable& links,
 void bind_judge(nb::module_& module) {
     module.def("judge", &judge, nb::arg("device"), nb::arg("links"), nb::arg("rates"), nb::kw_only(),
                nb::arg("iommu") = "", nb::arg("bound_node") = nb::none(), nb::arg("reference") = nb::none());
+    module.def("styled", &styled, nb::arg("devices"), nb::arg("style"), nb::arg("strict"));
 }
 
 }  // namespace isthmus::bindings

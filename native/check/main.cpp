@@ -5,9 +5,10 @@
 #include <iostream>
 
 #include "check/children.hpp"
-#include "check/styles.hpp"
+#include "check/output.hpp"
 #include "check/subject.hpp"
 #include "check/watch.hpp"
+#include "judge/styles.hpp"
 
 namespace {
 
@@ -71,7 +72,7 @@ Options parsed(const std::vector<std::string>& words) {
             options.devices.push_back(static_cast<int>(number(name, text)));
         } else if (name == "--style") {
             options.style = next();
-            if (!is_style(options.style)) refuse("no style " + options.style);
+            if (!isthmus::judging::is_style(options.style)) refuse("no style " + options.style);
         } else if (name == "--json") {
             options.style = "json";
         } else if (name == "--strict") {
@@ -113,7 +114,7 @@ int run(const Options& options) {
     }
     for (Facts& facts : measure_in_children(devices, limits)) all.push_back(std::move(facts));
     const bool has_any = std::ranges::any_of(all, [](const Facts& facts) { return facts.failure.empty(); });
-    const auto [text, code] = styled(judged_together(all), options.style, options.strict);
+    const auto [text, code] = output(judged_together(all), options.style, options.strict);
     std::cout << text << "\n" << std::flush;
     // Where no device could be asked there is no verdict.
     return options.style.empty() && !has_any ? 3 : code;

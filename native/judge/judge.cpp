@@ -18,6 +18,8 @@ using Cures = std::vector<Text>;
 // Repeats of smaller copies differ on a quiet machine, too.
 constexpr double large_bytes = double{1 << 26};
 
+constexpr std::array<const char*, 5> words{"FAULT", "ATTENTION", "none", "OK", "note"};
+
 class Judge {
   public:
     explicit Judge(const Subject& subject) : subject_(subject), kind_(kind_of(subject.name)) {
@@ -205,8 +207,12 @@ class Judge {
 }  // namespace
 
 const char* word_of(Level level) {
-    constexpr std::array<const char*, 5> words{"FAULT", "ATTENTION", "none", "OK", "note"};
     return words[static_cast<unsigned>(level)];
+}
+
+Level level_of(std::string_view word) {
+    const auto at = std::ranges::find(words, word);
+    return at == words.end() ? Level::none : static_cast<Level>(at - words.begin());
 }
 
 Verdict judged(const Subject& subject) {

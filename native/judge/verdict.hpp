@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Text {
 // The gravest first; what cannot be judged is never OK.
 enum class Level { fault, attention, none, ok, note };
 const char* word_of(Level level);
+// The level that a word of `word_of` names; none for other words.
+Level level_of(std::string_view word);
 
 struct Finding {
     Level level;

@@ -546,10 +546,30 @@ class VerdictDict(TypedDict):
     """What `judge` says of a device; texts are keys of the catalogue and what their placeholders get."""
 
     kind: str  # of the card in the table; empty where it has none
-    faulty_ratio: float  # share of the least that is normal, below which a rate may be a fault
     # Level, topic, text, cause and cures, the gravest first.
     findings: list[tuple[Level, str, TextTuple, TextTuple | None, list[TextTuple]]]
     normals: list[list[tuple[Basis, float, int, tuple[str, ...]]]]  # of each rate, the best evidence first
+
+class ShownDict(TypedDict, total=False):
+    """A device for `styled`; one without `index` was not checked, for the reason that it gives."""
+
+    level: Level
+    mark: str  # the level in the language of the user
+    reason: str
+    device: str
+    host: str
+    name: str
+    uuid: str
+    index: int
+    rates: list[tuple[str, str, float, float]]  # memory, direction, bytes per second and the least that is normal, or 0
+    replays: int | None
+
+def styled(devices: Sequence[ShownDict], style: str, strict: bool) -> tuple[str, int]:
+    """What a program that watches nodes takes of devices, without a newline at its end, and the exit code.
+
+    Styles are plain, nagios, npd, nhc, prometheus and json, whose text is empty. Raises UsageError for others, and
+    without devices.
+    """
 
 def judge(
     device: object,

@@ -102,7 +102,7 @@ def test_what_they_run_are_styles_that_there_are() -> None:
         if "|" not in style
     ]
     assert len(styles) >= 8
-    assert set(styles) <= STYLES.keys()
+    assert set(styles) <= set(STYLES)
 
 
 def test_the_files_are_of_their_formats() -> None:

@@ -96,7 +96,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "fleet": {"errors", "files", "grouping", "own_files", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING
     | {"cache", "files", "grouping", "installing", "ledger", "messages", "races"}
-    | {"plan", "compare", "trace", "advice", "fleet"},
+    | {"plan", "compare", "trace", "advice", "fleet", "_native"},
     # What programs call; the command line says the same in a terminal.
     "notebook": _MEANING | {"machine", "messages", "experiment", "compare", "report", "_native"},
     "commands": {

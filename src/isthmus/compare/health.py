@@ -19,15 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Health:
-    """The verdict on a device: the level of its worst point, the points from bad to good, and the rates.
-
-    `faulty_ratio` is the share of the least that is normal, below which a rate is a fault if two classes agree.
-    """
+    """The verdict on a device: the level of its worst point, the points from bad to good, and the rates."""
 
     level: Level
     points: tuple[Finding, ...]
     rates: tuple[Rate, ...]
-    faulty_ratio: float
 
     @property
     def mark(self) -> str:
@@ -72,7 +68,7 @@ def judge(run: Run, reference: Reference | None = None, alike: Sequence[Run] = (
         replace(rate, normals=tuple(Normal(*each) for each in normals))
         for rate, normals in zip(rates, verdict["normals"], strict=True)
     ]
-    return Health(points[0].level, points, tuple(judged), verdict["faulty_ratio"])
+    return Health(points[0].level, points, tuple(judged))
 
 
 def _worded(text: "TextTuple") -> str:

@@ -31,7 +31,7 @@ PERFORMANCE = re.compile(r"'[^'=]+'=\d+B(?:;\d+:;\d+:)?")
 
 
 def checked(level: Level) -> Checked:
-    return read_run(RUN), Health(level, (Finding(level, "rate", "Copies are as they are; more."),), (), 0.85), ""
+    return read_run(RUN), Health(level, (Finding(level, "rate", "Copies are as they are; more."),), ()), ""
 
 
 def made(name: str) -> Checked:
@@ -69,9 +69,9 @@ def test_the_first_line_is_level_reason_device_and_host(name: str) -> None:
 
 def test_the_worst_comes_first_and_what_failed_before_what_is_well() -> None:
     text, _ = styled([made("healthy"), made("narrow")], ["cuda:2: gone; no more"], "plain", strict=False)
-    assert [line.split()[0] for line in text.splitlines()] == ["FAULT", "OK", "UNKNOWN"]
-    text, _ = styled([made("healthy")], ["cuda:2 is gone: no more"], "plain", strict=False)
-    assert text.splitlines()[0].startswith("UNKNOWN cuda:2 is gone - ")
+    assert [line.split()[0] for line in text.splitlines()] == ["FAULT", "UNKNOWN", "OK"]
+    text, _ = styled([made("healthy")], ["cuda:2: is gone; no more"], "plain", strict=False)
+    assert text.splitlines()[0].startswith("UNKNOWN cuda:2: is gone - ")
 
 
 def test_nagios_has_rates_with_the_ranges_that_are_well() -> None:
