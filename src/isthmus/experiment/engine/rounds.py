@@ -21,7 +21,8 @@ _FIRST_VISIT_SECONDS = 0.0007
 # Likely to be long, see Rules.long_seconds, before it is known.
 _LARGE_BYTES = 128 * MIB
 # Samples this long are taken one a visit: every case has its first before any has its second, and a run that ends early
-# has whole curves. What is likely to be long has half of its least number in a first visit if they fit into twice that.
+# has whole curves. What is likely to be long has half of its least number in a first visit if they fit into twice that,
+# and all others can have as much.
 _SLOW_SECONDS = 0.5
 _FIRST_LONG_SAMPLES = -(-LEAST_SAMPLES // 2)
 
@@ -90,10 +91,10 @@ def run_rounds(
 ) -> None:
     """Measure all subjects and hand each over to `finish` as it ends; `visited` is shown each after a visit.
 
-    A round visits subjects in an order drawn anew each time: drift (heat, other tenants) then spreads over all of them,
-    and methods that are compared alternate. The first rounds visit all until each has its least number of samples;
-    later ones those that can still settle in the time that is left, the cheapest first in line for it. When the caller
-    interrupts, what has samples is finished before the interruption goes on.
+    A round visits subjects in an order drawn anew each time, slow ones last: drift (heat, other tenants) then spreads
+    over all of them, and methods that are compared alternate. The first rounds visit all until each has its least
+    number of samples; later ones those that can still settle in the time that is left, the cheapest first in line for
+    it. When the caller interrupts, what has samples is finished before the interruption goes on.
 
     Devices in step visit what the first of them chooses. One that follows chooses for itself only among what then still
     has too few samples, as where it was busy or the first has no such case, and its pace says so.
@@ -111,6 +112,9 @@ def run_rounds(
             pace, already = ALONE, ALONE.waited
         while chosen := _choose(open_cases, rules, clock.later(pace.waited - already)):
             rng.shuffle(chosen)
+            # Where the time ends within a round, it leaves out the fewest.
+            chosen.sort(key=lambda index: _is_slow(open_cases[index]))
+            first_seconds = _first_seconds(len(chosen), clock.later(pace.waited - already))
             for index in chosen:
                 collected = open_cases[index]
                 now, (deadline, hard_deadline) = time.monotonic(), clock.later(pace.waited - already)
@@ -119,7 +123,7 @@ def run_rounds(
                     continue
                 if followed is not None:
                     followed.partly_alone = True
-                quota = _quota(collected, rules, pace.visit_seconds)
+                quota = _quota(collected, rules, pace.visit_seconds, first_seconds)
                 pace.tell(subjects[index].template, quota)
                 _visit(subjects[index], collected, quota, pace)
                 visited(collected)
@@ -155,6 +159,13 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
     return chosen
 
 
+def _is_slow(collected: Collected) -> bool:
+    """Whether a sample takes long, or is likely to while there is none."""
+    if collected.count:
+        return collected.interval.median >= _SLOW_SECONDS
+    return collected.template.bytes >= _LARGE_BYTES
+
+
 def _fits(collected: Collected, now: float, hard_deadline: float) -> bool:
     """Whether one sample more should end in time, by what those before have cost."""
     return now + (collected.seconds_per_sample if collected.count else 0.0) < hard_deadline
@@ -186,18 +197,23 @@ def _follow(
         finish(open_cases.pop(index).cases(rules))
 
 
-def _quota(collected: Collected, rules: Rules, least_seconds: float) -> Quota:
+def _first_seconds(cases: int, clock: Clock) -> float:
+    """Seconds for the first samples of a case that is likely to be slow, of which so many share what is left."""
+    return min(2 * _SLOW_SECONDS, (clock.hard_deadline - time.monotonic()) / cases)
+
+
+def _quota(collected: Collected, rules: Rules, least_seconds: float, first_seconds: float) -> Quota:
     missing, most = collected.missing(rules), _most(collected, rules)
     if collected.count:
         least = missing if collected.count < collected.least(rules) else min(missing, rules.visit_samples)
-        least = 1 if collected.interval.median >= _SLOW_SECONDS else least
+        least = 1 if _is_slow(collected) else least
         seconds = min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS)
         if collected.is_short_of_visits(rules):
             least, seconds = max(least, rules.visit_samples), max(seconds, _FIRST_VISIT_SECONDS)
-    elif collected.template.bytes < _LARGE_BYTES:
+    elif not _is_slow(collected):
         least, seconds = rules.visit_samples, _FIRST_VISIT_SECONDS
     else:
-        least, most, seconds = 1, _FIRST_LONG_SAMPLES, 2 * _SLOW_SECONDS
+        least, most, seconds = 1, _FIRST_LONG_SAMPLES, max(first_seconds, 0.0)
     return Quota(warmups=_warmups(collected), least=least, most=max(most, least), seconds=max(seconds, least_seconds))
 
 

@@ -226,6 +226,24 @@ def test_slow_cases_each_have_a_first_sample_before_any_has_a_second() -> None:
     assert {count(case) for case in cases.values()} == {LEAST_SAMPLES}
 
 
+@pytest.mark.parametrize(("seconds", "each"), [(1e9, 1.0), (2.0, 0.5)])
+def test_a_first_visit_takes_no_more_than_its_part_of_the_time(seconds: float, each: float) -> None:
+    subjects = [Large(name, lambda _: 0.2, []) for name in "abcd"]
+    now = time.monotonic()
+    run(subjects, clock=Clock(now + seconds, now + seconds))
+    assert [subject.quotas[0].seconds for subject in subjects] == pytest.approx([each] * 4, abs=0.1)
+
+
+def test_slow_cases_come_last_in_a_round_that_the_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))
+    large = [Large(name, lambda _: 1.5, log) for name in "uvwxyz"]
+    cases = run([*large, *(Subject(name, steady, log) for name in "abc")], clock=Clock(5.0, 5.0))
+    assert sorted(log[:3]) == ["a", "b", "c"]
+    assert sum(case.skipped for case in cases.values()) == 4
+    assert not any(cases[name].skipped for name in "abc")
+
+
 def test_large_cases_that_are_not_slow_have_half_of_their_samples_in_a_visit() -> None:
     subject = Large("a", lambda _: 0.2, [])
     run([subject])
