@@ -81,14 +81,15 @@ class Given {
         const Locked state;
         state->copies.open(range, writes, [&](const Copy& copy) {
             // The kernel may use nothing of what comes later.
-            const bool is_first = copy.bytes.contains(range.begin);
+            const bool is_first = copy.rows.meets(Range{range.begin, range.begin + 1});
             if (frames.native_count != 0 && is_first) state->note(copy, frames, range.begin, writes, true);
         });
-        if (used_ == numbers_.size()) return state->stop("a system call with more than 16 parts of pinned memory");
+        if (used_ == numbers_.size())
+            return state->protect_none("a system call with more than 16 parts of pinned memory");
         if (const auto number = state->under_way.add(range)) {
             numbers_[used_++] = *number;
         } else {
-            state->stop("more than 256 system calls at once with pinned memory");
+            state->protect_none("more than 256 system calls at once with pinned memory");
         }
     }
 
@@ -231,7 +232,7 @@ __attribute__((visibility("default"))) long syscall(long number, ...) {
     if (isthmus::races::is_watching() && !takes_no_buffer(number)) {
         if (number == SYS_io_submit || (number >= first_of_io_uring && number <= last_of_io_uring)) {
             const Locked state;
-            state->stop("io_uring or asynchronous I/O of the kernel, which uses memory by itself");
+            state->protect_none("io_uring or asynchronous I/O of the kernel, which uses memory by itself");
         }
         for (const long word : words) let_go(reinterpret_cast<const void*>(word), 1);  // NOLINT
     }

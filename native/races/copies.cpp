@@ -97,7 +97,6 @@ void Copies::end(std::uint64_t work, bool is_kept) {
     if (copy == last) return;
     copy->is_under_way = false;
     if (!is_kept) return remove(static_cast<std::size_t>(copy - copies_.begin()));
-    ++followed_;
     protect(*copy);
 }
 
@@ -111,7 +110,7 @@ void Copies::finish(const Clock& clock) {
 
 void Copies::protect(Copy& copy) {
     const Block* block = block_of(copy.bytes);
-    if (block == nullptr) return;
+    if (block == nullptr || !protects_) return;
     copy.pages = block->is_registered ? pages_within(copy.bytes) : pages_around(copy.bytes);
     if (copy.pages.empty()) return;
     // The kernel splits a mapping for this, and has a limit to how many there may be.

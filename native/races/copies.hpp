@@ -10,19 +10,13 @@
 #include <cstdint>
 
 #include "races/order.hpp"
+#include "races/rows.hpp"
 
 namespace isthmus::races {
 
-struct Range {
-    std::uintptr_t begin = 0, end = 0;
-    bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
-    bool contains(std::uintptr_t address) const { return begin <= address && address < end; }
-    bool contains(const Range& other) const { return begin <= other.begin && other.end <= end; }
-    bool empty() const { return begin >= end; }
-};
-
 struct Copy {
-    Range bytes, pages;  // of the host's side; `pages` are protected, none where empty
+    Rows rows;           // of the host's side
+    Range bytes, pages;  // from their first byte to the last; `pages` are protected, none where empty
     bool is_into_host = false, is_under_way = false;
     Line line = default_line;
     std::uint64_t work = 0;
@@ -56,7 +50,7 @@ class Copies {
             Copy& copy = copies_[i];
             const bool may_stay = !writes && !copy.is_into_host;
             if (may_stay || copy.pages.empty() || !copy.pages.overlaps(range)) continue;
-            if (copy.bytes.overlaps(range)) {
+            if (copy.rows.meets(range)) {
                 meet(copy);
                 unprotect(copy);
             }
@@ -84,11 +78,15 @@ class Copies {
     void unprotect_at(Copy& copy, std::uintptr_t address);
     // In a forked child, and where nothing is followed any more.
     void open_all();
+    // From now on no page is protected.
+    void protect_none() {
+        open_all();
+        protects_ = false;
+    }
 
     static Range pages_around(const Range& bytes);
     // How often the protection of pages was changed.
     static std::uint64_t changes();
-    std::uint64_t followed() const { return followed_; }
     std::uint64_t without_room() const { return without_room_; }
     bool any() const { return count_ != 0; }
     bool any_block() const { return block_count_ != 0; }
@@ -108,8 +106,9 @@ class Copies {
     void protect_again(const Range& pages);
     void remove(std::size_t index);
 
+    bool protects_ = true;
     std::size_t count_ = 0, block_count_ = 0;
-    std::uint64_t followed_ = 0, without_room_ = 0;
+    std::uint64_t without_room_ = 0;
     std::array<Copy, most_copies> copies_{};
     std::array<Block, most_blocks> blocks_{};
 };

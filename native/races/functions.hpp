@@ -9,12 +9,22 @@ namespace isthmus::races {
 
 enum class Effect {
     look_up,         // another function
-    copy_to_device,  // that are followed: to, from, bytes, stream
-    copy_to_host,
-    copy_any,
-    fill,           // of an address
-    other_copy,     // not followed; it may wait for its stream
-    blocking_copy,  // waits for the default stream
+    copy,            // of one piece: to, from, bytes
+    copy_to_device,  // the same, which does not wait for its stream where that is not pinned memory
+    copy_peer,
+    copy_rows,
+    copy_box,
+    copy_batch,
+    fill,  // from an address on
+    fill_rows,
+    free_later,     // as the stream's next work
+    blocking_copy,  // of one piece; these are of the default stream, and wait for it
+    blocking_rows,
+    blocking_box,
+    blocking_fill,
+    allocate_later,
+    blocking_other,
+    other_copy,  // not followed; it may wait for its stream
     allocate_host,
     lock_host,
     free_host,    // these wait for everything
@@ -33,11 +43,14 @@ enum class Effect {
     begin_capture,
     end_capture,
     launch,
+    launch_with,  // attributes
     launch_graph,
     signal,           // to the host, when the stream has come so far
     wait_for_value,   // the stream waits until a word is written
     signal_in_graph,  // as a node of a graph
     share_memory,     // kernels may write what the host looks at
+    share_devices,    // kernels of several devices may wait for each other
+    share_if_devices_differ,
     cannot_be_followed
 };
 
@@ -49,38 +62,40 @@ enum class Effect {
     X(cuGetProcAddress, _ptsz, cuGetProcAddress, 11030, 12000, look_up, 0)                                             \
     X(cuGetProcAddress_v2, _ptsz, cuGetProcAddress, 12000, INT_MAX, look_up, 0)                                        \
     X(cuMemcpyHtoDAsync_v2, _ptsz, cuMemcpyHtoDAsync, 3020, INT_MAX, copy_to_device, 3)                                \
-    X(cuMemcpyDtoHAsync_v2, _ptsz, cuMemcpyDtoHAsync, 3020, INT_MAX, copy_to_host, 3)                                  \
-    X(cuMemcpyAsync, _ptsz, cuMemcpyAsync, 4000, INT_MAX, copy_any, 3)                                                 \
+    X(cuMemcpyDtoHAsync_v2, _ptsz, cuMemcpyDtoHAsync, 3020, INT_MAX, copy, 3)                                          \
+    X(cuMemcpyAsync, _ptsz, cuMemcpyAsync, 4000, INT_MAX, copy, 3)                                                     \
+    X(cuMemcpyDtoDAsync_v2, _ptsz, cuMemcpyDtoDAsync, 3020, INT_MAX, copy, 3)                                          \
+    X(cuMemcpyPeerAsync, _ptsz, cuMemcpyPeerAsync, 4000, INT_MAX, copy_peer, 5)                                        \
     X(cuMemcpy, _ptds, cuMemcpy, 4000, INT_MAX, blocking_copy, 0)                                                      \
     X(cuMemcpyHtoD_v2, _ptds, cuMemcpyHtoD, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyDtoH_v2, _ptds, cuMemcpyDtoH, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyDtoD_v2, _ptds, cuMemcpyDtoD, 3020, INT_MAX, blocking_copy, 0)                                           \
     X(cuMemcpyPeer, _ptds, cuMemcpyPeer, 4000, INT_MAX, wait_for_all, 0)                                               \
-    X(cuMemcpy2D_v2, _ptds, cuMemcpy2D, 3020, INT_MAX, blocking_copy, 0)                                               \
-    X(cuMemcpy2DUnaligned_v2, _ptds, cuMemcpy2DUnaligned, 3020, INT_MAX, blocking_copy, 0)                             \
-    X(cuMemcpy3D_v2, _ptds, cuMemcpy3D, 3020, INT_MAX, blocking_copy, 0)                                               \
+    X(cuMemcpy2D_v2, _ptds, cuMemcpy2D, 3020, INT_MAX, blocking_rows, 0)                                               \
+    X(cuMemcpy2DUnaligned_v2, _ptds, cuMemcpy2DUnaligned, 3020, INT_MAX, blocking_rows, 0)                             \
+    X(cuMemcpy3D_v2, _ptds, cuMemcpy3D, 3020, INT_MAX, blocking_box, 0)                                                \
     X(cuMemcpy3DPeer, _ptds, cuMemcpy3DPeer, 4000, INT_MAX, wait_for_all, 0)                                           \
-    X(cuMemcpyHtoA_v2, _ptds, cuMemcpyHtoA, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemcpyAtoH_v2, _ptds, cuMemcpyAtoH, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemcpyDtoA_v2, _ptds, cuMemcpyDtoA, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemcpyAtoD_v2, _ptds, cuMemcpyAtoD, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemcpyAtoA_v2, _ptds, cuMemcpyAtoA, 3020, INT_MAX, blocking_copy, 0)                                           \
-    X(cuMemsetD8_v2, _ptds, cuMemsetD8, 3020, INT_MAX, blocking_copy, 0)                                               \
-    X(cuMemsetD16_v2, _ptds, cuMemsetD16, 3020, INT_MAX, blocking_copy, 0)                                             \
-    X(cuMemsetD32_v2, _ptds, cuMemsetD32, 3020, INT_MAX, blocking_copy, 0)                                             \
-    X(cuMemsetD8Async, _ptsz, cuMemsetD8Async, 3020, INT_MAX, fill, 0)                                                 \
-    X(cuMemsetD16Async, _ptsz, cuMemsetD16Async, 3020, INT_MAX, fill, 0)                                               \
-    X(cuMemsetD32Async, _ptsz, cuMemsetD32Async, 3020, INT_MAX, fill, 0)                                               \
-    X(cuMemsetD2D8Async, _ptsz, cuMemsetD2D8Async, 3020, INT_MAX, fill, 0)                                             \
-    X(cuMemsetD2D16Async, _ptsz, cuMemsetD2D16Async, 3020, INT_MAX, fill, 0)                                           \
-    X(cuMemsetD2D32Async, _ptsz, cuMemsetD2D32Async, 3020, INT_MAX, fill, 0)                                           \
-    X(cuMemcpy2DAsync_v2, _ptsz, cuMemcpy2DAsync, 3020, INT_MAX, other_copy, 1)                                        \
-    X(cuMemcpy3DAsync_v2, _ptsz, cuMemcpy3DAsync, 3020, INT_MAX, other_copy, 1)                                        \
+    X(cuMemcpyHtoA_v2, _ptds, cuMemcpyHtoA, 3020, INT_MAX, blocking_other, 0)                                          \
+    X(cuMemcpyAtoH_v2, _ptds, cuMemcpyAtoH, 3020, INT_MAX, blocking_other, 0)                                          \
+    X(cuMemcpyDtoA_v2, _ptds, cuMemcpyDtoA, 3020, INT_MAX, blocking_other, 0)                                          \
+    X(cuMemcpyAtoD_v2, _ptds, cuMemcpyAtoD, 3020, INT_MAX, blocking_other, 0)                                          \
+    X(cuMemcpyAtoA_v2, _ptds, cuMemcpyAtoA, 3020, INT_MAX, blocking_other, 0)                                          \
+    X(cuMemsetD8_v2, _ptds, cuMemsetD8, 3020, INT_MAX, blocking_fill, 0)                                               \
+    X(cuMemsetD16_v2, _ptds, cuMemsetD16, 3020, INT_MAX, blocking_fill, 0)                                             \
+    X(cuMemsetD32_v2, _ptds, cuMemsetD32, 3020, INT_MAX, blocking_fill, 0)                                             \
+    X(cuMemsetD8Async, _ptsz, cuMemsetD8Async, 3020, INT_MAX, fill, 3)                                                 \
+    X(cuMemsetD16Async, _ptsz, cuMemsetD16Async, 3020, INT_MAX, fill, 3)                                               \
+    X(cuMemsetD32Async, _ptsz, cuMemsetD32Async, 3020, INT_MAX, fill, 3)                                               \
+    X(cuMemsetD2D8Async, _ptsz, cuMemsetD2D8Async, 3020, INT_MAX, fill_rows, 5)                                        \
+    X(cuMemsetD2D16Async, _ptsz, cuMemsetD2D16Async, 3020, INT_MAX, fill_rows, 5)                                      \
+    X(cuMemsetD2D32Async, _ptsz, cuMemsetD2D32Async, 3020, INT_MAX, fill_rows, 5)                                      \
+    X(cuMemcpy2DAsync_v2, _ptsz, cuMemcpy2DAsync, 3020, INT_MAX, copy_rows, 1)                                         \
+    X(cuMemcpy3DAsync_v2, _ptsz, cuMemcpy3DAsync, 3020, INT_MAX, copy_box, 1)                                          \
     X(cuMemcpy3DPeerAsync, _ptsz, cuMemcpy3DPeerAsync, 4000, INT_MAX, other_copy, 1)                                   \
     X(cuMemcpyHtoAAsync_v2, _ptsz, cuMemcpyHtoAAsync, 3020, INT_MAX, other_copy, 4)                                    \
     X(cuMemcpyAtoHAsync_v2, _ptsz, cuMemcpyAtoHAsync, 3020, INT_MAX, other_copy, 4)                                    \
-    X(cuMemcpyBatchAsync, _ptsz, cuMemcpyBatchAsync, 12080, 13000, other_copy, 8)                                      \
-    X(cuMemcpyBatchAsync_v2, _ptsz, cuMemcpyBatchAsync, 13000, INT_MAX, other_copy, 7)                                 \
+    X(cuMemcpyBatchAsync, _ptsz, cuMemcpyBatchAsync, 12080, 13000, copy_batch, 8)                                      \
+    X(cuMemcpyBatchAsync_v2, _ptsz, cuMemcpyBatchAsync, 13000, INT_MAX, copy_batch, 7)                                 \
     X(cuMemcpy3DBatchAsync, _ptsz, cuMemcpy3DBatchAsync, 12080, 13000, other_copy, 4)                                  \
     X(cuMemcpy3DBatchAsync_v2, _ptsz, cuMemcpy3DBatchAsync, 13000, INT_MAX, other_copy, 3)                             \
     X(cuMemcpyWithAttributesAsync, _ptsz, cuMemcpyWithAttributesAsync, 13020, INT_MAX, other_copy, 4)                  \
@@ -92,6 +107,9 @@ enum class Effect {
     X(cuMemFreeHost, , cuMemFreeHost, 2000, INT_MAX, free_host, 0)                                                     \
     X(cuMemHostUnregister, , cuMemHostUnregister, 4000, INT_MAX, free_host, 0)                                         \
     X(cuMemFree_v2, , cuMemFree, 3020, INT_MAX, wait_for_all, 0)                                                       \
+    X(cuMemAllocAsync, _ptsz, cuMemAllocAsync, 11020, INT_MAX, allocate_later, 2)                                      \
+    X(cuMemAllocFromPoolAsync, _ptsz, cuMemAllocFromPoolAsync, 11020, INT_MAX, allocate_later, 3)                      \
+    X(cuMemFreeAsync, _ptsz, cuMemFreeAsync, 11020, INT_MAX, free_later, 1)                                            \
     X(cuMemUnmap, , cuMemUnmap, 10020, INT_MAX, wait_for_all, 0)                                                       \
     X(cuMemPoolTrimTo, , cuMemPoolTrimTo, 11020, INT_MAX, wait_for_all, 0)                                             \
     X(cuMemPoolDestroy, , cuMemPoolDestroy, 11020, INT_MAX, wait_for_all, 0)                                           \
@@ -130,10 +148,10 @@ enum class Effect {
     X(cuStreamEndCapture, _ptsz, cuStreamEndCapture, 10000, INT_MAX, end_capture, 0)                                   \
     X(cuLaunch, , cuLaunch, 2000, INT_MAX, launch, 0)                                                                  \
     X(cuLaunchGrid, , cuLaunchGrid, 2000, INT_MAX, launch, 0)                                                          \
-    X(cuLaunchGridAsync, , cuLaunchGridAsync, 2000, INT_MAX, launch, 0)                                                \
-    X(cuLaunchKernel, _ptsz, cuLaunchKernel, 4000, INT_MAX, launch, 0)                                                 \
-    X(cuLaunchKernelEx, _ptsz, cuLaunchKernelEx, 11060, INT_MAX, launch, 0)                                            \
-    X(cuLaunchCooperativeKernel, _ptsz, cuLaunchCooperativeKernel, 9000, INT_MAX, launch, 0)                           \
+    X(cuLaunchGridAsync, , cuLaunchGridAsync, 2000, INT_MAX, launch, 3)                                                \
+    X(cuLaunchKernel, _ptsz, cuLaunchKernel, 4000, INT_MAX, launch, 8)                                                 \
+    X(cuLaunchKernelEx, _ptsz, cuLaunchKernelEx, 11060, INT_MAX, launch_with, 0)                                       \
+    X(cuLaunchCooperativeKernel, _ptsz, cuLaunchCooperativeKernel, 9000, INT_MAX, launch, 8)                           \
     X(cuLaunchCooperativeKernelMultiDevice, , cuLaunchCooperativeKernelMultiDevice, 9000, INT_MAX, wait_for_all, 0)    \
     X(cuGraphLaunch, _ptsz, cuGraphLaunch, 10000, INT_MAX, launch_graph, 1)                                            \
     X(cuGraphUpload, _ptsz, cuGraphUpload, 11010, INT_MAX, launch_graph, 1)                                            \
@@ -163,6 +181,12 @@ enum class Effect {
     X(cuGraphAddNode_v2, , cuGraphAddNode, 12030, INT_MAX, cannot_be_followed, 0)                                      \
     X(cuMemHostGetDevicePointer_v2, , cuMemHostGetDevicePointer, 3020, INT_MAX, share_memory, 0)                       \
     X(cuMemAllocManaged, , cuMemAllocManaged, 6000, INT_MAX, share_memory, 0)                                          \
+    X(cuCtxEnablePeerAccess, , cuCtxEnablePeerAccess, 4000, INT_MAX, share_devices, 0)                                 \
+    X(cuMemPoolSetAccess, , cuMemPoolSetAccess, 11020, INT_MAX, share_devices, 0)                                      \
+    X(cuMemImportFromShareableHandle, , cuMemImportFromShareableHandle, 10020, INT_MAX, share_devices, 0)              \
+    X(cuMulticastCreate, , cuMulticastCreate, 12010, INT_MAX, share_devices, 0)                                        \
+    X(cuIpcOpenMemHandle_v2, , cuIpcOpenMemHandle, 11000, INT_MAX, share_devices, 0)                                   \
+    X(cuMemSetAccess, , cuMemSetAccess, 10020, INT_MAX, share_if_devices_differ, 0)                                    \
     X(cuIpcGetEventHandle, , cuIpcGetEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                                \
     X(cuIpcOpenEventHandle, , cuIpcOpenEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                              \
     X(cuSignalExternalSemaphoresAsync, _ptsz, cuSignalExternalSemaphoresAsync, 10000, INT_MAX, cannot_be_followed, 0)  \

@@ -13,16 +13,15 @@
 
 namespace isthmus::races {
 
-Finding* Record::slot(std::uint32_t site, std::uint64_t touch, bool is_write) {
+Finding* Record::slot(std::uint32_t site, std::uint64_t touch, std::uint32_t how) {
     for (std::size_t i = 0; i < findings; ++i) {
-        const bool is_same = all[i].site == site && all[i].touch == touch && (all[i].is_write != 0) == is_write;
-        if (is_same) return &all[i];
+        if (all[i].site == site && all[i].touch == touch && all[i].how == how) return &all[i];
     }
     if (findings == most_findings) return ++without_slot, nullptr;
     Finding& added = all[findings++];
     added.site = site;
     added.touch = touch;
-    added.is_write = is_write ? 1 : 0;
+    added.how = how;
     return &added;
 }
 

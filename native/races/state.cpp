@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
@@ -53,20 +54,20 @@ thread_local bool InDriver::is_drivers_thread = false;
 
 std::uint32_t State::site_of(const Frames& frames) {
     const std::uint64_t hash = frames.hash();
-    for (std::size_t i = 0; i < site_count_; ++i) {
-        if (sites_[i].hash == hash) return static_cast<std::uint32_t>(i + 1);
-    }
+    auto* const end = hashes_.begin() + site_count_;
+    auto* const known = std::find(hashes_.begin(), end, hash);
+    if (known != end) return static_cast<std::uint32_t>(known - hashes_.begin() + 1);
     // The last one stays empty, for those without a text.
     if (site_count_ == most_sites - 1) return 0;
-    sites_[site_count_].hash = hash;
-    places.describe(frames, sites_[site_count_].text);
+    hashes_[site_count_] = hash;
+    places.describe(frames, sites_[site_count_]);
     return static_cast<std::uint32_t>(++site_count_);
 }
 
 void State::note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write,
                  bool is_system_call) const {
     if (record == nullptr) return;
-    Finding* finding = record->slot(copy.site, touch.hash(), is_write);
+    Finding* finding = record->slot(copy.site, touch.hash(), is_write ? 1 : 0);
     if (finding == nullptr || finding->count++ != 0) return;
     finding->stream = copy.stream;
     finding->copied_bytes = copy.bytes.end - copy.bytes.begin;
@@ -74,21 +75,49 @@ void State::note(const Copy& copy, const Frames& touch, std::uintptr_t address, 
     finding->thread_of_copy = copy.thread;
     finding->thread_of_touch = static_cast<std::uint32_t>(syscall(SYS_gettid));
     finding->is_into_host = copy.is_into_host ? 1 : 0;
-    finding->is_system_call = is_system_call ? 1 : 0;
+    finding->is_write = is_write ? 1 : 0;
+    finding->kind = is_system_call ? Finding::by_system_call : Finding::by_processor;
     finding->copy_place = text_of(copy.site);
     places.describe(touch, finding->touch_place);
     finding->is_complete = 1;
 }
 
+void State::note(const Access& earlier, const Access& later) const {
+    if (record == nullptr) return;
+    // Not that of a touch.
+    const std::uint64_t touch = ~(later.site == 0 ? 0 : hashes_[later.site - 1]);
+    Finding* finding = record->slot(earlier.site, touch, (earlier.is_write ? 2 : 0) + (later.is_write ? 1 : 0));
+    if (finding == nullptr || finding->count++ != 0) return;
+    const Range first = earlier.rows.range(), second = later.rows.range();
+    finding->stream = earlier.stream;
+    finding->other_stream = later.stream;
+    finding->copied_bytes = first.end - first.begin;
+    finding->touched_at = second.begin > first.begin ? second.begin - first.begin : 0;
+    finding->thread_of_copy = earlier.thread;
+    finding->thread_of_touch = later.thread;
+    finding->is_into_host = earlier.is_write ? 1 : 0;
+    finding->is_write = later.is_write ? 1 : 0;
+    finding->kind = later.is_free || earlier.is_free ? Finding::by_free : Finding::by_stream;
+    finding->copy_place = text_of(earlier.site);
+    finding->touch_place = text_of(later.site);
+    finding->is_complete = 1;
+}
+
 void State::count_copy() const {
     if (record == nullptr) return;
-    record->followed = copies.followed();
+    record->followed = followed;
     record->without_room = copies.without_room();
 }
 
 void State::let_go(const char* reason) {
-    if (record != nullptr && copies.any()) record->add_reason(reason);
+    if (record != nullptr && (copies.any() || accesses.any())) record->add_reason(reason);
     copies.finish_all();
+    accesses.finish(Clock::everything());
+}
+
+void State::protect_none(const char* reason) {
+    if (record != nullptr) record->add_reason(reason);
+    copies.protect_none();
 }
 
 void State::stop(const char* reason) {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/threads.hpp"
+#include "races/accesses.hpp"
 #include "races/copies.hpp"
 #include "races/order.hpp"
 #include "races/places.hpp"
@@ -44,32 +45,45 @@ class State {
     UnderWay under_way;
     Order order;
     Copies copies;
+    Accesses accesses;
     Places places;
     Record* record = nullptr;
+    std::uint64_t followed = 0;  // copies and fills
     // Captures that have begun and not ended: what they record is not done, and what events in them hold is not known.
     unsigned captures = 0;
     // Whether graphs hold host functions, or kernels may say to the host or to streams how far they are.
     bool graphs_signal = false, kernels_signal = false;
     bool has_launched = false;
+    // Whether kernels of several devices may wait for each other, and the device that memory was opened to, less one.
+    bool devices_meet = false;
+    int device = -1;
 
+    // The host has waited for what a clock covers.
+    void finish(const Clock& clock) {
+        copies.finish(clock);
+        accesses.finish(clock);
+        order.finish(clock);
+    }
+    void finish_all() { finish(Clock::everything()); }
     // The number of a place, whose text is kept; 0 where there is no room. `text` is written where it is new.
     std::uint32_t site_of(const Frames& frames);
-    const PlaceText& text_of(std::uint32_t site) const { return sites_[site == 0 ? most_sites - 1 : site - 1].text; }
+    const PlaceText& text_of(std::uint32_t site) const { return sites_[site == 0 ? most_sites - 1 : site - 1]; }
     void note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write, bool is_system_call) const;
+    // The later one is of work that is not behind the earlier one's.
+    void note(const Access& earlier, const Access& later) const;
     void count_copy() const;
     // What is unfinished may be waited for by something that cannot be followed.
     void let_go(const char* reason);
+    // From now on the host's own touches are not seen.
+    void protect_none(const char* reason);
     // Nothing is followed from now on.
     void stop(const char* reason);
 
   private:
     static constexpr std::size_t most_sites = 4096;
-    struct Site {
-        std::uint64_t hash = 0;
-        PlaceText text{};
-    };
     std::size_t site_count_ = 0;
-    std::array<Site, most_sites> sites_{};
+    std::array<std::uint64_t, most_sites> hashes_{};
+    std::array<PlaceText, most_sites> sites_{};
 };
 
 // Holds the lock, with the thread's signals blocked.

@@ -1,4 +1,4 @@
-"""Races of copies with the host, as `isthmus races` recorded them: what each process left in a folder, with lines."""
+"""Races of copies with the host and each other, as `isthmus races` recorded them: what processes left, with lines."""
 
 import re
 import shutil
@@ -13,10 +13,11 @@ from isthmus.errors import IsthmusError
 from isthmus.files import read_begin
 
 # As native/races/record.hpp has them.
-_FORMAT = b"ISTHRAC1"
+_FORMAT = b"ISTHRAC2"
 _HEAD = struct.Struct("=8s6Q64s1024s")
-_FINDING = struct.Struct("=4Q6IQ2I1536s1536s")
+_FINDING = struct.Struct("=5Q6IQ2I1536s1536s")
 _MOST_FINDINGS = 256
+_BY_SYSTEM_CALL, _BY_STREAM, _BY_FREE = 1, 2, 3
 _PAGE = 4096
 _SIZE = -(-(_HEAD.size + _MOST_FINDINGS * _FINDING.size) // _PAGE) * _PAGE
 _NATIVE = re.compile(r"(/.*|[^/:]+)\+0x([0-9a-f]+)")
@@ -27,10 +28,12 @@ _LOOK_UP_SECONDS = 60
 
 @dataclass(frozen=True)
 class Race:
-    """Two places that met `count` times: a copy that was asked for, and a touch by the host before any wait for it.
+    """Two places that met `count` times: a copy that was asked for, and a touch of its bytes that is behind nothing.
 
-    `copied_at` and `touched_at` are the program's frames, the innermost first. `offset` bytes behind where the copy
-    begins was the first touch. A `stream` of 0 is the default one.
+    The host touches them, or work of `other_stream`, where `between_streams`: another copy, a fill, or the end of the
+    memory (`frees`). `copied_at` and `touched_at` are the program's frames, the innermost first. `offset` bytes behind
+    where the copy begins was the first touch. A stream of 0 is the default one. `into_host`: the copy writes what is
+    touched; `writes`: the touch does.
     """
 
     program: str
@@ -44,6 +47,9 @@ class Race:
     into_host: bool
     writes: bool
     by_system_call: bool
+    between_streams: bool
+    frees: bool
+    other_stream: int
     copied_at: tuple[str, ...]
     touched_at: tuple[str, ...]
 
@@ -110,7 +116,7 @@ def _add(seen: Races, data: bytes, leave: set[str]) -> None:
 
 
 def _race(data: bytes, at: int, process: int, program: str) -> Race | None:
-    count, stream, size, offset, copier, toucher, into, writes, call, complete, *_, copied, touched = (
+    count, stream, size, offset, other, copier, toucher, into, writes, kind, complete, *_, copied, touched = (
         _FINDING.unpack_from(data, at)
     )
     # The process was killed while it wrote.
@@ -127,10 +133,13 @@ def _race(data: bytes, at: int, process: int, program: str) -> Race | None:
         touch_thread=toucher,
         into_host=bool(into),
         writes=bool(writes),
-        by_system_call=bool(call),
+        by_system_call=kind == _BY_SYSTEM_CALL,
+        between_streams=kind in (_BY_STREAM, _BY_FREE),
+        frees=kind == _BY_FREE,
+        other_stream=other,
         copied_at=_lines(_text(copied), first_is_a_call=True),
-        # A touch itself is where it is; what a system call touches is asked for by a call.
-        touched_at=_lines(_text(touched), first_is_a_call=bool(call)),
+        # A touch itself is where it is; what a system call or a stream touches is asked for by a call.
+        touched_at=_lines(_text(touched), first_is_a_call=bool(kind)),
     )
 
 

@@ -1,4 +1,4 @@
-"""`isthmus races`: runs a program unmodified and names copies of pinned memory that race with the host."""
+"""`isthmus races`: runs a program unmodified and names copies that race with the host or with each other."""
 
 import os
 import shutil
@@ -36,10 +36,11 @@ def races(
     force: ForceOption = False,
     language: LanguageOption = "",
 ) -> None:
-    """Run a program and name where it touches pinned memory that an unfinished copy still uses; exit as it does.
+    """Run a program and name where it touches what an unfinished copy still uses, by the host or by another stream.
 
-    A copy counts as unfinished until the program itself has waited for it, however fast the copy was. The report is
-    written to standard error. With ISTHMUS_RACES=off in its environment a program runs as without Isthmus.
+    It exits as the program does. A copy counts as unfinished until the program itself has waited for it, however fast
+    the copy was. The report is written to standard error. With ISTHMUS_RACES=off in its environment a program runs as
+    without Isthmus.
     """
     spoken = language_of(language)
     if not command:

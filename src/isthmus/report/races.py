@@ -45,18 +45,31 @@ def _verdict(races: Races) -> str:
 
 
 def _race(number: int, race: Race) -> Iterator[Block]:
-    kind = "read_before_arrival" if race.into_host and not race.writes else "written_before_arrival"
-    kind = kind if race.into_host else "written_before_read"
-    yield Heading(say(f"races.kind_{kind}", number=number, count=race.count), 3)
-    stream = say("races.stream", stream=f"{race.stream:#x}") if race.stream else say("races.default_stream")
-    copy = say("races.copy", bytes=format_bytes(race.bytes), stream=stream, thread=race.copy_thread)
-    key = "races.system_call" if race.by_system_call else "races.touch"
+    yield Heading(say(f"races.kind_{_kind(race)}", number=number, count=race.count), 3)
+    copy = say("races.copy", bytes=format_bytes(race.bytes), stream=_stream(race.stream), thread=race.copy_thread)
     yield Code(copy, "\n".join(race.copied_at[:_MOST_FRAMES]))
-    touch = say(key, offset=race.offset, thread=race.touch_thread)
+    key = "races.system_call" if race.by_system_call else "races.touch"
+    key = "races.other" if race.between_streams else key
+    touch = say(key, offset=race.offset, thread=race.touch_thread, stream=_stream(race.other_stream))
     yield Code(touch, "\n".join(race.touched_at[:_MOST_FRAMES]))
+    cure = "order" if race.between_streams else "read" if race.into_host else "write"
     language = "python" if race.in_python else "native"
-    yield Labelled(say("races.missing"), (say("races.missing_wait"),))
-    yield Labelled(say("races.cure"), (say(f"races.cure_{language}_{'read' if race.into_host else 'write'}"),))
+    yield Labelled(say("races.missing"), (say(f"races.missing_{'edge' if race.between_streams else 'wait'}"),))
+    yield Labelled(say("races.cure"), (say(f"races.cure_{language}_{cure}"),))
+
+
+def _kind(race: Race) -> str:
+    if race.frees:
+        return "freed"
+    if race.between_streams:
+        return "between_writes" if race.into_host and race.writes else "between_streams"
+    if not race.into_host:
+        return "written_before_read"
+    return "written_before_arrival" if race.writes else "read_before_arrival"
+
+
+def _stream(handle: int) -> str:
+    return say("races.stream", stream=f"{handle:#x}") if handle else say("races.default_stream")
 
 
 def _data(races: Races, program: str) -> Any:

@@ -75,6 +75,13 @@ void move_rows(const fake::Rows& rows) {
     }
 }
 
+// Long copies of pinned memory take their time, in which streams that do not wait for them get on (FAKE_CUDA_LATE).
+bool is_late(const fake::Rows& rows) {
+    constexpr std::size_t long_bytes = std::size_t{16} << 20;
+    static const bool asked = std::getenv("FAKE_CUDA_LATE") != nullptr;
+    return asked && bytes_of(rows) >= long_bytes;
+}
+
 // Puts it on the stream. `done` is set when a copy that is waited for has been made.
 int enqueue_rows(void* handle, const char* function, fake::Rows rows, Takes takes, bool& done) {
     done = takes != Takes::when_reached_and_waits;
@@ -82,6 +89,14 @@ int enqueue_rows(void* handle, const char* function, fake::Rows rows, Takes take
     if (fake::is_captured(handle, current)) {
         done = true;
         return enqueue_work(handle, [rows = std::move(rows)] { move_rows(rows); });
+    }
+    if (takes == Takes::when_reached && is_late(rows)) {
+        fake::streams.enqueue(*fake::streams.find(handle, current),
+                              {[end = std::optional<std::chrono::steady_clock::time_point>()]() mutable {
+                                  constexpr std::chrono::milliseconds late(10);
+                                  if (!end) end = std::chrono::steady_clock::now() + late;
+                                  return std::chrono::steady_clock::now() >= *end;
+                              }});
     }
     if (takes != Takes::at_once) {
         return enqueue_copy(handle, function, [rows = std::move(rows), takes, &done] {

@@ -27,6 +27,11 @@ class Looked(NamedTuple):
         """How often a copy was touched that nothing had waited for."""
         return sum(race["count"] for race in self.report["races"])
 
+    @property
+    def pairs(self) -> int:
+        """How often that was by a stream."""
+        return sum(race["count"] for race in self.report["races"] if race["between_streams"])
+
 
 @pytest.fixture(scope="session")
 def build() -> Build:
@@ -39,8 +44,8 @@ def build() -> Build:
 
 @pytest.fixture
 def surroundings(compiled: Callable[..., Path]) -> dict[str, str]:
-    """A driver whose copies go past the protection of pages, as those of devices do."""
-    return {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DMA": "1"}
+    """A driver whose copies go past the protection of pages and whose long copies take time, as those of devices."""
+    return {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DMA": "1", "FAKE_CUDA_LATE": "1"}
 
 
 @pytest.fixture

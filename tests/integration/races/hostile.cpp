@@ -383,7 +383,7 @@ void no_mappings() {
     Stream other = nullptr;
     driver->cuStreamCreate(&other, 1);
     for (const std::size_t at : {0, 1, 2}) {
-        driver->cuMemcpyHtoDAsync(copy.device.address, copy.host.data() + at * page, page,
+        driver->cuMemcpyHtoDAsync(copy.device.address + at * page, copy.host.data() + at * page, page,
                                   at == 1 ? other : copy.stream);
     }
     constexpr std::size_t most = 140'000;

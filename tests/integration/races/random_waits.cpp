@@ -1,10 +1,11 @@
-// Random programs of copies, events, waits and touches of pinned memory, in which what the program has waited for is
-// known from a set of copies for each stream, event and the host.
+// Random programs of copies, fills, events, waits and touches of pinned memory, in which what the program has waited
+// for is known from a set of copies for each stream, event and the host.
 //
 //   random_waits FIRST COUNT THREADS [racing]
 //
-// Each touch has been waited for, or touches only neighbours of a copy; with `racing` one in four has not. Prints how
-// many copies and touches there were, and how many of these race; ends with 1 where data or codes are wrong.
+// Each touch has been waited for, or touches only neighbours of a copy, and each copy and fill of a device's memory is
+// behind those that it meets; with `racing` one in four is not. Prints how many copies and touches there were, how many
+// of these race, and how many pairs of copies and fills do; ends with 1 where data or codes are wrong.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,11 +21,30 @@ namespace {
 
 using Copies = std::set<unsigned>;
 constexpr std::size_t streams = 5, events = 6, buffers = 8, page = 4096, buffer_bytes = 6 * page;
+constexpr std::size_t shared_bytes = 4 * page;
 constexpr unsigned non_blocking = 1, most_steps = 80;
-std::atomic<long> copies_made = 0, touches_made = 0, races_made = 0;
+std::atomic<long> copies_made = 0, touches_made = 0, races_made = 0, pairs_made = 0;
+
+// A use of the memory of a device that all streams share.
+struct Use {
+    unsigned copy = 0;
+    std::size_t begin = 0, end = 0;
+    bool is_write = false;
+    int value = -1;  // of a fill
+
+    bool conflicts(const Use& other) const {
+        const bool is_same = value >= 0 && value == other.value;
+        return begin < other.end && other.begin < end && (is_write || other.is_write) && !is_same;
+    }
+    // So that what is not behind this one is not behind that one, either.
+    bool replaces(const Use& other) const {
+        return begin <= other.begin && other.end <= end && (is_write || !other.is_write);
+    }
+};
 
 struct Buffer {
     HostBlock host{buffer_bytes, true};
+    Block device{buffer_bytes};
     unsigned copy = 0;  // that was made of it last; 0: none
     std::size_t begin = 0, end = 0;
     bool is_into_host = false, is_over = true;
@@ -32,7 +52,7 @@ struct Buffer {
 
 class RandomProgram {
   public:
-    RandomProgram(unsigned seed, bool races) : random_(seed), races_(races), device_(buffer_bytes) {
+    RandomProgram(unsigned seed, bool races) : random_(seed), races_(races), shared_(shared_bytes) {
         for (Stream& stream : streams_) expect(driver->cuStreamCreate(&stream, non_blocking) == success);
         for (Event& event : events_) expect(driver->cuEventCreate(&event, 2) == success);
         for (auto& recorded : recorded_) recorded = nullptr;
@@ -53,7 +73,7 @@ class RandomProgram {
 
     void step() {
         const std::size_t stream = below(streams), event = below(events);
-        switch (below(12)) {
+        switch (below(15)) {
             case 0:
                 expect(driver->cuEventRecord(events_[event], streams_[stream]) == success);
                 *(recorded_[event] = std::make_unique<Copies>()) = given_[stream];
@@ -84,6 +104,9 @@ class RandomProgram {
             case 6:
             case 7:
             case 8: copy(stream); break;
+            case 9:
+            case 10:
+            case 11: use(stream); break;
             default: touch(); break;
         }
     }
@@ -97,15 +120,44 @@ class RandomProgram {
         const std::size_t bytes = buffer.end - buffer.begin;
         Code code = success;
         switch (below(2) + (buffer.is_into_host ? 2 : 0)) {
-            case 0: code = driver->cuMemcpyHtoDAsync(device_.address, host, bytes, streams_[stream]); break;
-            case 1: code = driver->cuMemcpyAsync(device_.address, at(host), bytes, streams_[stream]); break;
-            case 2: code = driver->cuMemcpyDtoHAsync(host, device_.address, bytes, streams_[stream]); break;
-            default: code = driver->cuMemcpyAsync(at(host), device_.address, bytes, streams_[stream]); break;
+            case 0: code = driver->cuMemcpyHtoDAsync(buffer.device.address, host, bytes, streams_[stream]); break;
+            case 1: code = driver->cuMemcpyAsync(buffer.device.address, at(host), bytes, streams_[stream]); break;
+            case 2: code = driver->cuMemcpyDtoHAsync(host, buffer.device.address, bytes, streams_[stream]); break;
+            default: code = driver->cuMemcpyAsync(at(host), buffer.device.address, bytes, streams_[stream]); break;
         }
         expect(code == success);
         buffer.copy = ++last_copy_;
         buffer.is_over = false;
         given_[stream].insert(last_copy_);
+        ++copies_made;
+    }
+    // A fill of the shared memory, or a copy of one half of it to the other.
+    void use(std::size_t stream) {
+        const std::size_t half = shared_bytes / 2, bytes = 1 + below(half), at = below(half - bytes + 1);
+        const bool is_fill = below(2) == 0, is_up = below(2) == 0;
+        const auto value = static_cast<unsigned char>(below(3));
+        const std::size_t to = at + (is_up ? half : 0), from = at + (is_up ? 0 : half);
+        std::vector<Use> made{{last_copy_ + 1, to, to + bytes, true, is_fill ? value : -1}};
+        if (!is_fill) made.push_back({last_copy_ + 1, from, from + bytes, false, -1});
+        std::erase_if(uses_, [this](const Use& each) { return waited_.contains(each.copy); });
+        long pairs = 0;
+        for (const Use& mine : made) {
+            pairs += std::count_if(uses_.begin(), uses_.end(), [&](const Use& each) {
+                return mine.conflicts(each) && !given_[stream].contains(each.copy);
+            });
+        }
+        if (pairs != 0 && !(races_ && below(4) == 0)) return;
+        pairs_made += pairs;
+        for (const Use& mine : made) {
+            std::erase_if(uses_,
+                          [&](const Use& each) { return given_[stream].contains(each.copy) && mine.replaces(each); });
+        }
+        uses_.insert(uses_.end(), made.begin(), made.end());
+        const Code code =
+            is_fill ? driver->cuMemsetD8Async(shared_.address + to, value, bytes, streams_[stream])
+                    : driver->cuMemcpyAsync(shared_.address + to, shared_.address + from, bytes, streams_[stream]);
+        expect(code == success);
+        given_[stream].insert(++last_copy_);
         ++copies_made;
     }
     void touch() {
@@ -140,7 +192,8 @@ class RandomProgram {
 
     std::mt19937 random_;
     const bool races_;
-    Block device_;
+    Block shared_;
+    std::vector<Use> uses_;
     Buffer buffers_[buffers];
     Stream streams_[streams] = {};
     Event events_[events] = {};
@@ -168,6 +221,6 @@ int main(int count, char** words) {
         });
     }
     for (std::thread& thread : threads) thread.join();
-    std::printf("%ld %ld %ld\n", copies_made.load(), touches_made.load(), races_made.load());
+    std::printf("%ld %ld %ld %ld\n", copies_made.load(), touches_made.load(), races_made.load(), pairs_made.load());
     return wrong == 0 ? 0 : 1;
 }

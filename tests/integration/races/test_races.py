@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.launch import races_environment
+from isthmus.races import read_races
+from tests.compiling import compile_program
+from tests.integration.accelerate import differential
+from tests.integration.accelerate.differential import Runner, compare_all
 from tests.integration.accelerate.programs import IS_SANITIZED
-from tests.integration.races.conftest import Build, Looked
+from tests.integration.races.conftest import REPOSITORY, Build, Looked
 from tests.processes import Done, isthmus
 
 pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="sanitizers handle the faults")
@@ -46,14 +51,35 @@ def test_random_programs_have_the_races_that_were_put_in_and_no_others(
     # Memory that a thread frees waits for all copies, those of other threads too.
     for threads in ("1", "4"):
         looked = look(program, *numbers, threads)
-        copies, _, races = map(int, looked.done.stdout.split())
-        assert (looked.done.returncode, races, looked.report["races"]) == (0, 0, [])
+        copies, _, races, pairs = map(int, looked.done.stdout.split())
+        assert (looked.done.returncode, races, pairs, looked.report["races"]) == (0, 0, 0, [])
         # What other threads copy while the first one begins is not followed.
         assert count < looked.report["followed"] == copies or (threads != "1" and looked.report["followed"] < copies)
     looked = look(program, *numbers, "1", "racing")
-    _, _, races = map(int, looked.done.stdout.split())
+    _, _, races, pairs = map(int, looked.done.stdout.split())
     assert looked.done.returncode == 0
-    assert looked.touches == races > 0
+    assert looked.touches == races + pairs
+    assert looked.pairs == pairs > 0
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "alone"), [(1, 20, 4), pytest.param(10_001, 2_000, 100, marks=pytest.mark.thorough)]
+)
+def test_random_programs_in_which_all_is_ordered_see_no_difference(
+    surroundings: dict[str, str], tmp_path: Path, first: int, count: int, alone: int
+) -> None:
+    source = Path(differential.__file__).with_suffix(".cpp")
+    program = compile_program("differential", [source], ["-O2", f"-I{REPOSITORY / 'native'}", "-pthread"])
+    plain = Runner(program, {**surroundings, "FAKE_CUDA_LOADS_WAIT": "1"})
+    # Those that run alone end with copies that race.
+    for folder, seeds, ends in (("shared", count, 0), ("alone", 0, alone)):
+        (tmp_path / folder).mkdir()
+        ours = {"races": Runner(program, races_environment(plain.environment, tmp_path / folder))}
+        result = compare_all(plain, ours, range(first, first + seeds), range(first, first + ends), 4)
+        assert (result.differences, result.waited_elsewhere) == ([], set())
+    seen = read_races(tmp_path / "shared")
+    assert (seen.races, seen.without_room) == ([], 0)
+    assert seen.followed > count
 
 
 def test_the_exit_code_is_the_programs_unless_a_race_is_to_fail_it(build: Build, look: Callable[..., Looked]) -> None:

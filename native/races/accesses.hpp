@@ -1,0 +1,65 @@
+// What copies and fills on streams read and write that the host has not waited for, and which of them nothing orders.
+//
+// Two of them race that touch the same bytes, one of them by a write, where the later one's stream is not behind the
+// earlier one: also where one of them was long over. Nothing here allocates; the caller holds the lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "races/order.hpp"
+#include "races/rows.hpp"
+
+namespace isthmus::races {
+
+struct Access {
+    Rows rows;
+    bool is_write = false, is_free = false;
+    std::uint64_t fill = 0;  // a number for what it fills with, not 0: two fills of one value are no race
+    Line line = default_line;
+    std::uint64_t work = 0;
+    std::uintptr_t stream = 0;
+    std::uint32_t site = 0, thread = 0;
+
+    bool conflicts(const Access& other) const {
+        const bool is_same_fill = fill != 0 && fill == other.fill;
+        return (is_write || other.is_write) && !is_same_fill && rows.meets(other.rows);
+    }
+};
+
+class Accesses {
+  public:
+    // Where there is no room for another, an old one is compared no more.
+    void add(const Access& access);
+    void remove(std::uint64_t work);
+    // Calls `meet` with each earlier access that races with one that was added; `before` is what its line was behind
+    // then. What it takes the place of is compared no more.
+    template <typename Meet>
+    void check(const Access& access, const Clock& before, const Meet& meet) {
+        const Range all = access.rows.range();
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (!ranges_[i].overlaps(all) || all_[i].work >= access.work) continue;
+            const bool is_ordered = before.covers(all_[i].line, all_[i].work);
+            if (!is_ordered && access.conflicts(all_[i])) meet(all_[i]);
+            // What is not behind the new one is not behind this one, either.
+            const bool is_replaced =
+                is_ordered && (access.is_write || !all_[i].is_write) && access.rows.covers(all_[i].rows);
+            if (is_replaced) ranges_[i] = {};
+        }
+    }
+    // The host has waited for these.
+    void finish(const Clock& clock);
+    // The memory there is new.
+    void forget(const Range& range);
+    bool any() const { return count_ != 0; }
+
+  private:
+    static constexpr std::size_t most = 4096;
+    // The range of each, for the search; empty where there is none.
+    std::array<Range, most> ranges_{};
+    std::array<Access, most> all_{};
+    std::size_t count_ = 0, next_ = 0;
+};
+
+}  // namespace isthmus::races

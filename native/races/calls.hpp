@@ -1,0 +1,66 @@
+// A call of the driver's functions that are hooked, and what is recorded of it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/cuda_api.hpp"
+#include "interpose/hooks/hooks.hpp"
+#include "races/functions.hpp"
+#include "races/state.hpp"
+
+namespace isthmus::races {
+
+inline constexpr std::size_t most_words = 12;
+using Words = std::array<std::uintptr_t, most_words>;
+
+enum class Symbol : std::size_t {
+// NOLINTBEGIN(readability-identifier-naming): the driver's names.
+#define ISTHMUS_NAME(symbol, suffix, name, since, before, effect, at) symbol,
+    ISTHMUS_FOLLOWED(ISTHMUS_NAME)
+#undef ISTHMUS_NAME
+        count
+    // NOLINTEND(readability-identifier-naming)
+};
+
+struct Called {
+    Symbol symbol;
+    const char* name;
+    Effect effect;
+    unsigned stream_at;
+    bool per_thread;
+};
+
+// The driver's own function of this name, which no program gets by ours.
+template <typename Function>
+Function drivers(const char* name) {
+    return reinterpret_cast<Function>(interpose::next_dlsym()(interpose::driver_library(), name));
+}
+
+// A value of the program's memory: read without the lock, for it may be on a protected page.
+template <typename Value>
+Value read_at(std::uintptr_t address) {
+    return *reinterpret_cast<const Value*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// Begins to watch where that has not been tried yet.
+void begin();
+// The driver's functions were looked up before anything was followed, and are not ours.
+void follow_nothing(const char* name);
+
+// Before the driver locks them: it would find none of the pages that are protected.
+void open_pages(const Range& range);
+void add_block(const Range& range, bool is_registered);
+
+// A copy or fill as it is passed on.
+cuda::ReturnCode pass_copy(const Called& called, const Words& words, std::uintptr_t stream,
+                           cuda::ReturnCode (*pass)(const Called&, const Words&));
+bool is_copy(Effect effect);
+
+// What has to be known before the driver is called. Where it is a wait, what it covers is released here where that is
+// simplest: a moment too early.
+void note_before(const Called& called, const Words& words, std::uintptr_t stream);
+void note_after(const Called& called, const Words& words, std::uintptr_t stream, cuda::ReturnCode code);
+
+}  // namespace isthmus::races
