@@ -1,11 +1,14 @@
 // Copies and fills that the program asks for: what they use is followed until it is waited for.
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -58,6 +61,7 @@ struct Piece {
     Side to, from;
     std::uint64_t fill = 0;
     bool is_free = false;
+    std::uint64_t work = 0;  // where it is followed
 };
 
 Rows one(std::uintptr_t begin, std::size_t bytes) {
@@ -120,8 +124,42 @@ std::optional<Piece> freed(std::uintptr_t address) {
     return Piece{{one(begin, bytes)}, {}, 0, true};
 }
 
-// What a call copies, fills or frees, in order; nothing where that is not known.
-std::vector<Piece> pieces_of(const Called& called, const Words& words) {
+// Not of the program's heap, so that what it finds in memory that it has not written stays as it was.
+template <typename Value>
+struct OfOwnPages {
+    using value_type = Value;
+    OfOwnPages() = default;
+    template <typename Other>
+    explicit OfOwnPages(const OfOwnPages<Other>& /*other*/) {}
+    Value* allocate(std::size_t count) {
+        void* const pages =
+            mmap(nullptr, count * sizeof(Value), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) throw std::bad_alloc();
+        return static_cast<Value*>(pages);
+    }
+    void deallocate(Value* values, std::size_t count) { syscall(SYS_munmap, values, count * sizeof(Value)); }
+    bool operator==(const OfOwnPages& /*other*/) const { return true; }
+};
+using Pieces = std::vector<Piece, OfOwnPages<Piece>>;
+
+// What a batch copies, in order; nothing where its sources may be read out of order.
+Pieces pieces_of_batch(const Words& words) {
+    for (std::size_t i = 0; i < words[6]; ++i) {
+        const auto order = read_at<cuda::CopyAttributes>(words[4] + i * sizeof(cuda::CopyAttributes));
+        if (order.source_access_order != order_of_stream) return {};
+    }
+    constexpr std::size_t word = sizeof(std::uintptr_t);
+    Pieces pieces(words[3]);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const auto bytes = read_at<std::size_t>(words[2] + i * word);
+        pieces[i].to.rows = one(read_at<std::uintptr_t>(words[0] + i * word), bytes);
+        pieces[i].from.rows = one(read_at<std::uintptr_t>(words[1] + i * word), bytes);
+    }
+    return pieces;
+}
+
+// What any other call copies, fills or frees; none where that is not known.
+std::optional<Piece> piece_of(const Called& called, const Words& words) {
     std::optional<Piece> piece;
     switch (called.effect) {
         case Effect::copy:
@@ -145,25 +183,10 @@ std::vector<Piece> pieces_of(const Called& called, const Words& words) {
             break;
         }
         case Effect::free_later: piece = freed(words[0]); break;
-        case Effect::copy_batch: {
-            std::vector<Piece> pieces;
-            // Sources may be read out of order where the program allows it.
-            for (std::size_t i = 0; i < words[6]; ++i) {
-                const auto order = read_at<cuda::CopyAttributes>(words[4] + i * sizeof(cuda::CopyAttributes));
-                if (order.source_access_order != order_of_stream) return {};
-            }
-            constexpr std::size_t word = sizeof(std::uintptr_t);
-            for (std::size_t i = 0; i < words[3]; ++i) {
-                const auto bytes = read_at<std::size_t>(words[2] + i * word);
-                pieces.push_back({{one(read_at<std::uintptr_t>(words[0] + i * word), bytes)},
-                                  {one(read_at<std::uintptr_t>(words[1] + i * word), bytes)}});
-            }
-            return pieces;
-        }
         default: break;
     }
-    if (!piece || (piece->to.rows.empty() && piece->from.rows.empty())) return {};
-    return {*piece};
+    if (piece && piece->to.rows.empty() && piece->from.rows.empty()) piece.reset();
+    return piece;
 }
 
 bool is_blocking(Effect effect) {
@@ -179,10 +202,13 @@ class Asked {
   public:
     Asked(const Called& called, const Words& words, std::uintptr_t stream)
         : effect_(called.effect), stream_(is_blocking(effect_) ? 0 : stream) {
-        interpose::guarded([&] {
-            pieces_ = pieces_of(called, words);
-            works_.resize(pieces_.size());
-        });
+        if (effect_ == Effect::copy_batch) {
+            interpose::guarded([&] { batch_ = pieces_of_batch(words); });
+            pieces_ = batch_;
+        } else if (const auto piece = piece_of(called, words)) {
+            piece_ = *piece;
+            pieces_ = {&piece_, 1};
+        }
         for (Piece& piece : pieces_) {
             piece.to.look();
             piece.from.look();
@@ -197,13 +223,13 @@ class Asked {
         if (state->captures != 0) return;
         site_ = state->site_of(frames);
         is_held_ = state->order.is_held(line_);
-        for (std::size_t i = 0; i < pieces_.size(); ++i) begin(*state.operator->(), pieces_[i], works_[i]);
+        for (Piece& piece : pieces_) begin(*state.operator->(), piece);
         before_ = state->order.clock(line_);
     }
     void end(ReturnCode code) const {
         const Locked state;
-        for (std::size_t i = 0; i < pieces_.size(); ++i) {
-            if (works_[i] != 0) end(*state.operator->(), pieces_[i], works_[i], code);
+        for (const Piece& piece : pieces_) {
+            if (piece.work != 0) end(*state.operator->(), piece, code);
         }
         const bool has_waited =
             std::any_of(pieces_.begin(), pieces_.end(), [this](const Piece& piece) { return waits_for(piece); });
@@ -237,14 +263,14 @@ class Asked {
                (to == Memory::pageable && from == Memory::device);
     }
 
-    void begin(State& state, const Piece& piece, std::uint64_t& work) {
+    void begin(State& state, Piece& piece) {
         const bool is_into_host = piece.to.memory == Memory::pinned;
         if (is_fill(effect_) && piece.to.memory != Memory::device)
             return state.let_go("a fill of memory of the host may say to it how far it is");
         if (!is_followed(piece)) return;
         if (is_into_host && piece.to.rows.bytes * piece.to.rows.count <= longest_flag_bytes)
             return state.finish(state.order.clock(line_));
-        work = state.order.add_work(line_);
+        piece.work = state.order.add_work(line_);
         if (is_protected(piece) && !is_blocking(effect_)) {
             Copy copy;
             copy.rows = is_into_host ? piece.to.rows : piece.from.rows;
@@ -252,33 +278,33 @@ class Asked {
             copy.is_into_host = is_into_host;
             copy.line = line_;
             copy.stream = stream_;
-            copy.work = work;
+            copy.work = piece.work;
             copy.thread = thread_;
             copy.site = site_;
-            if (!state.under_way.meets(Copies::pages_around(copy.bytes))) (void)state.copies.begin(copy);
+            (void)state.copies.begin(copy);
         }
         if (is_held_) return;
-        if (has_access(piece.to)) state.accesses.add(access(piece, piece.to, work));
-        if (has_access(piece.from)) state.accesses.add(access(piece, piece.from, work));
+        if (has_access(piece.to)) state.accesses.add(access(piece, piece.to));
+        if (has_access(piece.from)) state.accesses.add(access(piece, piece.from));
     }
-    void end(State& state, const Piece& piece, std::uint64_t work, ReturnCode code) const {
+    void end(State& state, const Piece& piece, ReturnCode code) const {
         const bool is_kept = code == cuda::success && is_watching() && state.captures == 0;
         const Rows& host = piece.to.memory == Memory::pinned ? piece.to.rows : piece.from.rows;
-        state.copies.end(work, is_kept && !state.under_way.meets(Copies::pages_around(host.range())));
-        if (!is_kept) return state.accesses.remove(work);
+        state.copies.end(piece.work, is_kept && !state.under_way.meets(Copies::pages_around(host.range())));
+        if (!is_kept) return state.accesses.remove(piece.work);
         ++state.followed;
         if (is_held_) return;
         for (const Side* side : {&piece.to, &piece.from}) {
             if (!has_access(*side)) continue;
-            const Access asked = access(piece, *side, work);
+            const Access asked = access(piece, *side);
             state.accesses.check(asked, before_, [&](const Access& earlier) { state.note(earlier, asked); });
         }
     }
     static bool has_access(const Side& side) {
         return !side.rows.empty() && (side.memory == Memory::pinned || side.memory == Memory::device);
     }
-    Access access(const Piece& piece, const Side& side, std::uint64_t work) const {
-        return {side.rows, &side == &piece.to, piece.is_free, piece.fill, line_, work, stream_, site_, thread_};
+    Access access(const Piece& piece, const Side& side) const {
+        return {side.rows, &side == &piece.to, piece.is_free, piece.fill, line_, piece.work, stream_, site_, thread_};
     }
 
     static Frames look_here() {
@@ -299,8 +325,9 @@ class Asked {
     const Effect effect_;
     const std::uintptr_t stream_;
     const std::uint32_t thread_ = static_cast<std::uint32_t>(syscall(SYS_gettid));
-    std::vector<Piece> pieces_;
-    std::vector<std::uint64_t> works_;
+    Piece piece_;
+    Pieces batch_;
+    std::span<Piece> pieces_;
     Line line_ = default_line;
     std::uint32_t site_ = 0;
     bool is_held_ = false;

@@ -3,9 +3,12 @@
 //
 // A copy is not protected while such a call uses its memory.
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -141,60 +144,66 @@ bool takes_no_buffer(long number) {
         return next arguments;                                              \
     }
 
+#define ISTHMUS_GIVES(name, parameters, arguments, ...) \
+    ISTHMUS_PASSES(ssize_t, name, parameters, arguments, -1, const Given given(__VA_ARGS__))
+
 // NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the C library's names.
 extern "C" {
 using namespace isthmus::races;
 
-ISTHMUS_PASSES(ssize_t, read, (int file, void* to, std::size_t bytes), (file, to, bytes), -1,
-               const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, __read_chk, (int file, void* to, std::size_t bytes, std::size_t room), (file, to, bytes, room),
-               -1, const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, write, (int file, const void* from, std::size_t bytes), (file, from, bytes), -1,
-               const Given given(from, bytes, false))
-ISTHMUS_PASSES(ssize_t, pread, (int file, void* to, std::size_t bytes, off_t at), (file, to, bytes, at), -1,
-               const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, pread64, (int file, void* to, std::size_t bytes, off64_t at), (file, to, bytes, at), -1,
-               const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, __pread_chk, (int file, void* to, std::size_t bytes, off_t at, std::size_t room),
-               (file, to, bytes, at, room), -1, const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, __pread64_chk, (int file, void* to, std::size_t bytes, off64_t at, std::size_t room),
-               (file, to, bytes, at, room), -1, const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, pwrite, (int file, const void* from, std::size_t bytes, off_t at), (file, from, bytes, at), -1,
-               const Given given(from, bytes, false))
-ISTHMUS_PASSES(ssize_t, pwrite64, (int file, const void* from, std::size_t bytes, off64_t at), (file, from, bytes, at),
-               -1, const Given given(from, bytes, false))
-ISTHMUS_PASSES(ssize_t, readv, (int file, const iovec* parts, int count), (file, parts, count), -1,
-               const Given given(parts, count, true))
-ISTHMUS_PASSES(ssize_t, writev, (int file, const iovec* parts, int count), (file, parts, count), -1,
-               const Given given(parts, count, false))
-ISTHMUS_PASSES(ssize_t, preadv, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), -1,
-               const Given given(parts, count, true))
-ISTHMUS_PASSES(ssize_t, preadv64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), -1,
-               const Given given(parts, count, true))
-ISTHMUS_PASSES(ssize_t, pwritev, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), -1,
-               const Given given(parts, count, false))
-ISTHMUS_PASSES(ssize_t, pwritev64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), -1,
-               const Given given(parts, count, false))
-ISTHMUS_PASSES(ssize_t, recv, (int socket, void* to, std::size_t bytes, int flags), (socket, to, bytes, flags), -1,
-               const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, __recv_chk, (int socket, void* to, std::size_t bytes, std::size_t room, int flags),
-               (socket, to, bytes, room, flags), -1, const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, recvfrom,
-               (int socket, void* to, std::size_t bytes, int flags, sockaddr* from, socklen_t* length),
-               (socket, to, bytes, flags, from, length), -1, const Given given(to, bytes, true))
-ISTHMUS_PASSES(ssize_t, recvmsg, (int socket, msghdr* message, int flags), (socket, message, flags), -1,
-               const Given given(message == nullptr ? nullptr : message->msg_iov,
-                                 message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), true))
-ISTHMUS_PASSES(ssize_t, send, (int socket, const void* from, std::size_t bytes, int flags),
-               (socket, from, bytes, flags), -1, const Given given(from, bytes, false))
-ISTHMUS_PASSES(ssize_t, sendto,
-               (int socket, const void* from, std::size_t bytes, int flags, const sockaddr* to, socklen_t length),
-               (socket, from, bytes, flags, to, length), -1, const Given given(from, bytes, false))
-ISTHMUS_PASSES(ssize_t, sendmsg, (int socket, const msghdr* message, int flags), (socket, message, flags), -1,
-               const Given given(message == nullptr ? nullptr : message->msg_iov,
-                                 message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), false))
-ISTHMUS_PASSES(ssize_t, getrandom, (void* to, std::size_t bytes, unsigned flags), (to, bytes, flags), -1,
-               const Given given(to, bytes, true))
+ISTHMUS_GIVES(read, (int file, void* to, std::size_t bytes), (file, to, bytes), to, bytes, true)
+ISTHMUS_GIVES(__read_chk, (int file, void* to, std::size_t bytes, std::size_t room), (file, to, bytes, room), to, bytes,
+              true)
+ISTHMUS_GIVES(write, (int file, const void* from, std::size_t bytes), (file, from, bytes), from, bytes, false)
+ISTHMUS_GIVES(pread, (int file, void* to, std::size_t bytes, off_t at), (file, to, bytes, at), to, bytes, true)
+ISTHMUS_GIVES(pread64, (int file, void* to, std::size_t bytes, off64_t at), (file, to, bytes, at), to, bytes, true)
+ISTHMUS_GIVES(__pread_chk, (int file, void* to, std::size_t bytes, off_t at, std::size_t room),
+              (file, to, bytes, at, room), to, bytes, true)
+ISTHMUS_GIVES(__pread64_chk, (int file, void* to, std::size_t bytes, off64_t at, std::size_t room),
+              (file, to, bytes, at, room), to, bytes, true)
+ISTHMUS_GIVES(pwrite, (int file, const void* from, std::size_t bytes, off_t at), (file, from, bytes, at), from, bytes,
+              false)
+ISTHMUS_GIVES(pwrite64, (int file, const void* from, std::size_t bytes, off64_t at), (file, from, bytes, at), from,
+              bytes, false)
+ISTHMUS_GIVES(readv, (int file, const iovec* parts, int count), (file, parts, count), parts, count, true)
+ISTHMUS_GIVES(writev, (int file, const iovec* parts, int count), (file, parts, count), parts, count, false)
+ISTHMUS_GIVES(preadv, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), parts, count, true)
+ISTHMUS_GIVES(preadv64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), parts, count,
+              true)
+ISTHMUS_GIVES(pwritev, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), parts, count,
+              false)
+ISTHMUS_GIVES(pwritev64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), parts, count,
+              false)
+ISTHMUS_GIVES(recv, (int socket, void* to, std::size_t bytes, int flags), (socket, to, bytes, flags), to, bytes, true)
+ISTHMUS_GIVES(__recv_chk, (int socket, void* to, std::size_t bytes, std::size_t room, int flags),
+              (socket, to, bytes, room, flags), to, bytes, true)
+ISTHMUS_GIVES(recvfrom, (int socket, void* to, std::size_t bytes, int flags, sockaddr* from, socklen_t* length),
+              (socket, to, bytes, flags, from, length), to, bytes, true)
+ISTHMUS_GIVES(recvmsg, (int socket, msghdr* message, int flags), (socket, message, flags),
+              message == nullptr ? nullptr : message->msg_iov,
+              message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), true)
+ISTHMUS_GIVES(send, (int socket, const void* from, std::size_t bytes, int flags), (socket, from, bytes, flags), from,
+              bytes, false)
+ISTHMUS_GIVES(sendto,
+              (int socket, const void* from, std::size_t bytes, int flags, const sockaddr* to, socklen_t length),
+              (socket, from, bytes, flags, to, length), from, bytes, false)
+ISTHMUS_GIVES(sendmsg, (int socket, const msghdr* message, int flags), (socket, message, flags),
+              message == nullptr ? nullptr : message->msg_iov,
+              message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), false)
+ISTHMUS_GIVES(getrandom, (void* to, std::size_t bytes, unsigned flags), (to, bytes, flags), to, bytes, true)
+#define ISTHMUS_GIVES_STATUS(name, status)                                           \
+    ISTHMUS_PASSES(int, name, (const char* path, struct status* to), (path, to), -1, \
+                   const Given given(to, sizeof *to, true))
+ISTHMUS_GIVES_STATUS(stat, stat)
+ISTHMUS_GIVES_STATUS(lstat, stat)
+ISTHMUS_GIVES_STATUS(stat64, stat64)
+ISTHMUS_GIVES_STATUS(lstat64, stat64)
+ISTHMUS_PASSES(int, fstat, (int file, struct stat* to), (file, to), -1, const Given given(to, sizeof *to, true))
+ISTHMUS_PASSES(int, fstat64, (int file, struct stat64* to), (file, to), -1, const Given given(to, sizeof *to, true))
+ISTHMUS_PASSES(int, poll, (pollfd * files, nfds_t count, int limit), (files, count, limit), -1,
+               const Given given(files, count * sizeof *files, true))
+ISTHMUS_PASSES(int, epoll_wait, (int poll, epoll_event* events, int count, int limit), (poll, events, count, limit), -1,
+               const Given given(events, count > 0 ? static_cast<std::size_t>(count) * sizeof *events : 0, true))
 // The C library reads large parts of files into the program's memory by itself.
 ISTHMUS_PASSES(std::size_t, fread, (void* to, std::size_t size, std::size_t count, FILE* file), (to, size, count, file),
                0, const Given given(to, size* count, true))

@@ -22,6 +22,7 @@ namespace {
 // What the program set, under the lock.
 constinit struct sigaction programs {};
 constinit std::atomic<bool> is_handling = false;
+constinit std::atomic<pid_t> handling_process = 0;
 
 thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
 // The last fault that was none of ours: the page may have been opened between the fault and the handler, so each is
@@ -97,15 +98,19 @@ bool handle(std::uintptr_t address, const ucontext_t& context) {
     });
 }
 
-// As if ours were not there. Not noexcept: the program's handler may leave by a jump, or throw.
+// As if ours were not there: also where the program's handler itself faults. Not noexcept: the program's handler may
+// leave by a jump, or throw.
 void hand_on(int signal, siginfo_t* info, void* context) {
     struct sigaction given {};
-    bool is_default = false;
+    SignalMask mask = 0;
+    std::memcpy(&mask, &static_cast<ucontext_t*>(context)->uc_sigmask, sizeof mask);
+    bool is_default = info->si_code > 0 && (mask & bit_of(fault_is_blocked)) != 0;
+    unsigned flags = 0;
     {
         const Locked state;
         given = programs;
-        const auto flags = static_cast<unsigned>(given.sa_flags);
-        is_default = given.sa_handler == SIG_DFL || (given.sa_handler == SIG_IGN && info->si_code > 0);
+        flags = static_cast<unsigned>(given.sa_flags);
+        is_default = is_default || given.sa_handler == SIG_DFL || (given.sa_handler == SIG_IGN && info->si_code > 0);
         if ((flags & SA_RESETHAND) != 0) programs.sa_handler = SIG_DFL;
     }
     if (is_default) {
@@ -119,12 +124,12 @@ void hand_on(int signal, siginfo_t* info, void* context) {
         return;
     }
     if (given.sa_handler == SIG_IGN) return;
-    SignalMask mask = 0;
-    std::memcpy(&mask, &static_cast<ucontext_t*>(context)->uc_sigmask, sizeof mask);
     SignalMask more = 0;
     std::memcpy(&more, &given.sa_mask, sizeof more);
+    const bool blocks = (flags & SA_NODEFER) == 0 || (more & bit_of(SIGSEGV)) != 0;
+    more = (more & ~bit_of(fault_is_blocked)) | (blocks ? bit_of(fault_is_blocked) : 0);
     change_signals((mask | more) & ~bit_of(SIGSEGV));
-    if ((static_cast<unsigned>(given.sa_flags) & SA_SIGINFO) != 0) return given.sa_sigaction(signal, info, context);
+    if ((flags & SA_SIGINFO) != 0) return given.sa_sigaction(signal, info, context);
     given.sa_handler(signal);
 }
 
@@ -152,6 +157,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
+void handle_in_child() noexcept {
+    handling_process = getpid();
+}
+
 void begin_handling() noexcept {
     static SetAction next = nullptr;
     const auto set = interpose::known_or_found(next, "sigaction");
@@ -167,12 +176,14 @@ void begin_handling() noexcept {
         const Locked state;
         programs = before;
         is_handling = true;
+        handle_in_child();
     }
     set(SIGSEGV, &ours, nullptr);
 }
 
 int set_fault_action(SetAction next, const struct sigaction* action, struct sigaction* before) noexcept {
-    if (!is_handling) return next(SIGSEGV, action, before);
+    // A child that shares its parent's memory has handlers of its own.
+    if (!is_handling || getpid() != handling_process) return next(SIGSEGV, action, before);
     // A reader of the program's may be on a protected page, so its memory is touched without the lock.
     struct sigaction given {
     }, was{};

@@ -1,5 +1,8 @@
 // Hooks what sets handlers, masks and stacks of signals: SIGSEGV stays open on every thread, and the program sees what
 // it set.
+//
+// Where it blocks SIGSEGV the kernel is given another signal in its place, which nothing sends: so the kernel itself
+// remembers it through handlers, jumps out of them and threads that begin.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,17 +39,13 @@ using Start = void* (*)(void*);
 using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, Start, void*);
 
 #define ISTHMUS_OF_THREAD thread_local __attribute__((tls_model("initial-exec")))
-// What the calling thread believes: that it blocks SIGSEGV, and which stack its handlers have.
-ISTHMUS_OF_THREAD constinit bool believes_blocked = false;
+// What the calling thread believes: which stack its handlers have.
 ISTHMUS_OF_THREAD constinit bool has_begun = false, has_our_stack = false;
 ISTHMUS_OF_THREAD constinit stack_t programs_stack{nullptr, SS_DISABLE, 0};
 #undef ISTHMUS_OF_THREAD
 
 // And what the kernel wants at least.
 constexpr std::size_t stack_bytes = std::size_t{128} << 10, least_stack_bytes = 2048;
-// Signals whose handlers the program has asked to run with SIGSEGV blocked.
-constinit std::atomic<SignalMask> blocked_in_handler = 0;
-
 constinit std::atomic<int> enabled = -1;
 
 void give_stack_back(void* stack) {
@@ -56,24 +55,31 @@ void give_stack_back(void* stack) {
     munmap(stack, stack_bytes);
 }
 
-sigset_t without_fault(const sigset_t& set) {
-    sigset_t rest = set;
-    sigdelset(&rest, SIGSEGV);
-    return rest;
+sigset_t as_kernel_has(const sigset_t& programs) {
+    sigset_t kernels = programs;
+    sigdelset(&kernels, SIGSEGV);
+    sigdelset(&kernels, fault_is_blocked);
+    if (sigismember(&programs, SIGSEGV) == 1) sigaddset(&kernels, fault_is_blocked);
+    return kernels;
+}
+void show(sigset_t& kernels) {
+    const bool is_blocked = sigismember(&kernels, fault_is_blocked) == 1;
+    sigdelset(&kernels, fault_is_blocked);
+    if (is_blocked) sigaddset(&kernels, SIGSEGV);
 }
 
 int set_mask(SetMask next, int how, const sigset_t* set, sigset_t* before) {
     if (!is_enabled()) return next(how, set, before);
-    sigset_t rest;
-    if (set != nullptr) rest = without_fault(*set);
-    const bool names_fault = set != nullptr && sigismember(set, SIGSEGV) == 1, was = believes_blocked;
-    const int code = next(how, set == nullptr ? nullptr : &rest, before);
-    if (code != 0) return code;
-    if (set != nullptr && how == SIG_SETMASK) believes_blocked = names_fault;
-    if (how == SIG_BLOCK && names_fault) believes_blocked = true;
-    if (how == SIG_UNBLOCK && names_fault) believes_blocked = false;
-    if (before != nullptr && was) sigaddset(before, SIGSEGV);
+    sigset_t ours;
+    if (set != nullptr) ours = as_kernel_has(*set);
+    const int code = next(how, set == nullptr ? nullptr : &ours, before);
+    if (code == 0 && before != nullptr) show(*before);
     return code;
+}
+// As a thread or a process begins with SIGSEGV blocked.
+void open_faults() {
+    if ((change_signals(bit_of(SIGSEGV), SIG_UNBLOCK) & bit_of(SIGSEGV)) != 0)
+        change_signals(bit_of(fault_is_blocked), SIG_BLOCK);
 }
 
 // Handlers that the C library gives an action for by a short name.
@@ -89,15 +95,14 @@ Handler set_handler(SetHandler next, int number, Handler handler, unsigned flags
 struct Started {
     Start start;
     void* argument;
-    bool is_drivers, blocks_fault;
+    bool is_drivers;
 };
 
 void* begin_and_run(void* given) {
     const Started started = *static_cast<Started*>(given);
     std::free(given);
     // By the attributes of a thread it may begin with any signals blocked.
-    const SignalMask before = change_signals(bit_of(SIGSEGV), SIG_UNBLOCK);
-    believes_blocked = started.blocks_fault || (before & bit_of(SIGSEGV)) != 0;
+    open_faults();
     if (started.is_drivers) InDriver::always_here();
     begin_thread();
     return started.start(started.argument);
@@ -145,10 +150,8 @@ void begin_thread() noexcept {
 namespace {
 
 __attribute__((constructor)) void begin_signals() {
-    if (!is_enabled()) return;
     // Inherited from whatever started the process.
-    const SignalMask before = change_signals(bit_of(SIGSEGV), SIG_UNBLOCK);
-    believes_blocked = (before & bit_of(SIGSEGV)) != 0;
+    if (is_enabled()) open_faults();
 }
 
 }  // namespace
@@ -163,20 +166,13 @@ ISTHMUS_SHOWN int sigaction(int number, const struct sigaction* action, struct s
     if (next == nullptr) return errno = ENOSYS, -1;
     if (!is_enabled() || number < 1 || number > 64) return next(number, action, before);
     if (number == SIGSEGV) return set_fault_action(next, action, before);
-    const isthmus::SignalMask bit = isthmus::bit_of(number);
-    const bool was = (blocked_in_handler & bit) != 0;
-    struct sigaction rest {};
-    const bool blocks = action != nullptr && sigismember(&action->sa_mask, SIGSEGV) == 1;
-    if (blocks) {
-        rest = *action;
-        sigdelset(&rest.sa_mask, SIGSEGV);
+    struct sigaction ours {};
+    if (action != nullptr) {
+        ours = *action;
+        ours.sa_mask = as_kernel_has(action->sa_mask);
     }
-    const bool sets = action != nullptr;
-    const int code = next(number, blocks ? &rest : action, before);
-    if (code != 0) return code;
-    if (sets && blocks) blocked_in_handler |= bit;
-    if (sets && !blocks) blocked_in_handler &= ~bit;
-    if (before != nullptr && was) sigaddset(&before->sa_mask, SIGSEGV);
+    const int code = next(number, action == nullptr ? nullptr : &ours, before);
+    if (code == 0 && before != nullptr) show(before->sa_mask);
     return code;
 }
 ISTHMUS_SHOWN int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
@@ -216,7 +212,7 @@ ISTHMUS_SHOWN pid_t _Fork() {
         if (next == nullptr) return errno = ENOSYS, -1; \
         sigset_t rest;                                  \
         if (is_enabled() && mask != nullptr) {          \
-            rest = without_fault(*mask);                \
+            rest = as_kernel_has(*mask);                \
             mask = &rest;                               \
         }                                               \
         return next arguments;                          \
@@ -255,7 +251,7 @@ ISTHMUS_SHOWN int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
     if (!is_enabled()) return next(thread, attributes, start, argument);
     auto* const started = static_cast<Started*>(std::malloc(sizeof(Started)));
     if (started == nullptr) return EAGAIN;
-    *started = {start, argument, InDriver::is_nested(), believes_blocked};
+    *started = {start, argument, InDriver::is_nested()};
     const int code = next(thread, attributes, &begin_and_run, started);
     if (code != 0) std::free(started);
     return code;

@@ -40,6 +40,7 @@ void continue_parent() {
 }
 // The parent's copies are none of its child, which has its memory as it was.
 void continue_child() {
+    handle_in_child();
     watching = false;
     the_state.copies.open_all();
     the_state.record = nullptr;

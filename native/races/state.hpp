@@ -126,5 +126,6 @@ void* taken(const char* symbol, void* given) noexcept;
 
 // Sets the handler of faults, and keeps it first.
 void begin_handling() noexcept;
+void handle_in_child() noexcept;
 
 }  // namespace isthmus::races

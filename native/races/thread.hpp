@@ -7,6 +7,8 @@ namespace isthmus::races {
 
 // Whether the library is to do anything in this process (ISTHMUS_RACES_FOLDER, and not ISTHMUS_RACES=off).
 bool is_enabled() noexcept;
+// Blocked on threads that the program has SIGSEGV blocked on. Nothing sends it.
+inline constexpr int fault_is_blocked = SIGSTKFLT;
 // Around a fork that calls no handlers.
 void before_fork_alone() noexcept;
 void after_fork_alone(bool is_child) noexcept;
