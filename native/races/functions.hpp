@@ -185,6 +185,7 @@ enum class Effect {
     X(cuMemPoolSetAccess, , cuMemPoolSetAccess, 11020, INT_MAX, share_devices, 0)                                      \
     X(cuMemImportFromShareableHandle, , cuMemImportFromShareableHandle, 10020, INT_MAX, share_devices, 0)              \
     X(cuMulticastCreate, , cuMulticastCreate, 12010, INT_MAX, share_devices, 0)                                        \
+    X(cuIpcOpenMemHandle, , cuIpcOpenMemHandle, 4010, 11000, share_devices, 0)                                         \
     X(cuIpcOpenMemHandle_v2, , cuIpcOpenMemHandle, 11000, INT_MAX, share_devices, 0)                                   \
     X(cuMemSetAccess, , cuMemSetAccess, 10020, INT_MAX, share_if_devices_differ, 0)                                    \
     X(cuIpcGetEventHandle, , cuIpcGetEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                                \

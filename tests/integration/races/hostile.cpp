@@ -4,9 +4,11 @@
 //
 // prints what it sees, which is to be the same under `isthmus races`.
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,6 +77,39 @@ void own_handler() {
     }
     std::printf("handled %d\n", handled);
     std::printf("was %d\n", signal(SIGSEGV, SIG_DFL) == jump);
+}
+// A fault of its own handler ends the process, and a child that shares its memory has handlers of its own.
+void recursing() {
+    UnderWay copy(false);
+    driver->cuStreamSynchronize(copy.stream);
+    signal(SIGSEGV, jump);
+    const pid_t child = vfork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    if (sigsetjmp(back, 1) == 0) *reinterpret_cast<volatile int*>(8) = 1;
+    std::printf("handled %d\n", handled);
+    std::fflush(stdout);
+    signal(SIGSEGV, [](int) {
+        [[maybe_unused]] const auto written = write(1, "crashed\n", 8);
+        *reinterpret_cast<volatile int*>(16) = 1;
+    });
+    *reinterpret_cast<volatile int*>(8) = 1;
+}
+// Structures that the kernel fills on a page of a copy.
+void polled() {
+    UnderWay copy(true);
+    driver->cuStreamSynchronize(copy.stream);
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+    auto* const files = reinterpret_cast<pollfd*>(copy.host.data());
+    *files = {1, 0, 0};
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+    std::printf("polled %d\n", poll(files, 1, 0));
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+    std::printf("asked %d\n", stat("/", reinterpret_cast<struct stat*>(copy.host.data())));
+    driver->cuStreamSynchronize(copy.stream);
 }
 void blocked() {
     UnderWay copy(false);
@@ -405,6 +440,8 @@ int main(int, char** words) {
     const std::map<std::string, void (*)()> cases{
         {"own_handler", own_handler},
         {"blocked", blocked},
+        {"recursing", recursing},
+        {"polled", polled},
         {"forked", forked},
         {"system_calls", system_calls},
         {"small_stack", small_stack},

@@ -29,7 +29,9 @@ HOSTILE = {
     "many": 0,
     "neighbours": 0,
     "waits": 0,
-    **dict.fromkeys(("crowd", "short_reads", "locked_fork", "fork_alone", "suspended", "no_mappings"), 0),
+    **dict.fromkeys(
+        ("recursing", "polled", "crowd", "short_reads", "locked_fork", "fork_alone", "suspended", "no_mappings"), 0
+    ),
 }
 
 
@@ -76,10 +78,28 @@ def test_random_programs_in_which_all_is_ordered_see_no_difference(
         (tmp_path / folder).mkdir()
         ours = {"races": Runner(program, races_environment(plain.environment, tmp_path / folder))}
         result = compare_all(plain, ours, range(first, first + seeds), range(first, first + ends), 4)
-        assert (result.differences, result.waited_elsewhere) == ([], set())
+        # New memory of the fake driver's is of the heap, which the library uses as it begins.
+        differences = [text for _, _, text in result.differences if ", fresh: " not in text]
+        assert (differences, result.waited_elsewhere) == ([], set())
     seen = read_races(tmp_path / "shared")
     assert (seen.races, seen.without_room) == ([], 0)
     assert seen.followed > count
+
+
+# How often two streams meet in each case that streams.cpp has.
+MEETINGS = {
+    **dict.fromkeys(("two", "two_blocking", "beside_default_stream", "event_before", "rows_meet", "batches"), 1),
+    **dict.fromkeys(("one_value", "neighbours", "by_default_stream", "event", "host", "value", "rows_apart"), 0),
+    "batches_out_of_order": 0,
+    "source_and_destination": 1,
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_two_streams_race_where_nothing_orders_them(build: Build, look: Callable[..., Looked], name: str) -> None:
+    looked = look(build("streams"), name)
+    assert looked.done.returncode == 0
+    assert (looked.touches, looked.pairs) == (MEETINGS[name], MEETINGS[name])
 
 
 def test_the_exit_code_is_the_programs_unless_a_race_is_to_fail_it(build: Build, look: Callable[..., Looked]) -> None:
