@@ -85,7 +85,7 @@ class Given {
         state->copies.open(range, writes, [&](const Copy& copy) {
             // The kernel may use nothing of what comes later.
             const bool is_first = copy.rows.meets(Range{range.begin, range.begin + 1});
-            if (frames.native_count != 0 && is_first) state->note(copy, frames, range.begin, writes, true);
+            if (frames.native_count != 0 && is_first) state->note(copy, frames, range, writes, true);
         });
         if (used_ == numbers_.size())
             return state->protect_none("a system call with more than 16 parts of pinned memory");

@@ -75,7 +75,7 @@ bool Copies::meets_block(const Range& range) const {
                        [&](const Block& block) { return block.range.overlaps(range); });
 }
 
-bool Copies::begin(const Copy& copy) {
+bool Copies::begin(const Access& host) {
     if (count_ == most_copies) {
         auto* const oldest =
             std::find_if(copies_.begin(), copies_.end(), [](const Copy& each) { return !each.is_under_way; });
@@ -84,10 +84,8 @@ bool Copies::begin(const Copy& copy) {
         unprotect(*oldest);
         remove(static_cast<std::size_t>(oldest - copies_.begin()));
     }
-    if (Block* const block = block_of(copy.bytes)) block->is_copied = true;
-    Copy& added = copies_[count_++] = copy;
-    added.pages = {};
-    added.is_under_way = true;
+    if (Block* const block = block_of(host.rows.range())) block->is_copied = true;
+    copies_[count_++] = {host, host.rows.range(), {}, true};
     return true;
 }
 
@@ -114,21 +112,21 @@ void Copies::protect(Copy& copy) {
     copy.pages = block->is_registered ? pages_within(copy.bytes) : pages_around(copy.bytes);
     if (copy.pages.empty()) return;
     // The kernel splits a mapping for this, and has a limit to how many there may be.
-    if (!change(copy.pages, copy.is_into_host ? PROT_NONE : PROT_READ)) {
+    if (!change(copy.pages, copy.is_write ? PROT_NONE : PROT_READ)) {
         ++without_room_;
         unprotect(copy);
         return;
     }
-    if (!copy.is_into_host) protect_again(copy.pages);
+    if (!copy.is_write) protect_again(copy.pages);
 }
 
 void Copies::protect_again(const Range& pages) {
     // The stricter ones last.
-    for (const bool is_into_host : {false, true}) {
+    for (const bool is_write : {false, true}) {
         for (std::size_t i = 0; i < count_; ++i) {
             const Range shared = both(copies_[i].pages, pages);
-            if (copies_[i].is_into_host != is_into_host || shared.empty()) continue;
-            if (!change(shared, is_into_host ? PROT_NONE : PROT_READ)) copies_[i].pages = {};
+            if (copies_[i].is_write != is_write || shared.empty()) continue;
+            if (!change(shared, is_write ? PROT_NONE : PROT_READ)) copies_[i].pages = {};
         }
     }
 }

@@ -9,19 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "races/order.hpp"
-#include "races/rows.hpp"
+#include "races/access.hpp"
 
 namespace isthmus::races {
 
-struct Copy {
-    Rows rows;           // of the host's side
-    Range bytes, pages;  // from their first byte to the last; `pages` are protected, none where empty
-    bool is_into_host = false, is_under_way = false;
-    Line line = default_line;
-    std::uint64_t work = 0;
-    std::uintptr_t stream = 0;
-    std::uint32_t site = 0, thread = 0;
+// The host's side of a copy.
+struct Copy : Access {
+    Range bytes{}, pages{};  // from its first byte to the last; `pages` are protected, none where empty
+    bool is_under_way = false;
 };
 
 class Copies {
@@ -37,7 +32,7 @@ class Copies {
     bool meets_block(const Range& range) const;
 
     // A copy that the driver is about to be given, known by its number of work; false where there are too many.
-    bool begin(const Copy& copy);
+    bool begin(const Access& host);
     // The driver has it; `is_kept`: else it refused it.
     void end(std::uint64_t work, bool is_kept);
     // The program has waited for these.
@@ -48,7 +43,7 @@ class Copies {
     void open(const Range& range, bool writes, const Meet& meet) {
         for (std::size_t i = count_; i-- > 0;) {
             Copy& copy = copies_[i];
-            const bool may_stay = !writes && !copy.is_into_host;
+            const bool may_stay = !writes && !copy.is_write;
             if (may_stay || copy.pages.empty() || !copy.pages.overlaps(range)) continue;
             if (copy.rows.meets(range)) {
                 meet(copy);

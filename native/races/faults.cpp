@@ -91,9 +91,10 @@ bool handle(std::uintptr_t address, const ucontext_t& context) {
     }
     const Locked state;
     return state->copies.at(address, [&](Copy& copy) {
-        const bool is_touched = copy.rows.meets(Range{address, address + 1}) && (writes || copy.is_into_host);
+        const bool is_touched = copy.rows.meets(Range{address, address + 1}) && (writes || copy.is_write);
         if (!is_touched) return state->copies.unprotect_at(copy, address);
-        if (frames.native_count != 0 && is_meant(copy, address)) state->note(copy, frames, address, writes, false);
+        if (frames.native_count != 0 && is_meant(copy, address))
+            state->note(copy, frames, Range{address, address + 1}, writes, false);
         state->copies.unprotect(copy);
     });
 }

@@ -50,7 +50,6 @@ enum class Effect {
     signal_in_graph,  // as a node of a graph
     share_memory,     // kernels may write what the host looks at
     share_devices,    // kernels of several devices may wait for each other
-    share_if_devices_differ,
     cannot_be_followed
 };
 
@@ -187,7 +186,7 @@ enum class Effect {
     X(cuMulticastCreate, , cuMulticastCreate, 12010, INT_MAX, share_devices, 0)                                        \
     X(cuIpcOpenMemHandle, , cuIpcOpenMemHandle, 4010, 11000, share_devices, 0)                                         \
     X(cuIpcOpenMemHandle_v2, , cuIpcOpenMemHandle, 11000, INT_MAX, share_devices, 0)                                   \
-    X(cuMemSetAccess, , cuMemSetAccess, 10020, INT_MAX, share_if_devices_differ, 0)                                    \
+    X(cuMemSetAccess, , cuMemSetAccess, 10020, INT_MAX, share_devices, 0)                                              \
     X(cuIpcGetEventHandle, , cuIpcGetEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                                \
     X(cuIpcOpenEventHandle, , cuIpcOpenEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                              \
     X(cuSignalExternalSemaphoresAsync, _ptsz, cuSignalExternalSemaphoresAsync, 10000, INT_MAX, cannot_be_followed, 0)  \

@@ -65,41 +65,40 @@ std::uint32_t State::site_of(const Frames& frames) {
     return static_cast<std::uint32_t>(++site_count_);
 }
 
-void State::note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write,
-                 bool is_system_call) const {
-    if (record == nullptr) return;
-    Finding* finding = record->slot(copy.site, touch.hash(), is_write ? 1 : 0);
-    if (finding == nullptr || finding->count++ != 0) return;
-    finding->stream = copy.stream;
-    finding->copied_bytes = copy.bytes.end - copy.bytes.begin;
-    finding->touched_at = address > copy.bytes.begin ? address - copy.bytes.begin : 0;
-    finding->thread_of_copy = copy.thread;
-    finding->thread_of_touch = static_cast<std::uint32_t>(syscall(SYS_gettid));
-    finding->is_into_host = copy.is_into_host ? 1 : 0;
+// Null where it has been recorded, or there is no room.
+Finding* State::begin_finding(const Access& use, std::uint64_t touch, bool is_write, const Range& touched) const {
+    if (record == nullptr) return nullptr;
+    Finding* finding = record->slot(use.site, touch, (use.is_write ? 2 : 0) + (is_write ? 1 : 0));
+    if (finding == nullptr || finding->count++ != 0) return nullptr;
+    const Range bytes = use.rows.range();
+    finding->stream = use.stream;
+    finding->copied_bytes = bytes.end - bytes.begin;
+    finding->touched_at = touched.begin > bytes.begin ? touched.begin - bytes.begin : 0;
+    finding->thread_of_copy = use.thread;
+    finding->is_into_host = use.is_write ? 1 : 0;
     finding->is_write = is_write ? 1 : 0;
+    finding->copy_place = text_of(use.site);
+    return finding;
+}
+
+void State::note(const Access& copy, const Frames& touch, const Range& touched, bool is_write,
+                 bool is_system_call) const {
+    Finding* const finding = begin_finding(copy, touch.hash(), is_write, touched);
+    if (finding == nullptr) return;
     finding->kind = is_system_call ? Finding::by_system_call : Finding::by_processor;
-    finding->copy_place = text_of(copy.site);
+    finding->thread_of_touch = static_cast<std::uint32_t>(syscall(SYS_gettid));
     places.describe(touch, finding->touch_place);
     finding->is_complete = 1;
 }
 
 void State::note(const Access& earlier, const Access& later) const {
-    if (record == nullptr) return;
-    // Not that of a touch.
+    // Not the hash of a touch.
     const std::uint64_t touch = ~(later.site == 0 ? 0 : hashes_[later.site - 1]);
-    Finding* finding = record->slot(earlier.site, touch, (earlier.is_write ? 2 : 0) + (later.is_write ? 1 : 0));
-    if (finding == nullptr || finding->count++ != 0) return;
-    const Range first = earlier.rows.range(), second = later.rows.range();
-    finding->stream = earlier.stream;
-    finding->other_stream = later.stream;
-    finding->copied_bytes = first.end - first.begin;
-    finding->touched_at = second.begin > first.begin ? second.begin - first.begin : 0;
-    finding->thread_of_copy = earlier.thread;
-    finding->thread_of_touch = later.thread;
-    finding->is_into_host = earlier.is_write ? 1 : 0;
-    finding->is_write = later.is_write ? 1 : 0;
+    Finding* const finding = begin_finding(earlier, touch, later.is_write, later.rows.range());
+    if (finding == nullptr) return;
     finding->kind = later.is_free || earlier.is_free ? Finding::by_free : Finding::by_stream;
-    finding->copy_place = text_of(earlier.site);
+    finding->other_stream = later.stream;
+    finding->thread_of_touch = later.thread;
     finding->touch_place = text_of(later.site);
     finding->is_complete = 1;
 }

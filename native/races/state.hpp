@@ -54,9 +54,8 @@ class State {
     // Whether graphs hold host functions, or kernels may say to the host or to streams how far they are.
     bool graphs_signal = false, kernels_signal = false;
     bool has_launched = false;
-    // Whether kernels of several devices may wait for each other, and the device that memory was opened to, less one.
+    // Whether kernels of several devices may wait for each other.
     bool devices_meet = false;
-    int device = -1;
 
     // The host has waited for what a clock covers.
     void finish(const Clock& clock) {
@@ -68,7 +67,7 @@ class State {
     // The number of a place, whose text is kept; 0 where there is no room. `text` is written where it is new.
     std::uint32_t site_of(const Frames& frames);
     const PlaceText& text_of(std::uint32_t site) const { return sites_[site == 0 ? most_sites - 1 : site - 1]; }
-    void note(const Copy& copy, const Frames& touch, std::uintptr_t address, bool is_write, bool is_system_call) const;
+    void note(const Access& copy, const Frames& touch, const Range& touched, bool is_write, bool is_system_call) const;
     // The later one is of work that is not behind the earlier one's.
     void note(const Access& earlier, const Access& later) const;
     void count_copy() const;
@@ -80,6 +79,8 @@ class State {
     void stop(const char* reason);
 
   private:
+    Finding* begin_finding(const Access& use, std::uint64_t touch, bool is_write, const Range& touched) const;
+
     static constexpr std::size_t most_sites = 4096;
     std::size_t site_count_ = 0;
     std::array<std::uint64_t, most_sites> hashes_{};

@@ -35,11 +35,6 @@ Launched launched_by(const Words& words) {
     return launched;
 }
 
-// The first one that cuMemSetAccess opens memory to (CUmemAccessDesc: the kind of the place, its number).
-int device_of(const Words& words) {
-    return words[2] == 0 ? 0 : read_at<int>(words[2] + sizeof(int));
-}
-
 bool has_stream(Effect effect) {
     switch (effect) {
         case Effect::other_copy:
@@ -92,7 +87,6 @@ void note_made(const Called& called, const Words& words) {
 
 void note_before(const Called& called, const Words& words, std::uintptr_t stream) {
     const Launched launched = called.effect == Effect::launch_with ? launched_by(words) : Launched{stream, 0, {}};
-    const int device = called.effect == Effect::share_if_devices_differ ? device_of(words) : 0;
     const Locked state;
     Copies& copies = state->copies;
     const Line line = has_stream(called.effect) ? state->order.arrive(launched.stream) : default_line;
@@ -142,10 +136,6 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
             if (state->has_launched) state->let_go("a kernel may write what the host or a stream waits for");
             break;
         case Effect::share_devices: state->devices_meet = true; break;
-        case Effect::share_if_devices_differ:
-            state->devices_meet = state->devices_meet || (state->device >= 0 && state->device != device);
-            state->device = device;
-            break;
         case Effect::wait_for_value:
             // A word of the device may be written by anything there.
             if (!copies.in_block({words[1], words[1] + 1})) return state->stop(called.name);

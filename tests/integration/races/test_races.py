@@ -122,7 +122,13 @@ def test_races_that_are_known_can_be_left_out(build: Build, look: Callable[..., 
 def test_the_report_names_both_places_and_the_cure(build: Build, surroundings: dict[str, str]) -> None:
     done = isthmus("races", "--", build("programs"), "read_one_line_early", "plain", env=surroundings)
     assert done.stdout == "read_one_line_early wrong\n"
-    for text in ("The host reads the destination", "programs.cpp:", "cudaStreamSynchronize", "Not known are"):
+    for text in (
+        "The host reads the destination",
+        "\N{BALLOT X}",
+        "programs.cpp:",
+        "cudaStreamSynchronize",
+        "Not known are",
+    ):
         assert text in done.stderr
 
 
