@@ -1,6 +1,14 @@
 """Writes the rules, the kinds of cards and the English texts of a check as C++.
 
-Usage: make_judge_table.py SRC CPP, where SRC is src/isthmus; the build does it.
+Usage: make_judge_table.py CPP; the build does it.
+
+A file of native/judge/kinds is a kind of card: parts of its devices' names to `match`, its own `link`, and what public
+`outputs` show of large pinned copies, GB/s from the lowest to the highest, `both` as sums. Only over `bus` "pcie" the
+link's theory says what copies reach: not behind a switch on the card ("switched"), over NVLink to the host ("c2c"), or
+within shared memory ("shared"). `full_host`: such modules are built only into hosts that can do as much as they can.
+`measured` names the reference that has what was measured for this project; `least` has its lowest normal rates of 64
+MiB by memory and direction in GB/s, `typical` the higher typical rate of pinned copies in one direction, for the
+program that reads no reference. theory.json has the least share of the wire's rate that healthy copies reach.
 """
 
 import json
@@ -8,6 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+_ROOT = Path(__file__).resolve().parents[1]
+_TABLE = _ROOT / "native/judge"
 _DIRECTIONS = ("h2d", "d2h", "both")
 # What a verdict says of other subjects than its own.
 _OTHERS = ("compare_causes.why_placement", "compare_causes.why_iommu", "compare.other_device")
@@ -54,25 +64,26 @@ def kind_rows(kind: dict[str, Any], rules: dict[str, float], lists: list[str]) -
     return [f"    {{{text(part)}, {', '.join(map(str, tail))}}}," for part in kind["match"]]
 
 
-def main(source: Path, target: Path) -> None:
+def main(target: Path) -> None:
     """Write the file."""
-    compare = source / "compare"
-    rules: dict[str, float] = json.loads((compare / "rules.json").read_text("utf-8"))
+    rules: dict[str, float] = json.loads((_TABLE / "rules.json").read_text("utf-8"))
     rows: list[str] = []
     lists: list[str] = []
-    for path in sorted((compare / "kinds").glob("*.json")):
+    for path in sorted((_TABLE / "kinds").glob("*.json")):
         kind = json.loads(path.read_text("utf-8"))
         if path.name != "theory.json":
             rows += kind_rows(kind, rules, lists)
-    shares = json.loads((compare / "kinds" / "theory.json").read_text("utf-8"))["shares"]
+    shares = json.loads((_TABLE / "kinds" / "theory.json").read_text("utf-8"))["shares"]
     texts = {
         f"{path.stem}.{name}": each["en"]
-        for path in ((source / "language" / f"{subject}.json") for subject in ("health", "compare_causes", "compare"))
+        for path in (
+            (_ROOT / "src/isthmus/language" / f"{subject}.json") for subject in ("health", "compare_causes", "compare")
+        )
         for name, each in json.loads(path.read_text("utf-8")).items()
         if path.stem == "health" or f"{path.stem}.{name}" in _OTHERS
     }
     lines = [
-        "// Made by make_judge_table.py from src/isthmus/compare and src/isthmus/language.",
+        "// Made by make_judge_table.py from native/judge and src/isthmus/language.",
         '#include "judge/table.hpp"',
         "namespace isthmus::judging {",
         "namespace {",
@@ -108,4 +119,4 @@ def main(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

@@ -1,5 +1,4 @@
-// The table by which links are judged, made from src/isthmus/compare/kinds and rules.json
-// (scripts/make_judge_table.py).
+// The table by which links are judged, made from kinds/ and rules.json (scripts/make_judge_table.py).
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ from isthmus.compare.reference import known_references, read_reference
 from isthmus.compare.spread import GroupKey
 from isthmus.record import MIB, Device, Direction, Link
 
-FOLDER = Path(__file__).parents[3] / "src/isthmus/compare/kinds"
+FOLDER = Path(__file__).parents[3] / "native/judge/kinds"
 WAYS: tuple[Direction, ...] = ("h2d", "d2h")
 
 
@@ -28,7 +28,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of the table, as `docs/extending.md` describes it."""
+    """A file of the table, as `scripts/make_judge_table.py` describes it."""
 
     name: str
     match: list[str]
