@@ -15,12 +15,6 @@ struct LinkReading {
     std::optional<unsigned> replays;  // packets sent again since the driver was loaded
 };
 
-// Who uses a device at this moment, as the vendor's library reads it.
-struct UseReading {
-    std::optional<unsigned> busy_percent;  // of the last second at most
-    bool is_virtual = false;               // a part of a card that a hypervisor gives out
-};
-
 // What is between two devices, as the vendor's library reads it; absent where it cannot tell.
 struct PeerReading {
     std::optional<bool> has_nvlink;    // straight or over switches

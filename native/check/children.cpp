@@ -65,14 +65,9 @@ void say_facts(const Voice& voice, const Facts& facts) {
     optional("max_generation", facts.loaded.max_generation);
     optional("max_width", facts.loaded.max_width);
     optional("replays", facts.loaded.replays);
-    optional("busy_percent", facts.use.busy_percent);
     optional("bound_node", facts.bound_node);
     optional("near_node", facts.near_node);
-    voice.say("is_virtual", facts.use.is_virtual);
     voice.say("throttling", facts.throttling);
-    voice.say("corrected", facts.corrected);
-    voice.say("nonfatal", facts.nonfatal);
-    voice.say("fatal", facts.fatal);
     voice.say("is_wrong", facts.is_wrong);
     voice.say("bytes", facts.bytes);
     for (unsigned each = 0; each < rate_count; ++each) {
@@ -100,14 +95,9 @@ void read_fact(const std::string& line, Facts& facts) {
     if (is("max_generation")) facts.loaded.max_generation = number;
     if (is("max_width")) facts.loaded.max_width = number;
     if (is("replays")) facts.loaded.replays = number;
-    if (is("busy_percent")) facts.use.busy_percent = number;
     if (is("bound_node")) facts.bound_node = static_cast<int>(number);
     if (is("near_node")) facts.near_node = static_cast<int>(number);
-    if (is("is_virtual")) facts.use.is_virtual = number != 0;
     if (is("throttling")) facts.throttling = value;
-    if (is("corrected")) facts.corrected = number;
-    if (is("nonfatal")) facts.nonfatal = number;
-    if (is("fatal")) facts.fatal = number;
     if (is("is_wrong")) facts.is_wrong = number != 0;
     if (is("bytes")) facts.bytes = number;
     if (is("failure")) facts.failure = value;

@@ -18,15 +18,13 @@ struct Rate {
 enum RateOf : unsigned { pinned_h2d, pinned_d2h, pinned_both, pageable_h2d, pageable_d2h, rate_count };
 
 struct Facts {
-    DeviceInfo info;  // as it was at rest
+    DeviceInfo info;  // as it was before it was opened, with errors that the kernel logged
     LinkReading loaded;
     std::string throttling;  // while copies ran
     std::array<Rate, rate_count> rates{};
     std::size_t bytes = 0;
     bool is_wrong = false;
-    unsigned long corrected = 0, nonfatal = 0, fatal = 0;
     std::optional<int> bound_node, near_node;
-    UseReading use;       // before it was opened
     std::string failure;  // why nothing was measured; all else may be empty then
 };
 

@@ -83,7 +83,6 @@ Status Prepared::add(RateOf rate, const Memory& host, const std::vector<Directio
 Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts) {
     ISTHMUS_TRY_ASSIGN(driver, cuda::Driver::get());
     ISTHMUS_TRY(assign(facts.info, cuda::describe(*driver, index)));
-    facts.use = cuda::read_use(*driver, facts.info.pci_address);
     read_errors(facts);
     facts.near_node = near_node(facts.info.pci_address);
     // Memory is near the device where a container allows it.

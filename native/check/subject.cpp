@@ -74,12 +74,8 @@ judging::Subject subject_of(const Facts& facts, const std::vector<Facts>& all) {
     subject.pci_address = info.pci_address;
     subject.crosses_link = !info.shares_host_memory && (kind == nullptr || kind->is_pcie);
     subject.is_wrong = facts.is_wrong;
-    subject.is_part = facts.use.is_virtual;
     subject.conditions = info.conditions;
     subject.conditions["throttling"] = facts.throttling;
-    subject.conditions["aer_corrected"] = std::to_string(facts.corrected);
-    subject.conditions["aer_nonfatal"] = std::to_string(facts.nonfatal);
-    subject.conditions["aer_fatal"] = std::to_string(facts.fatal);
     if (is_read(facts.loaded)) {
         // at rest it has no more than packets sent again.
         subject.links = {link_of({}, info.link.replays, false), link_of(facts.loaded, facts.loaded.replays, true)};
@@ -95,7 +91,6 @@ judging::Subject subject_of(const Facts& facts, const std::vector<Facts>& all) {
     }
     subject.bound_node = facts.bound_node;
     subject.near_node = facts.near_node;
-    subject.busy_percent = facts.use.busy_percent;
     subject.failure = facts.failure;
     return subject;
 }

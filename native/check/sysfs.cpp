@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/text_file.hpp"
 
@@ -62,9 +63,11 @@ Look look_at(const std::string& pci_address, const std::string& root) {
 
 void read_errors(Facts& facts) {
     const Look look = look_at(facts.info.pci_address);
-    facts.corrected = look.corrected;
-    facts.nonfatal = look.nonfatal;
-    facts.fatal = look.fatal;
+    const std::array<std::pair<const char*, unsigned long>, 3> counts{
+        {{"aer_corrected", look.corrected}, {"aer_nonfatal", look.nonfatal}, {"aer_fatal", look.fatal}}};
+    for (const auto& [name, count] : counts) {
+        if (count > 0) facts.info.conditions[name] = std::to_string(count);
+    }
 }
 
 std::optional<int> near_node(const std::string& pci_address) {

@@ -121,11 +121,11 @@ class NvmlReader {
         while (getppid() == parent) {
             for (const std::string& address : addresses) {
                 if (look_at(address).is_asleep) continue;
-                const UseReading use = cuda::read_use(driver, address);
-                if (!use.busy_percent) continue;
+                const auto busy = cuda::read_busy_percent(driver, address);
+                if (!busy) continue;
                 const auto replays = cuda::read_link(driver, address).replays;
-                const std::string line = address + " " + std::to_string(*use.busy_percent) + " " +
-                                         (replays ? std::to_string(*replays) : "-1") + "\n";
+                const std::string line =
+                    address + " " + std::to_string(*busy) + " " + (replays ? std::to_string(*replays) : "-1") + "\n";
                 if (write(descriptor, line.data(), line.size()) < 0 && errno != EAGAIN) return;
             }
             std::this_thread::sleep_for(std::chrono::duration<double>(asked_seconds));

@@ -1,6 +1,7 @@
 // The verdict on a device: what is a fault, what costs the user, and what to do about it.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -50,7 +51,7 @@ class Judge {
     double fastest() const { return best_ != nullptr ? best_->rate : 0; }
     bool is_busy() const { return noise_ > rules().busy_width; }
     // Rates that others' work may explain say nothing of the link.
-    bool is_in_use() const { return subject_.busy_percent.value_or(0) >= rules().busy_percent; }
+    bool is_in_use() const { return std::atof(condition("utilization").c_str()) >= rules().busy_percent; }
     std::string condition(const char* name) const {
         const auto value = subject_.conditions.find(name);
         return value == subject_.conditions.end() ? std::string() : value->second;
@@ -64,7 +65,9 @@ class Judge {
             return add(Level::none, "unasked", {"health.unasked", {{"reason", subject_.failure}}});
         }
         if (!subject_.crosses_link) return add(Level::none, "no_link", {"health.no_link", {}});
-        if (subject_.is_part || condition("mig") == "on") return add(Level::none, "part", {"health.part", {}});
+        if (condition("vgpu") == "on" || condition("mig") == "on") {
+            return add(Level::none, "part", {"health.part", {}});
+        }
         if (!subject_.reference_device.empty() && subject_.reference_device != subject_.name) {
             add(Level::attention, "other_device",
                 {"compare.other_device",
@@ -105,7 +108,7 @@ class Judge {
         }
         const bool is_both_slow = !is_pinned_slow && judge_both();
         if (is_in_use() && (is_pinned_slow || is_both_slow || is_other_slow)) {
-            const Values values{{"percent", std::to_string(*subject_.busy_percent)}};
+            const Values values{{"percent", std::to_string(std::atoi(condition("utilization").c_str()))}};
             return add(Level::none, "in_use", {"health.in_use", values});
         }
         if (!is_pinned_slow) summarise();

@@ -61,12 +61,12 @@ struct Rate {
 
 struct Subject {
     std::string backend, name, vendor, uuid, pci_address;
-    bool crosses_link = true, is_wrong = false, is_part = false;
+    bool crosses_link = true, is_wrong = false;
+    // As a run's fingerprint has them, and what the kernel logged: "aer_corrected" and the like.
     std::map<std::string, std::string> conditions;
     std::vector<Link> links;  // before and after the copies
     std::vector<Rate> rates;
     std::optional<int> bound_node, near_node;
-    std::optional<unsigned> busy_percent;  // before it was measured
     std::string iommu;
     std::string reference, reference_device;  // named by the user
     std::string failure;                      // why nothing was measured; all else may be empty then

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,6 +222,23 @@ def test_texts_are_those_of_the_catalogue(node: Path) -> None:
     asked = {"uuid": device["uuid"], "address": device["pci_address"]}
     assert device["points"][0]["text"] == say("health.link_degraded_rate", **values)
     assert device["points"][0]["do"] == [say("health.reseat_module"), say("health.vendor_asks", **asked)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", [{"FAKE_NODE_MIG": "1"}, {"FAKE_NODE_VIRTUAL": "2"}], ids=["MIG", "vGPU"])
+def test_isthmus_check_says_the_same_of_a_part_of_a_card(node: Path, part: dict[str, str]) -> None:
+    """By the real clock, which the measuring of all experiments needs: rates are this machine's."""
+    (device,) = _judged(node, **part)
+    checked = subprocess.run(
+        [sys.executable, "-m", "isthmus", "check", "--device", "cuda:0", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"LD_LIBRARY_PATH": str(node)} | part,
+        timeout=120,
+    )
+    assert [each["points"] for each in json.loads(checked.stdout)] == [device["points"]], checked.stderr
+    assert device["points"][0]["topic"] == "part"
 
 
 class Recorded:

@@ -89,6 +89,13 @@ Nvlinks nvlinks(const nvml::Api& nvml, nvml::Device device, nvml::Device other) 
     return found;
 }
 
+std::optional<unsigned> busy_percent(const nvml::Api& nvml, nvml::Device device) {
+    nvml::Utilization busy{};
+    const bool is_read =
+        nvml.nvmlDeviceGetUtilizationRates && nvml.nvmlDeviceGetUtilizationRates(device, &busy) == nvml::success;
+    return is_read ? std::optional(busy.gpu) : std::nullopt;
+}
+
 void add_conditions(const Driver& driver, DeviceInfo& info) {
     if (!driver.nvml) {
         info.conditions["nvml"] = "absent or not started: link, temperature and clocks unknown";
@@ -122,6 +129,14 @@ void add_conditions(const Driver& driver, DeviceInfo& info) {
     unsigned pending = 0;
     if (nvml.nvmlDeviceGetMigMode && nvml.nvmlDeviceGetMigMode(device, &current, &pending) == nvml::success) {
         info.conditions["mig"] = current != 0 ? "on" : "off";
+    }
+    if (const auto busy = busy_percent(nvml, device); busy.value_or(0) > 0) {
+        info.conditions["utilization"] = std::to_string(*busy) + " %";
+    }
+    int mode = 0;
+    if (nvml.nvmlDeviceGetVirtualizationMode && nvml.nvmlDeviceGetVirtualizationMode(device, &mode) == nvml::success &&
+        mode == nvml::virtualization_vgpu) {
+        info.conditions["vgpu"] = "on";
     }
 }
 
@@ -216,20 +231,9 @@ LinkReading read_link(const Driver& driver, const std::string& pci_address) {
     return link;
 }
 
-UseReading read_use(const Driver& driver, const std::string& pci_address) {
-    UseReading use;
+std::optional<unsigned> read_busy_percent(const Driver& driver, const std::string& pci_address) {
     nvml::Device device = nvml_device(driver, pci_address);
-    if (device == nullptr) return use;
-    const nvml::Api& nvml = *driver.nvml;
-    nvml::Utilization busy{};
-    if (nvml.nvmlDeviceGetUtilizationRates && nvml.nvmlDeviceGetUtilizationRates(device, &busy) == nvml::success) {
-        use.busy_percent = busy.gpu;
-    }
-    int mode = 0;
-    use.is_virtual = nvml.nvmlDeviceGetVirtualizationMode &&
-                     nvml.nvmlDeviceGetVirtualizationMode(device, &mode) == nvml::success &&
-                     mode == nvml::virtualization_vgpu;
-    return use;
+    return device != nullptr ? busy_percent(*driver.nvml, device) : std::nullopt;
 }
 
 std::string read_throttling(const Driver& driver, const std::string& pci_address) {

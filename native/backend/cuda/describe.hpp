@@ -1,6 +1,9 @@
 // What CUDA and NVML say about a device, without a context and with one.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "backend/cuda/context.hpp"
 #include "backend/device_info.hpp"
 
@@ -14,7 +17,8 @@ Result<DeviceInfo> describe(const Driver& driver, int index);
 // Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
 PeerReading read_peer(const Driver& driver, const std::string& here, const std::string& there);
 LinkReading read_link(const Driver& driver, const std::string& pci_address);
-UseReading read_use(const Driver& driver, const std::string& pci_address);
+// Per cent of the last second at most in which kernels ran.
+std::optional<unsigned> read_busy_percent(const Driver& driver, const std::string& pci_address);
 // The reasons for which clocks are lower than they could be; empty where it is not known.
 std::string read_throttling(const Driver& driver, const std::string& pci_address);
 

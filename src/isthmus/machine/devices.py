@@ -11,7 +11,7 @@ from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.installing import install_extra
 from isthmus.machine.binding import bind_near
-from isthmus.machine.pci import pci_link, pci_numa_node
+from isthmus.machine.pci import pci_errors, pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
 _INSTALL: Mapping[str, Callable[[], str]] = {
@@ -162,9 +162,13 @@ def _backend(listed: "_native.BackendDict") -> Backend:
 
 
 def _describe(info: dict[str, Any]) -> Device:
-    fields = {name: value for name, value in info.items() if name != "link"}
     address = info["pci_address"]
-    return Device(**fields, link=_link(info["link"], address), numa_node=pci_numa_node(address) if address else None)
+    more = {
+        "link": _link(info["link"], address),
+        "numa_node": pci_numa_node(address) if address else None,
+        "conditions": info["conditions"] | pci_errors(address),
+    }
+    return Device(**info | more)
 
 
 def _link(reading: "_native.LinkDict", address: str) -> Link | None:

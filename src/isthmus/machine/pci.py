@@ -38,6 +38,18 @@ def pci_link(pci_address: str, root: Path = Path("/")) -> Link | None:
     return Link(generation=now, width=width_now, max_generation=most, max_width=width_most, source="sysfs")
 
 
+def pci_errors(pci_address: str, root: Path = Path("/")) -> dict[str, str]:
+    """Errors of the link that the kernel logged since it started, ``aer_corrected`` and the like; none that are 0."""
+    directory, errors = _directory(pci_address, root), {}
+    for name, file in (("corrected", "correctable"), ("nonfatal", "nonfatal"), ("fatal", "fatal")):
+        total = (
+            re.search(r"^TOTAL\w* ([1-9]\d*)$", read_text(directory / f"aer_dev_{file}"), re.M) if directory else None
+        )
+        if total:
+            errors[f"aer_{name}"] = total[1]
+    return errors
+
+
 def pci_numa_node(pci_address: str, root: Path = Path("/")) -> int | None:
     """The node that the device is attached to; None when firmware or hypervisor do not tell (the kernel's -1)."""
     directory = _directory(pci_address, root)

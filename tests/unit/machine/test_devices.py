@@ -18,7 +18,14 @@ from isthmus.machine.devices import name_in_turn, neighbours, open_device, probe
 def info(backend: str, index: int, **changes: object) -> dict[str, object]:
     """What the core tells of a device."""
     link = dict.fromkeys(("generation", "width", "max_generation", "max_width"))
-    return {"backend": backend, "index": index, "name": "GPU", "pci_address": "", "link": link} | changes
+    return {
+        "backend": backend,
+        "index": index,
+        "name": "GPU",
+        "pci_address": "",
+        "link": link,
+        "conditions": {},
+    } | changes
 
 
 def listing(name: str, *found: dict[str, object], absent_because: str = "") -> dict[str, object]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.machine.pci import normalise_pci_address, pci_link, pci_numa_node, pci_root_port
+from isthmus.machine.pci import normalise_pci_address, pci_errors, pci_link, pci_numa_node, pci_root_port
 from isthmus.record import Link
 
 Tree = Callable[[dict[str, str]], Path]
@@ -90,6 +90,13 @@ def test_an_unreadable_device_is_none(tree: Tree, unreadable: Callable[[Path], N
 @pytest.mark.parametrize(("text", "node"), [("1\n", 1), ("0\n", 0), ("-1\n", None), ("", None), ("one", None)])
 def test_the_kernels_minus_one_is_no_node(tree: Tree, text: str, node: int | None) -> None:
     assert pci_numa_node("00000000:3B:00.0", tree({f"{_DEVICE}/numa_node": text})) == node
+
+
+def test_errors_are_the_kernels_totals_without_those_that_never_happened(tree: Tree) -> None:
+    texts = {"correctable": "RxErr 3\nBadTLP 2\nTOTAL_ERR_COR 5\n", "nonfatal": "TOTAL_ERR_NONFATAL 0\n"}
+    root = tree({f"{_DEVICE}/aer_dev_{name}": text for name, text in texts.items()})
+    assert pci_errors("0000:3b:00.0", root) == {"aer_corrected": "5"}
+    assert pci_errors("", root) == {}
 
 
 def _below(root: Path, *ports: str) -> None:
