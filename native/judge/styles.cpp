@@ -66,8 +66,9 @@ std::string performance(const std::vector<Shown>& all_shown) {
             const double low = rate.normals.empty() ? 0 : rate.normals[0].low;
             const std::string limits =
                 low > 0 ? printed(";%.0f:;%.0f:", low, rules().faulty_ratio * low) : std::string();
-            const std::string name = "'" + shown.device + "_" + rate.memory + "_" + rate.direction + "'";
-            all.push_back(name + printed("=%.0fB", rate.rate) + limits);
+            all.push_back(printed("'%s_%s_%s'=%.0fB", shown.device.c_str(), rate.memory.c_str(), rate.direction.c_str(),
+                                  rate.rate) +
+                          limits);
         }
     }
     return joined(all, " ");
