@@ -149,7 +149,6 @@ def test_a_calibration(name: str, text_file: SnapshotAssertion, json_file: Snaps
             | {"built_in": {"median": 1 + power / 100}, "driver": {"median": 2.0}}
             for power in (20, 22)
         ],
-        "way_gains": [{"direction": "h2d", "device": "0000:01:00.0", "bytes": 1 << 28, "own": {"median": 1.8}}],
         "new_pieces": 2,
     }
     document = calibration_document(runs.gpu(), table)

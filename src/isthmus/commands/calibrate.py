@@ -111,10 +111,5 @@ def _data(table: "TransferTable", path: Path | None, measured: "Calibration | No
             {**gain._asdict(), "built_in": gain.built_in._asdict(), "driver": gain.driver._asdict()}
             for gain in measured.gains
         ],
-        "way_gains": [
-            {"direction": link.direction, "device": link.device, "bytes": size, "own": ratio._asdict()}
-            for link in measured.links
-            for size, ratio in link.ratios.items()
-        ],
         "new_pieces": len(measured.pieces),
     }

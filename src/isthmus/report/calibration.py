@@ -15,7 +15,7 @@ Rows = Iterable[tuple[str, Iterable[str | Cell]]]
 
 
 def calibration_document(device: Device, table: Mapping[str, Any]) -> Document:
-    """What `table` has: its rules and, where it was measured now, `gains` and `way_gains`; JSON has it as it is."""
+    """What `table` has: its rules and, where it was measured now, `gains`; JSON has it as it is."""
     title = say("calibration.title", spec=device.spec, name=device.name)
     return Document(
         "calibration", title, tuple(_blocks(table)), data=Data(lambda: {"format": "isthmus.calibration", **table})
@@ -78,20 +78,14 @@ def _pieces(table: Mapping[str, Any]) -> Grid:
 
 
 def _links(table: Mapping[str, Any]) -> Grid:
-    """Which other devices' links large copies take too, and how many times as fast the largest measured ones are."""
-    # By size, ascending: the last one is of the largest.
-    largest = {
-        (gain["direction"], gain["device"]): f"{gain['own']['median']:.2f}"
-        for gain in sorted(table.get("way_gains", ()), key=lambda gain: gain["bytes"])
-    }
+    """Which other devices' links large copies take too, by tables of older versions."""
     rows = []
     for rule in table["ways"]:
         size = format_bytes(rule["from_bytes"])
         used = say("calibration.used_from", size=size) if rule["gains"] else say("calibration.used_never")
         rate = format_rate(rule["bytes"] / rule["seconds"])
-        own = largest.get((rule["direction"], rule["device"]), "")
-        rows.append((rule["direction"], (rule["device"], rate, own, used)))
-    return _grid("calibration.links", ("direction", "device", "link_rate", "own", "used"), rows, words=1)
+        rows.append((rule["direction"], (rule["device"], rate, used)))
+    return _grid("calibration.links", ("direction", "device", "link_rate", "used"), rows, words=1)
 
 
 def _gains(gains: Sequence[Mapping[str, Any]]) -> Grid:

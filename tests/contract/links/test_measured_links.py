@@ -1,4 +1,4 @@
-"""Copies over several links as experiments and calibration time them: counted, verified, beside others' work."""
+"""Copies over several links as experiments time them: counted, verified, beside others' work."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.calibration import links
-from isthmus.experiment.calibration.buffers import DRIVER, Choice
-from isthmus.experiment.calibration.calibrate import table_text
 from isthmus.machine.devices import OpenDevice, neighbours, open_device, probe
 
 MIB = 1 << 20
@@ -85,20 +82,3 @@ def test_what_runs_on_the_neighbour_goes_on_beside_copies_over_its_link(own: Ope
     if work == "copies":
         assert load.verify_pattern(0, MIB, 5) == (0, NONE)
     assert source.verify_pattern(0, SIZE, 7) == (0, NONE)
-
-
-def test_calibration_judges_links_as_tables_have_them(
-    own: OpenDevice, other: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(links, "_SIZES", (SIZE, 16 * MIB))
-    monkeypatch.setattr(links, "_QUICK_ROUNDS", 5)
-    plain = table_text("test", [Choice(way, 0, DRIVER, 1e-6, 1e-6) for way in ("h2d", "d2h")], [], [])
-    (named,) = [each for each in links.reaching(own) if each[0] == other]
-    chosen = links.choose_links(own, named, plain, True, 0)
-    table = _native.parse_transfer_table(
-        plain.replace("\nend\n", "\n" + "".join(f"{way.line}\n" for way in chosen) + "end\n")
-    )
-    assert [(rule["direction"], rule["device"], rule["gains"]) for rule in table.ways] == [
-        (way.direction, named[1], way.gains) for way in chosen
-    ]
-    assert all(0 < way.bytes < 16 * MIB for way in chosen)

@@ -26,7 +26,7 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is measured is the table that is built in."""
 
     def measured(device: OpenDevice, *_: object) -> Calibration:
-        return Calibration(_native.default_transfer_table("host", "as measured"), [], [], {}, [], [], [])
+        return Calibration(_native.default_transfer_table("host", "as measured"), [], [], {}, [], [])
 
     monkeypatch.setattr(calibrate, "calibrate", measured)
 

@@ -20,7 +20,6 @@ from isthmus.experiment.calibration.buffers import (
     stores_of,
     thread_counts,
 )
-from isthmus.experiment.calibration.links import LinkChoice, choose_links, reaching
 from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, kernel_blocks, settings
 from isthmus.experiment.calibration.turns import (
     BUILT_IN,
@@ -63,7 +62,6 @@ class Calibration(NamedTuple):
     kernels: dict[Direction, int]
     pieces: list[PieceChoice]
     gains: list[Gain]
-    links: list[LinkChoice]
 
 
 def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[int, int], None]) -> Calibration:
@@ -79,8 +77,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     sizes = [size for size in (_QUICK_SIZES if quick else _SIZES) if size <= largest]
     kinds = ("pageable",) if mapped_stands_in(native) else ("pageable", "pinned")
     grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
-    others = reaching(device)
-    ended, total = 0, len(_DIRECTIONS) + len(grid) + 2 + len(others)
+    ended, total = 0, len(_DIRECTIONS) + len(grid) + 2
     threads = thread_counts(_native.allowed_processors())
     most_threads = max(threads[-1], staging_threads())
     staging = {direction: session_staging(native, direction, most_threads) for direction in _DIRECTIONS}
@@ -104,11 +101,6 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
             direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
     kernels = kernel_blocks(device, seed)
-    links: list[LinkChoice] = []
-    for other in others:
-        links += choose_links(device, other, table_text("without links", buffers, direct, []), quick, seed)
-        ended += 1
-        progress(ended, total)
     # Pieces as sessions will move them.
     for direction in _DIRECTIONS:
         staging[direction] = session_staging(native, direction, most_threads, kernels.get(direction, 0))
@@ -120,8 +112,8 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
             pieces.append(choice)
         ended += 1
         progress(ended, total)
-    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels, links)
-    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains, links)
+    text = table_text(_origin(device), buffers, direct, pieces, built_in, kernels)
+    return Calibration(_native.parse_transfer_table(text), buffers, direct, kernels, pieces, gains)
 
 
 def _certain(
@@ -186,7 +178,6 @@ def table_text(
     pieces: Sequence[PieceChoice],
     built_in: TransferTable | None = None,
     kernels: Mapping[Direction, int] | None = None,
-    links: Sequence[LinkChoice] = (),
 ) -> str:
     """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending.
 
@@ -206,7 +197,6 @@ def table_text(
     rules = [line for line in built_in.text().splitlines() if line.startswith("pieces ")] if built_in else []
     by_shape = {line.partition(" method=")[0]: line for line in [*rules, *map(_piece_line, pieces)]}
     lines += by_shape.values()
-    lines += [link.line for link in links]
     return "\n".join([*lines, "end", ""])
 
 
