@@ -242,10 +242,6 @@ def _wrong_pipelines() -> list[Case]:
     return [*cases, *overlap.skips("pinned", "no room", chunks=(8,))]
 
 
-def _exchange(seconds: float) -> list[Case]:
-    return [*_pipelines(share=0.6), overlap.both_ways("pinned", seconds)]
-
-
 OVERLAP: Odd = {
     "two-sizes": lambda: run(_two_sizes()),
     "more-work": lambda: run(_pipelines("pageable", work=3.6e-3)),
@@ -254,9 +250,7 @@ OVERLAP: Odd = {
     ),
     "costly-chunks": lambda: run(_pipelines(overlaps=False, chunk=1e-3)),
     "one-fast": lambda: run(_one_fast()),
-    "one-engine": lambda: run(_exchange(2.38e-3), device=runs.gpu(copy_engines=1)),
-    "two-engines": lambda: run(_exchange(2.38e-3), device=runs.gpu(copy_engines=2)),
-    "cpu": lambda: run(_exchange(4e-3), device=runs.cpu_device()),
+    "cpu": lambda: run(_pipelines(share=0.6), device=runs.cpu_device()),
     "noise": lambda: run(_pipelines(overlaps=False, noise=0.3)),
     "one-chunk": lambda: run(overlap.cases("pinned", overlap.Truth(), chunks=(1,))),
     "no-single": lambda: run(overlap.cases("pinned", overlap.Truth(), chunks=(4, 16))),

@@ -113,14 +113,6 @@ def cases(
     ]
 
 
-def both_ways(memory: str, seconds: float, *, chunks: int = 16, noise: float = 0.002, size: int = SIZE) -> Case:
-    """Copies in and out without work."""
-    random = np.random.default_rng(11)
-    return case(
-        "both_ways", memory, seconds, random, chunks=chunks, streams=4, direction="both", noise=noise, size=size
-    )
-
-
 def skips(memory: str, reason: str, *, ratio: float = 1.0, chunks: Iterable[int] = CHUNKS) -> list[Case]:
     """Pipelines that could not be measured."""
     return [
@@ -180,4 +172,4 @@ def h200_cases() -> list[Case]:
             kept = [each for each in alone if (main and each.method != "work_alone")]
             kept += [each for each in alone if each.method == "work_alone" and memory == "pinned"]
             found += [*kept, *(each for each in made if each.method == "pipeline")]
-    return [*found, both_ways("pinned", 1.41e-3), both_ways("pageable", 13.2e-3), traced("pinned"), traced("staged", 8)]
+    return [*found, traced("pinned"), traced("staged", 8)]

@@ -1,9 +1,7 @@
-"""Sections of arrays: what is fastest for those that programs know, what padding costs, then what all rows show."""
+"""Sections of arrays: what is fastest for those that programs know, then what all rows show."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.figures import quotient_cell
 from isthmus.analysis.labels import Source, sources
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
@@ -12,13 +10,12 @@ from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.analysis.pieces.tables import method_cell, method_columns, pieces_parts
 from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
-from isthmus.analysis.statistics.contrast import ratio
 from isthmus.document.finding import Finding, known
 from isthmus.document.grid import Grid, Row, brief, spread, text_grid
-from isthmus.document.pivot import columns_of, grid_of, groups_of
+from isthmus.document.pivot import columns_of, groups_of
 from isthmus.document.section import Glance, Part, Section, section_of
 from isthmus.language import capitalised, say
-from isthmus.record import Interval, Run
+from isthmus.record import Run
 
 # Rows of a first screen.
 _MOST = 7
@@ -69,7 +66,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     if others:
         title = say("pieces_report.known_other_title")
         parts.append(Part(title, grids=(_known_grid(others),), page_only=bool(main)))
-    return section_of("strided", [*parts, _padding(runs), *pieces_parts(runs, STRIDED)], ("threads",))
+    return section_of("strided", [*parts, *pieces_parts(runs, STRIDED)], ("threads",))
 
 
 def _cells(run: Run) -> Sequence[Cell]:
@@ -124,22 +121,6 @@ def _title(cell: Cell) -> str:
     return say("pieces_report.known_group_moved", **named, asked=asked, moved=about_bytes(cell.moved[WHOLE]))
 
 
-def _padding(runs: Sequence[Run]) -> Part | None:
-    """How many times as long each method takes for rows that are padded on the device."""
-    measured = sources(runs, lambda run: paddings(_cells(run)))
-    methods = [method for method in STRIDED.methods if any(method in each.value.slowdowns for each in measured)]
-    rows = []
-    for each in measured:
-        padded, slowdowns = each.value.padded, each.value.slowdowns
-        pitch, section = padded.shape.device_pitch_bytes, capitalised(shape_words(padded))
-        cells = tuple(quotient_cell(slowdowns.get(method), each.target) for method in methods)
-        title = each.titled(say("pieces_report.padding_group", section=section, pitch=pitch))
-        rows.append((title, Row(way_words(padded), cells)))
-    title, corner = say("pieces_report.padding_title"), say("pieces_report.corner_way")
-    grid = grid_of(title, method_columns(methods), groups_of(rows), corner)
-    return Part(title, grids=(grid,)) if grid else None
-
-
 def glance(run: Run) -> Glance | None:
     """A row for each section and way, known ones first; None where none was measured."""
     cells = [cell for cell in piece_cells(run, STRIDED) if cell.ranking]
@@ -163,39 +144,3 @@ def _grid(cells: Sequence[Cell]) -> Grid:
         for cell in cells
     )
     return text_grid(say("pieces_report.known_title"), say("pieces_report.corner_way"), names, rows)
-
-
-@dataclass(frozen=True)
-class Padding:
-    """The same rows, direction and memory; `slowdowns` says how many times as long each method takes if padded."""
-
-    padded: Cell
-    slowdowns: Mapping[str, Interval]
-
-
-def paddings(cells: Iterable[Cell]) -> list[Padding]:
-    """Every pair that was measured with a method in common, in the order of the cells."""
-    everything = list(cells)
-    tight = {_host_key(cell): cell for cell in everything if cell.layouts[1] == "contiguous"}
-    all_paddings = []
-    for padded in filter(_is_padded, everything):
-        other = tight.get(_host_key(padded))
-        slowdowns = {
-            method: ratio(padded.points[method].seconds, other.points[method].seconds)
-            for method in padded.ranking
-            if other and method in other.points
-        }
-        if slowdowns:
-            all_paddings.append(Padding(padded, slowdowns))
-    return all_paddings
-
-
-def _is_padded(cell: Cell) -> bool:
-    """Whether rows end in less padding than they hold data, and slices follow one another without any."""
-    shape = cell.shape
-    between = shape.device_slice_pitch_bytes == shape.rows * shape.device_pitch_bytes
-    return shape.slices > 1 and between and shape.width_bytes < shape.device_pitch_bytes < 2 * shape.width_bytes
-
-
-def _host_key(cell: Cell) -> tuple[object, ...]:
-    return cell.direction, cell.host_memory, cell.shape._replace(device_pitch_bytes=0, device_slice_pitch_bytes=0)

@@ -21,7 +21,7 @@ QUICK: Mapping[str, tuple[str, set[str]]] = {
     "threads": ("--sizes 64KiB", {"workers", "spawn"}),
     "batching": ("--sizes 64,256 --memory pageable", {"waited_copies", "copies", "pack", "pack_threads"}),
     "strided": ("--sizes 64 --memory pageable", {"section", "copies", "pack", "whole"}),
-    "overlap": ("--sizes 64KiB", {"pipeline", "in_alone", "work_alone", "out_alone", "both_ways", "traced"}),
+    "overlap": ("--sizes 64KiB", {"pipeline", "in_alone", "work_alone", "out_alone", "traced"}),
     "interference": ("--sizes 64KiB --memory pinned --direction h2d", {"copy"}),
     "latency": ("", {"launch", "event", "query", "wait", "copy", "access"}),
 }

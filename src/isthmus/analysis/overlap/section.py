@@ -1,23 +1,22 @@
-"""The section on overlap: the best pipelines, how near all come to their bound, copies both ways, timelines."""
+"""The section on overlap: the best pipelines, how near all come to their bound, timelines."""
 
 from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.figures import cell_of, legend_of, quotient_cell
 from isthmus.analysis.labels import Source, kind_label, run_label, sources
-from isthmus.analysis.overlap.findings import Exchange, exchanges, multiple_digits, way_words
+from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_overlaps, overlaps, traced
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Look, Timeline, curves_chart, numbered_look
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, missing, time_cell
-from isthmus.document.pivot import columns_of, grid_of, groups_of, rows_of, word_column
+from isthmus.document.pivot import columns_of, groups_of, rows_of, word_column
 from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import capitalised, say
 from isthmus.record import Case, Interval, Run, Span, format_bytes, format_seconds, kind_rank
 
 _BEST = ("ways", "time", "serial", "speedup", "bound", "share", *STAGES)
-_EXCHANGE = ("serial", "time", "bound", "hidden")
 # Rows and columns of a first screen.
 _MOST, _COLUMNS = 6, 5
 
@@ -29,16 +28,10 @@ _BOUND_LOOK = numbered_look(5)
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
     everything, mains = _sorted(sources(runs, overlaps)), _sorted(sources(runs, _mains))
-    # Copies in both directions at once, a group for each size, a row for each memory; none without cases.
-    measured = sorted(sources(runs, exchanges), key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory)))
-    groups = groups_of((format_bytes(each.value.bytes), _exchange_row(each)) for each in measured)
-    corner = say("overlap_report.memory")
-    grid = grid_of(say("overlap_report.exchange"), _columns(_EXCHANGE), groups, corner)
     parts = [
         Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=_best_grids(everything)),
         Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=_shares_grids(mains)),
         speedup_part(mains),
-        Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=(grid,) if grid else ()),
         timeline_part(runs),
     ]
     return section_of("overlap", parts, ("work", "bound"))
@@ -123,20 +116,6 @@ def _share_cell(source: Source[Overlap] | None, place: tuple[int, int]) -> Cell:
         return quotient_cell(overlap.points[place].share, target, scale=100.0, detail=detail)
 
     return cell_of(overlap.figures.get(place), share)
-
-
-def _exchange_row(source: Source[Exchange]) -> Row:
-    each = source.value
-    # Around nothing hidden, a width relative to it would say nothing.
-    wide = each.hidden.high - each.hidden.low > 0.2
-    hidden = f"{100 * each.hidden.median:.0f}", f"{50 * (each.hidden.high - each.hidden.low):.0f}"
-    cells = (
-        _plain_cell(each.serial),
-        time_cell(each.seconds, wide=not each.converged, detail=way_words(each.host_memory, each.chunks, each.streams)),
-        _plain_cell(each.bound),
-        Cell(*hidden, state="wide" if wide else "ok"),
-    )
-    return Row(f"{kind_label(each.host_memory)} {source.label}".rstrip(), cells)
 
 
 def _sized(title: str, size: int) -> str:

@@ -32,12 +32,12 @@ _DRAWN_COUNTS = 2
 _CLIFF = 1.25
 
 
-def pieces_parts(runs: Sequence[Run], kind: Kind, *own: Part | None) -> list[Part | None]:
-    """The fastest method everywhere, from where it pays, parts of the experiment's own, then all figures."""
+def pieces_parts(runs: Sequence[Run], kind: Kind) -> list[Part | None]:
+    """The fastest method everywhere, from where it pays, then all figures."""
     surfaces = sources(runs, lambda run: piece_surfaces(run, kind))
     main = main_sources(surfaces)
     last = curves_part(main), figures_part(kind, surfaces)
-    return [*map_parts(surfaces), _pays_part(kind, main), *own, *last]
+    return [*map_parts(surfaces), _pays_part(kind, main), *last]
 
 
 def _pays_part(kind: Kind, surfaces: Surfaces) -> Part:

@@ -5,14 +5,8 @@ from typing import NamedTuple
 
 from isthmus.record import Case, Direction
 
-STAGES = {
-    "pipeline": ["in", "work", "out"],
-    "in_alone": ["in"],
-    "work_alone": ["work"],
-    "out_alone": ["out"],
-    "both_ways": ["in", "out"],
-}
-_DIRECTIONS: Mapping[str, Direction] = {"in_alone": "h2d", "out_alone": "d2h", "both_ways": "both"}
+STAGES = {"pipeline": ["in", "work", "out"], "in_alone": ["in"], "work_alone": ["work"], "out_alone": ["out"]}
+_DIRECTIONS: Mapping[str, Direction] = {"in_alone": "h2d", "out_alone": "d2h"}
 # Work that takes as long as a copy gains most from overlap, so it is measured in full.
 MAIN_RATIO = 1.0
 # Chunks and streams of stages alone: some data moves faster in chunks, and a bound must not be slower than that.
@@ -74,9 +68,8 @@ def _at_most(most: int, streams: Sequence[int]) -> list[int]:
 
 
 def _alone(size: int, kind: str, streams: Sequence[int]) -> Iterator[Case]:
-    """Copies alone and both directions; the CPU's part in staged ones takes as many threads as pipelines have."""
+    """Copies alone; the CPU's part in staged ones takes as many threads as pipelines have."""
     several = [(_CHUNKS_A_THREAD * count, count) for count in streams] if kind == "staged" else _ALONE[1:]
     for division in (_ALONE[0], *several):
         yield case_of("in_alone", kind, size, None, *division)
         yield case_of("out_alone", kind, size, None, *division)
-    yield from (case_of("both_ways", kind, size, None, *division) for division in several)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from isthmus.analysis.overlap.findings import exchanges
 from isthmus.analysis.overlap.model import overlaps, pipeline_bound
 from tests.synthetic import overlap as synthetic_overlap
 from tests.synthetic import runs as synthetic
@@ -39,28 +38,3 @@ def test_shares_and_speed_ups_are_the_true_ones() -> None:
     assert found.gains == "yes"
     assert found.best
     assert found.best.chunks == 64
-
-
-@pytest.mark.parametrize(
-    ("seconds", "noise", "in_turn"),
-    [
-        (1.3e-3, 0.002, False),
-        (2.0e-3, 0.002, False),
-        (2.38e-3, 0.002, True),
-        (3.0e-3, 0.002, True),
-        (1.9e-3, 0.5, False),
-    ],
-)
-def test_copies_both_ways_are_judged_by_what_they_save(seconds: float, noise: float, in_turn: bool) -> None:
-    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,))
-    [found] = exchanges(synthetic.run([*cases, synthetic_overlap.both_ways("pinned", seconds, noise=noise)]))
-    assert found.in_turn is in_turn
-    # 16 chunks: the first one's way in and the last one's way out are alone.
-    assert found.bound.median == pytest.approx(1.2e-3 * 17 / 16, rel=0.02)
-
-
-def test_an_exchange_needs_both_copies_alone_and_more_than_one_chunk() -> None:
-    both = synthetic_overlap.both_ways("pinned", 1.3e-3)
-    assert exchanges(synthetic.run([both])) == []
-    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,))
-    assert exchanges(synthetic.run([*cases, synthetic_overlap.both_ways("pinned", 2.4e-3, chunks=1)])) == []

@@ -11,7 +11,6 @@ from isthmus.analysis.pieces.model import Surface, alignment_unit, natural_unit,
 from isthmus.analysis.pieces.tables import batch_cliff, count_thresholds
 from isthmus.analysis.pieces.words import shape_words
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.analysis.strided import paddings
 from isthmus.record import KIB, Case, Run
 from tests.synthetic import batching as synthetic_batching
 from tests.synthetic import runs as synthetic
@@ -137,14 +136,6 @@ def test_from_so_many_rows_on(full: Run) -> None:
     assert 500 < kernel.value < KIB
     never = count_thresholds(only_grid(full), 0.02)[4 * KIB, "device_pack"]
     assert (never.state, never.last) == ("never", 32 * KIB)
-
-
-def test_padded_rows_against_tight_ones(full: Run) -> None:
-    pairs = paddings(cells_of(full))
-    assert {pair.padded.direction for pair in pairs} == {"d2h", "h2d"}
-    for pair in pairs:
-        assert pair.padded.shape.device_pitch_bytes == 512
-        assert pair.slowdowns["section"].median == pytest.approx(45 / 40, rel=0.01)
 
 
 @pytest.mark.parametrize(

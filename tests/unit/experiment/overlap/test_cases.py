@@ -45,11 +45,10 @@ def test_a_visit_measures_and_checks_and_the_best_pipelines_are_traced() -> None
     by_method = {
         method: [case for case in cases if case.method == method] for method in {case.method for case in cases}
     }
-    assert set(by_method) == {"pipeline", "in_alone", "work_alone", "out_alone", "both_ways", "traced"}
+    assert set(by_method) == {"pipeline", "in_alone", "work_alone", "out_alone", "traced"}
     assert {case.verified for case in by_method["pipeline"]} == {"yes"}
     assert {case.direction for case in by_method["pipeline"]} == {None}
     assert {case.direction for case in by_method["in_alone"]} == {"h2d"}
-    assert {case.direction for case in by_method["both_ways"]} == {"both"}
     assert {case.host_memory for case in by_method["work_alone"]} == {"device"}
     for case in by_method["traced"]:
         pairs = {(span.stage, span.chunk) for span in case.spans}
