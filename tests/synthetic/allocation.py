@@ -96,33 +96,11 @@ H200 = {
     ("device_pool_cold", "allocate"): Cost(180 * US, 0.2 * US, noise=0.05),
     ("device_pool_cold", "free"): Cost(0.6 * US, 0.0),
 }
-BESIDE = {
-    ("pinned", "beside_allocate"): Cost(1.1 * US, step=600.0, step_bytes=4 * MIB),
-    ("pinned", "beside_free"): Cost(1.0 * US, step=300.0, step_bytes=4 * MIB),
-    ("device", "beside_allocate"): Cost(1.6 * US, step=20.0, step_bytes=4 * MIB),
-    ("device", "beside_free"): Cost(1.4 * US, step=20.0, step_bytes=4 * MIB),
-}
-FIRST = {
-    ("pinned", "first_allocate"): Cost(9 * MS),
-    ("pinned", "first_free"): Cost(0.3 * MS),
-    ("registered", "first_allocate"): Cost(0.4 * MS),
-    ("registered", "first_free"): Cost(0.07 * MS),
-    ("malloc", "first_allocate"): Cost(3 * US),
-    ("malloc", "first_touch"): Cost(0.35 * MS),
-    ("malloc", "first_free"): Cost(4 * US),
-    ("device", "first_allocate"): Cost(140 * US),
-    ("device", "first_free"): Cost(60 * US),
-    ("device_pool", "first_allocate"): Cost(900 * US),
-    ("device_pool", "first_free"): Cost(2 * US),
-}
 
 
 def h200(sizes: Iterable[int] = SIZES) -> list[Case]:
-    """All cases of a run on an H200, first calls, the opening of the device and a skip among them."""
+    """All cases of a run on an H200, a skip among them."""
     return [
-        case("", "open_device", 0, [0.312]),
-        *cases(FIRST, [MIB], samples=1, seed=3),
         *cases(H200, sizes, seed=2),
-        *cases(BESIDE, [size for size in sizes if size <= 4 * MIB], seed=4),
         *skips("device_array", ["allocate", "free"], [4 * GIB], "an array of 4 GiB is larger than the device allows"),
     ]

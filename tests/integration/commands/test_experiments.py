@@ -14,7 +14,7 @@ Measure = Callable[..., tuple[Done, Run]]
 # A short run of each, and some of what it measures on any device.
 QUICK: Mapping[str, tuple[str, set[str]]] = {
     "bandwidth": ("--sizes 64KiB", {"copy", "duplex", "isthmus", "kernel"}),
-    "allocation": ("--sizes 64KiB", {"allocate", "touch", "free", "first_allocate", "open_device"}),
+    "allocation": ("--sizes 64KiB", {"allocate", "touch", "free"}),
     "breakeven": ("--sizes 64KiB", {"round_trip", "reduction", "further_round_trip", "copy"}),
     "managed": ("--sizes 2MiB", {"explicit_whole", "explicit_touched", "managed", "mapped"}),
     "stencil": ("--side 48 --halo 1", {"cpu_columns", "cpu_whole", "gpu_pack", "gpu_pack_mapped"}),

@@ -14,8 +14,6 @@ _SHOWN_BYTES = 64 * MIB
 _HUGE_FROM = 4 * MIB
 # A difference below this factor is no reason to change a program.
 _MATTERS = 1.05
-# Blocks that come so much faster while another one is held are carved out of what that one brought.
-_CARVED = 2.0
 
 
 def findings(run: Run) -> list[Finding]:
@@ -30,8 +28,6 @@ def findings(run: Run) -> list[Finding]:
         _huge_pages(costs),
         _device(costs),
         *_shaped(costs),
-        _beside(costs),
-        _first_calls(costs),
     )
 
 
@@ -155,28 +151,3 @@ def _shaped(costs: AllocationCosts) -> Iterator[Finding]:
             continue
         text = _against(kind, shaped, plain, _shown(both), memory_name("device"))
         yield Finding("note", f"allocation_{kind}", text)
-
-
-def _beside(costs: AllocationCosts) -> Finding | None:
-    """Which small blocks cost less while another one of their kind is held; None where that was not measured."""
-    gains, measured = [], False
-    for kind in dict.fromkeys(curve.kind for curve in costs.held):
-        alone, held = costs.phase(kind, "allocate"), costs.phase(kind, "allocate", held=True)
-        if alone is None or held is None:
-            continue
-        shared = [size for size in alone.sizes if size in held.sizes]
-        measured = measured or bool(shared)
-        if any(alone.over(held, size).low >= _CARVED for size in shared):
-            gains.append(memory_name(kind))
-    if gains:
-        text = say("allocation.held", kinds=enumerated(gains))
-        return Finding("note", "allocation_beside", text, do=(say("allocation.carved_fix"),))
-    return Finding("note", "allocation_beside", say("allocation.none_carved")) if measured else None
-
-
-def _first_calls(costs: AllocationCosts) -> Finding | None:
-    """What the process pays once; None where it was not timed."""
-    if costs.open_device is None:
-        return None
-    text = say("allocation.opening", time=format_seconds(costs.open_device))
-    return Finding("note", "allocation_first_call", text, do=(say("allocation.first_call_fix"),))

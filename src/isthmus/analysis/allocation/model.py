@@ -17,7 +17,6 @@ from isthmus.record import Interval, Run, kind_rank, memory_kind
 Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
-_FIRST, _BESIDE = "first_", "beside_"
 # Locked pages that a driver allocated in so much less time than touching takes are not there yet.
 _ABSENT = 0.1
 
@@ -29,15 +28,11 @@ def ns_per_byte(point: Point) -> Interval:
 
 @dataclass(frozen=True)
 class CostCurve:
-    """One phase of one kind of memory, by ascending size; it has a point at least.
-
-    `held` says that a small block of the same kind was held meanwhile.
-    """
+    """One phase of one kind of memory, by ascending size; it has a point at least."""
 
     kind: str
     phase: Phase
     points: tuple[Point, ...]
-    held: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -52,7 +47,7 @@ class CostCurve:
     def draws(self) -> Draws:
         """Medians in seconds with their bootstrap draws, a row a point."""
         # A seed of its own, because two curves of equal numbers of samples would otherwise be drawn alike.
-        seed = zlib.crc32(f"{self.kind} {self.phase} {self.held}".encode())
+        seed = zlib.crc32(f"{self.kind} {self.phase} False".encode())
         return resampled_medians([point.samples for point in self.points], seed=seed)
 
 
@@ -83,31 +78,22 @@ class SizedCost:
 
 @dataclass(frozen=True)
 class AllocationCosts:
-    """All that a run measured of allocation; kinds in the order in which reports show them.
-
-    `held` are those of small blocks while another one of the kind was held. `first` holds the seconds of a kind's
-    first call in the process with the size, by kind and phase; `open_device` is the time in seconds that loading the
-    driver and creating the context took.
-    """
+    """All that a run measured of allocation; kinds in the order in which reports show them."""
 
     curves: tuple[CostCurve, ...]
-    held: tuple[CostCurve, ...]
-    first: dict[tuple[str, Phase], tuple[int, float]]
-    open_device: float | None
 
     @property
     def kinds(self) -> list[str]:
         """Kinds of memory with a curve."""
         return list(dict.fromkeys(curve.kind for curve in self.curves))
 
-    def find(self, kind: str, phase: Phase, *, held: bool = False) -> CostCurve | None:
+    def find(self, kind: str, phase: Phase) -> CostCurve | None:
         """The curve of one phase of one kind."""
-        curves = self.held if held else self.curves
-        return next((curve for curve in curves if (curve.kind, curve.phase) == (kind, phase)), None)
+        return next((curve for curve in self.curves if (curve.kind, curve.phase) == (kind, phase)), None)
 
-    def phase(self, kind: str, phase: Phase, *, held: bool = False) -> SizedCost | None:
+    def phase(self, kind: str, phase: Phase) -> SizedCost | None:
         """One phase alone."""
-        curve = self.find(kind, phase, held=held)
+        curve = self.find(kind, phase)
         return SizedCost(curve.sizes, curve.draws) if curve else None
 
     def calls(self, kind: str) -> SizedCost | None:
@@ -151,23 +137,13 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
         return None
     points.sort(key=lambda each: (kind_rank(each[0].host_memory), each[0].bytes))
     by_method = grouped(points, lambda each: (each[0].host_memory, each[0].method))
-    curves, held = (
-        tuple(
-            CostCurve(kind, phase, tuple(point for _, point in by_method[kind, prefix + phase]), bool(prefix))
-            for kind in dict.fromkeys(case.host_memory for case, _ in points)
-            for phase in PHASES
-            if (kind, prefix + phase) in by_method
-        )
-        for prefix in ("", _BESIDE)
-    )
-    first = {
-        (case.host_memory, phase): (case.bytes, point.samples[0])
-        for case, point in points
+    curves = (
+        CostCurve(kind, phase, tuple(point for _, point in by_method[kind, phase]))
+        for kind in dict.fromkeys(case.host_memory for case, _ in points)
         for phase in PHASES
-        if case.method == _FIRST + phase
-    }
-    opened = next((point.samples[0] for case, point in points if case.method == "open_device"), None)
-    return AllocationCosts(curves, held, first, opened)
+        if (kind, phase) in by_method
+    )
+    return AllocationCosts(tuple(curves))
 
 
 # Kinds of pinned memory that the program does not have yet.

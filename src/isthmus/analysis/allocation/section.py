@@ -56,29 +56,6 @@ def phase_grid(measured: Sequence[Measured], phase: Phase, *, per_byte: bool = F
     return Grid(title, columns, (Group("", rows),))
 
 
-def beside_grid(measured: Sequence[Measured]) -> Grid | None:
-    """Small blocks alone and while another one of their kind is held; None where no run measured that."""
-    columns = [
-        (kind, held, each)
-        for each in measured
-        for kind in dict.fromkeys(curve.kind for curve in each.value.held)
-        for held in (False, True)
-    ]
-    groups = []
-    for phase in PHASES:
-        curves = [each.value.find(kind, phase, held=held) for kind, held, each in columns]
-        sizes = sorted({size for curve in curves if curve and curve.held for size in curve.sizes})
-        rows = rows_of(sizes, format_bytes, curves, lambda curve, size: _time(curve.at(size) if curve else None))
-        groups.append(Group(say(f"allocation_report.part_{phase}"), rows))
-    names = {False: say("allocation_report.alone"), True: say("allocation_report.held_beside")}
-    comma = say("common.comma")
-    headings = (
-        Column(f"{kind_heading(kind)}\n{names[held]}", comma.join([kind_label(kind), names[held]]), each.label)
-        for kind, held, each in columns
-    )
-    return grid_of(say("allocation_report.beside_grid"), headings, groups)
-
-
 def cheapest_pinned_grid(measured: Measured) -> Grid | None:
     """The kinds of pinned memory and the cheapest of them by size; None where there was no choice."""
     choices = pinned_choices(measured.value)
@@ -92,36 +69,6 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
     columns = [Column(kind_heading(kind), kind_label(kind)) for kind in kinds]
     columns.append(Column(say("allocation_report.cheapest_new"), say("allocation_report.cheapest_new"), prose=True))
     return grid_of(measured.titled(say("allocation_report.cheapest")), columns, [Group("", tuple(rows))])
-
-
-def first_call_grid(measured: Measured) -> Grid | None:
-    """First calls of the process next to later ones of the same size; None where none was timed."""
-    first = measured.value.first
-    phases = [phase for phase in PHASES if any(phase == each for _, each in first)]
-    columns = tuple(
-        Column(f"{name}\n{when}", say("common.comma").join([name, when]))
-        for name in (say(f"allocation_report.part_{phase}") for phase in phases)
-        for when in (say("allocation_report.first"), say("allocation_report.later"))
-    )
-    measured_first = dict.fromkeys(kind for kind, _ in first)
-    kinds = dict.fromkeys([*(kind for kind in measured.value.kinds if kind in measured_first), *measured_first])
-    rows = tuple(
-        Row(kind_label(kind), tuple(cell for phase in phases for cell in _first_cells(measured.value, kind, phase)))
-        for kind in kinds
-    )
-    sizes = say("common.comma").join(format_bytes(size) for size in sorted({size for size, _ in first.values()}))
-    title = measured.titled(say("allocation_report.first_call_grid", sizes=sizes))
-    return grid_of(title, columns, [Group("", rows)], say("allocation_report.memory"))
-
-
-def _first_cells(costs: AllocationCosts, kind: str, phase: Phase) -> tuple[Cell, Cell]:
-    if (kind, phase) not in costs.first:
-        return missing(), missing()
-    size, seconds = costs.first[kind, phase]
-    curve = costs.find(kind, phase)
-    point = curve.at(size) if curve else None
-    later = time_cell(point.seconds, wide=not point.converged, detail=_detail(point)) if point else missing()
-    return Cell(format_seconds(seconds)), later
 
 
 def _skipped(run: Run, kind: str) -> dict[int, str]:
@@ -157,8 +104,6 @@ def section(runs: Sequence[Run]) -> Section | None:
             say("allocation_report.cheapest_note"),
             map(cheapest_pinned_grid, measured),
         ),
-        (say("allocation_report.beside_grid"), "", [beside_grid(measured)]),
-        (say("allocation_report.first_calls"), "", map(first_call_grid, measured)),
     )
     parts = [_phase_part(measured, phase, per_byte=each) for phase in PHASES for each in (False, True)]
     parts += [Part(title, note, grids=tuple(filter(None, grids))) for title, note, grids in tables]
