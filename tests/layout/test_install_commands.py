@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from isthmus.installing import OURS, install_extra
-from isthmus.report.formats import FORMATS
 from tests.layout.every import every
 
 tomllib = pytest.importorskip("tomllib", reason="reads pyproject.toml, which Python can from 3.11 on")
@@ -115,8 +114,6 @@ def test_a_name_in_a_registry_would_be_noticed() -> None:
 def test_an_extra_is_named_by_its_packages() -> None:
     for name, packages in EXTRAS.items():
         assert name == "fuzz" or install_extra(name) == shlex.join(["pip", "install", *packages]), name
-    for each in FORMATS:
-        assert not each.needs or each.needs in install_extra(each.name)
 
 
 def test_without_metadata_it_is_named_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +124,7 @@ def test_without_metadata_it_is_named_by_its_source(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "command", [*map(install_extra, ("cpu", "mpi", "trace", "parquet")), OURS.partition(" in ")[0]]
-)
+@pytest.mark.parametrize("command", [*map(install_extra, ("cpu", "mpi", "trace")), OURS.partition(" in ")[0]])
 def test_pip_takes_the_commands(command: str) -> None:
     """What it would install; nothing is built, since its build's tools are here already."""
     arguments = [*shlex.split(command)[1:], "--dry-run", "--no-deps", "--no-build-isolation"]

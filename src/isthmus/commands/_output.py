@@ -35,9 +35,9 @@ def format_of(
 ) -> str:
     """The format of this name, which must fit such a document; without one what the suffix says.
 
-    Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
-    installed, or needs a file and has none; for ``--json`` with another format; and for ``-``, which programs take for
-    standard output: a file of that name is not meant; and for a file that is there and that only `force` replaces.
+    Raises UsageError for a suffix that says none that fits, or another than the name; for ``--json`` with another
+    format; for ``-``, which programs take for standard output: a file of that name is not meant; and for a file that is
+    there and that only `force` replaces.
     """
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
@@ -60,10 +60,6 @@ def format_of(
             f"{output}: its suffix says no format of this report; expected one of {', '.join([*suffixes, '.txt'])}, "
             "or name a format with --format"
         )
-    if chosen.binary and output is None:
-        name = chosen.name
-        raise UsageError(f"{name.capitalize()} is written to a file; name one with -o, such as -o {kind}.{name}")
-    chosen.check()
     if output is not None:
         check_replaceable(output, force=force)
     return chosen.name
@@ -98,8 +94,6 @@ def save_report(document: "Document", format_name: str, path: Path) -> None:
     with _whole(path) as file:
         if chosen.has_sentences:
             file.write(marked(text.getvalue().encode(errors="backslashreplace"), chosen.name))
-        elif chosen.binary:
-            write(document, format_name, file)
         else:
             out = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
             write(document, format_name, out)

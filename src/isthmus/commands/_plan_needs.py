@@ -55,11 +55,11 @@ _KINDS = {
 }
 _CHOICES = {
     "--direction": ("h2d", "d2h", "both"),
-    "--source": ("pageable", "pinned", "new", "file"),
+    "--source": ("pageable", "pinned", "new"),
     "--layout": ("contiguous", "strided", "scattered"),
 }
 # What is not there for every kind of need.
-_SOME = {"pieces": {"both", "new", "file"}, "section": {"both", "new", "file"}, "pipeline": {"file"}}
+_SOME = {"pieces": {"both", "new"}, "section": {"both", "new"}}
 
 
 def need_of(options: Mapping[str, Any]) -> Need:
@@ -111,8 +111,6 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
         for word in words:
             if word not in open_to:
                 raise UsageError(f"not for {name} here: {word!r}; expected one of {', '.join(open_to)}")
-    if given.get("--source") == "file" and given.get("--direction", "h2d") != "h2d":
-        raise UsageError("what lies in a file goes to the device: --source file goes with --direction h2d alone")
 
 
 def _layouts(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,10 +21,7 @@ def plan(
     direction: str | None = option("--direction", "WAY", "h2d (the default), d2h, or both, there and back."),
     uses: int | None = option("--uses", "N", "How often the buffer is moved.", parser=whole_number(1)),
     source: str | None = option(
-        "--source",
-        "WHERE",
-        "Where the host's data is: pageable memory, pinned memory, a file in the page cache, or new, for the plan "
-        "to choose.",
+        "--source", "WHERE", "Where the host's data is: pageable memory, pinned memory, or new, for the plan to choose."
     ),
     pieces: int | None = option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", parser=whole_number(1)),
     piece_bytes: str | None = option("--piece-bytes", "SIZE", "Size of each piece."),
@@ -107,8 +104,6 @@ def plan(
     if plan.methods:
         return
     if run is not None:
-        if not need.experiments:
-            raise UsageError("no experiment reads files: leave --run out, and the ways are measured now")
         lacking = f"isthmus measure {' '.join(need.experiments)}"
         raise UsageError(f"{run} cannot price any way to do that; measure what it lacks: {lacking}")
     raise UsageError("none of the ways to do that could be measured on this device; the reasons stand above")

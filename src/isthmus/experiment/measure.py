@@ -1,6 +1,5 @@
 """Runs experiments on a device and saves every case as it ends."""
 
-import math
 import random
 import time
 import uuid
@@ -16,7 +15,7 @@ from isthmus.errors import RunFileError, UsageError
 from isthmus.experiment.engine.batch import Planned, Planner, brief_planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, Pace
 from isthmus.experiment.engine.options import Options, check_names
-from isthmus.experiment.engine.progress import OVERHEAD, Estimate, Moment, Progress, Sampled, rate_of_last
+from isthmus.experiment.engine.progress import Estimate, Moment, Progress, Sampled, rate_of_last
 from isthmus.experiment.engine.rounds import INTERRUPTED, Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.openacc.build import check_folder
@@ -44,7 +43,6 @@ from isthmus.registry import MEASURED
 _ALL = "all"
 
 # What a quick run takes at its start, besides its budgets.
-_START_SECONDS = 3.0
 
 # How often `progress` is called while no case ends.
 _TELL_SECONDS = 0.2
@@ -85,12 +83,6 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
             f"measure {whole}` without mpirun or srun, once on each host"
         )
     return planners
-
-
-def quick_seconds(names: Sequence[str]) -> float:
-    """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
-    budgets = [planner(each).efforts["quick"].budget_seconds for each in MEASURED if each.name in names]
-    return math.ceil(sum(OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
 
 
 def most_seconds(experiments: Sequence[Planner], options: Options) -> float | None:

@@ -87,9 +87,6 @@ def way_words(need: Need, method: str, options: Mapping[str, int] | None = None)
 def _buffer_way(need: BufferNeed, method: str) -> str:
     if need.source == "new":
         return _new_memory("pageable_isthmus" if method == "isthmus" else method)
-    if need.source == "file":
-        read = f"plan.do_read_{method}"
-        return "isthmus.copy_from_file" if method == "isthmus" else say(read) if can_say(read) else method
     if method == need.source:
         return say("plan.do_copy")
     key = f"plan.do_{method}"
@@ -197,7 +194,7 @@ def worth_words(plan: Plan) -> str:
 
 
 def _memory(need: BufferNeed | PiecesNeed | SectionNeed | PipelineNeed) -> str:
-    return say(f"plan.source_{need.source}") if need.source in {"new", "file"} else memory_label(need.source)
+    return say("plan.source_new") if need.source == "new" else memory_label(need.source)
 
 
 def _named(plan: Plan, method: Method) -> str:

@@ -10,7 +10,7 @@ from isthmus.record.units import KIB
 OneWay = Literal["h2d", "d2h"]
 # Where the host's data is: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
 # buffer that the program is still to allocate and may allocate as it likes; or in a file that the page cache holds.
-BufferSource = Literal["pageable", "pinned", "new", "file"]
+BufferSource = Literal["pageable", "pinned", "new"]
 PiecesSource = Literal["pageable", "pinned"]
 PipelineSource = Literal["pageable", "pinned", "new"]
 
@@ -58,9 +58,7 @@ class BufferNeed(_Block):
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """None reads files."""
-        if self.source == "file":
-            return ()
+        """Those that time what it takes."""
         return ("bandwidth",) if self.source == "pinned" else ("allocation", "bandwidth", "breakeven")
 
 
@@ -220,9 +218,6 @@ BUFFER_WAYS = (
     BufferWay("touched_registered_huge", "new", "registered", held=("touched_registered_huge",)),
     BufferWay("mapped", "new", "mapped", "kernel", held=("mapped",)),
     BufferWay("managed_prefetch", "new", "managed", "prefetch", held=("managed",), directions=("h2d", "both")),
-    BufferWay("pageable", "file", "pageable", staged=True, directions=("h2d",)),
-    BufferWay("staging", "file", "pinned", staged=True, directions=("h2d",)),
-    BufferWay("isthmus", "file", "pageable", "isthmus", directions=("h2d",)),
 )
 
 

@@ -17,7 +17,7 @@ __all__ = ["format_named", "format_names", "format_of_suffix", "formats_for", "p
 
 
 def write(document: "Document", format_name: str, out: IO[Any]) -> None:
-    """Write a document to `out`, a text file, or a binary one for a binary format.
+    """Write a document to `out`, a text file.
 
     Raises UsageError where the format does not fit the document, and ReportFailed where its renderer fails.
     """

@@ -3,11 +3,9 @@
 import difflib
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from isthmus.errors import UsageError
-from isthmus.installing import install_extra
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document, Kind
@@ -17,21 +15,16 @@ class Renderer(Protocol):
     """What a module of `renderers/` is."""
 
     def write(self, document: "Document", out: IO[Any]) -> None:
-        """Write the document to `out`, a text file, or a binary one for a binary format."""
+        """Write the document to `out`, a text file."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format with the suffixes of its files and the kinds of documents that it serves, all where none is named.
-
-    `needs` is a package that may not be installed; the format is an extra of that name.
-    """
+    """A format with the suffixes of its files and the kinds of documents that it serves, all where none is named."""
 
     name: str
     suffixes: tuple[str, ...] = ()
     serves: tuple["Kind", ...] = ()
-    needs: str = ""
-    binary: bool = False
 
     @property
     def has_sentences(self) -> bool:
@@ -41,14 +34,6 @@ class Format:
     def renderer(self) -> Renderer:
         """Its module, loaded now: some need libraries that take longer to load than a report takes to make."""
         return cast(Renderer, import_module(f"isthmus.report.renderers.{self.name}"))
-
-    def check(self) -> None:
-        """Raise UsageError, before anything is read, where what it needs is not installed."""
-        if self.needs and find_spec(self.needs) is None:
-            raise UsageError(
-                f"{self.name.capitalize()} needs {self.needs}, which is not installed; "
-                f"{install_extra(self.name)}, or use --format csv"
-            )
 
 
 FORMATS = (
@@ -77,7 +62,6 @@ FORMATS = (
     Format("prometheus", (".prom",), ("fleet",)),
     Format("slurm", serves=("fleet",)),
     Format("kubectl", serves=("fleet",)),
-    Format("parquet", (".parquet",), ("fleet",), needs="pyarrow", binary=True),
 )
 
 

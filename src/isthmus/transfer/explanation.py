@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
-from isthmus.errors import IsthmusError
-from isthmus.machine.devices import choose_device
-from isthmus.machine.host import read_host
-from isthmus.record import Run, cached_run, format_bytes, format_rate, format_seconds
+from isthmus.record import format_bytes, format_rate, format_seconds
 
 
 @dataclass(frozen=True)
@@ -42,22 +38,6 @@ class Explanation:
     why: str
     ways: Mapping[str, float]
 
-    @property
-    def neighbours(self) -> Mapping[str, float]:
-        """What the copy costs concurrent work: the share by which its work takes longer, 0.1 for a tenth.
-
-        By neighbour: ``compute`` (a kernel that computes), ``memory`` (kernels that read the device's memory) and
-        ``thread`` (a thread of the host). From the runs of ``isthmus measure interference`` that are kept of this
-        device, which are read when this is first asked for in a process. Empty where none is kept, or where they have
-        nothing of this way to copy between the host and the device.
-        """
-        if self.direction not in ("h2d", "d2h") or (run := _kept(self.device)) is None:
-            return {}
-        # What reads runs takes longer to import than most copies take.
-        from isthmus.plan import slowdowns
-
-        return slowdowns(run, (self.direction,), self.method, self.kernel_blocks)
-
     def __str__(self) -> str:
         """Two lines: what is done, and why."""
         what = f"{self.direction} {format_bytes(self.bytes)}"
@@ -79,12 +59,3 @@ class Explanation:
         if self.seconds > 0:
             how += f"; expected {format_seconds(self.seconds)} ({format_rate(self.bytes / self.seconds)})"
         return f"{what}: {how}\n{self.why}"
-
-
-@cache
-def _kept(device: str) -> Run | None:
-    """All that was measured of the device on this machine and kept; None where nothing was, or it cannot be read."""
-    try:
-        return cached_run(read_host(), choose_device(device))
-    except (IsthmusError, OSError):
-        return None

@@ -1,10 +1,7 @@
 """`isthmus fleet` as a user runs it: folders, formats, exit codes, messages, and files from anybody."""
 
-import csv
-import io
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,28 +110,6 @@ def test_prometheus_text(fleet: FleetCommand, evil: Path) -> None:
     )
     assert "isthmus_fleet_median_seconds" in names
     assert "isthmus_fleet_slow_device" in names
-
-
-def test_parquet_says_what_it_needs(
-    fleet: FleetCommand, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, err = fleet(slow, "--format", "parquet")
-    assert code == 2
-    assert "name one with -o" in err
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    code, _, err = fleet(slow, "-o", tmp_path / "fleet.parquet")
-    assert code == 2
-    assert "pip install 'pyarrow>=14'" in err
-
-
-def test_parquet_has_the_rows_of_csv(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install '.[parquet]'")
-    path = tmp_path / "fleet.parquet"
-    assert fleet(slow, "-o", path)[0] == 0
-    _, out, _ = fleet(slow, "--format", "csv")
-    table = parquet.read_table(path).to_pylist()
-    for row, expected in zip(table, csv.DictReader(io.StringIO(out)), strict=True):
-        assert {name: "" if value is None else str(value) for name, value in row.items()} == expected
 
 
 @pytest.mark.parametrize("format_name", ["terminal", "markdown", "html", "json", "slurm", "kubectl", "csv"])

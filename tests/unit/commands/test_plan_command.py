@@ -47,7 +47,6 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Device:
 MEASURED = [
     (["--bytes", "64KiB", "--uses", "3"], {"pageable", "isthmus", "registered", "staging", "pinned"}),
     (["--bytes", "64KiB", "--source", "pinned", "--direction", "d2h"], {"pinned", "isthmus", "mapped"}),
-    (["--bytes", "64KiB", "--source", "file"], {"pageable", "staging", "isthmus"}),
     (["--bytes", "64KiB"], {"pageable", "touched_registered_huge"}),
     (["--pieces", "30", "--piece-bytes", "1KiB"], {"isthmus", "copy_rows"}),
     (["--bytes", "64KiB", "--source", "new", "--direction", "both"], {"pageable", "isthmus", "pinned", "registered"}),
@@ -161,13 +160,3 @@ def test_a_device_that_is_not_here_is_its_own_error(here: Device, capsys: pytest
 def test_usage_errors_say_what_fits(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *words]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_of_files_no_run_has_figures(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", "--bytes", "3MiB", "--source", "file"]
-    assert main([*words, "--run", str(run_file)]) == 2
-    assert "no experiment reads files: leave --run out" in capsys.readouterr().err
-    assert main([*words, "--direction", "d2h"]) == 2
-    assert "--source file goes with --direction h2d alone" in capsys.readouterr().err
-    assert main(["plan", "--bytes", "3MiB", "--compute", "1ms", "--source", "file"]) == 2
-    assert "expected one of pageable, pinned, new" in capsys.readouterr().err

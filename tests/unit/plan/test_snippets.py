@@ -32,7 +32,7 @@ from isthmus.record import (
 )
 
 TIME = Interval(1e-3, 1e-3, 1e-3)
-SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new", "file")
+SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new")
 PIPELINES = {
     "pageable": ("pageable", "registered"),
     "pinned": ("pinned",),

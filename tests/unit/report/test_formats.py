@@ -110,7 +110,7 @@ def test_every_command_takes_the_new_format(
 def test_every_line_has_its_file_and_serves_what_it_says(line: Format, documents: dict[str, Document]) -> None:
     assert callable(line.renderer().write)
     for kind in line.serves or documents:
-        if kind in documents and not line.binary:
+        if kind in documents:
             assert written(documents[kind], line.name) or line.name in ("slurm", "kubectl")
 
 

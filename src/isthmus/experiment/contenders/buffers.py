@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
 from isthmus import _native
-from isthmus.experiment.contenders.library import CachedFile, CheckedSubject, FileSubject
+from isthmus.experiment.contenders.library import CheckedSubject
 from isthmus.experiment.engine.buffers import wrong_data
 from isthmus.experiment.engine.rounds import Subject
 from isthmus.machine.devices import OpenDevice
@@ -25,11 +25,8 @@ _WARM_SECONDS = 0.05
 def buffers(device: OpenDevice, need: BufferNeed, seed: int) -> dict[str, Callable[[], Subject]]:
     """Each method, to be made when it is first timed, so that one which the device has not is no trouble to others."""
     shared = _Memory(device.native, max(need.bytes, _CARVED_BYTES))
-    file = cache(partial(CachedFile, need.bytes, seed))
     return {
-        way.name: partial(FileSubject, device.native, file, need, way.name)
-        if (way.source, way.method) == ("file", "isthmus")
-        else partial(_BufferSubject, shared, need, way, seed, file if way.source == "file" else None)
+        way.name: partial(_BufferSubject, shared, need, way, seed)
         for way in buffer_ways_of(need.source, need.direction)
     }
 
@@ -75,9 +72,7 @@ class Held:
 class _BufferSubject(CheckedSubject):
     """Every sample is the whole need: getting memory, all uses one after the other, giving it back."""
 
-    def __init__(
-        self, shared: _Memory, need: BufferNeed, way: BufferWay, seed: int, file: Callable[[], CachedFile] | None = None
-    ) -> None:
+    def __init__(self, shared: _Memory, need: BufferNeed, way: BufferWay, seed: int) -> None:
         self.template = Case(experiment="plan", method=way.name, host_memory=way.memory, bytes=need.bytes)
         self._need, self._way, self._seed, self._seconds_a_use = need, way, seed, 0.0
         self._held = Held(shared.device, way.held_for(need.bytes), need.bytes)
@@ -98,8 +93,7 @@ class _BufferSubject(CheckedSubject):
             )
             for direction, uses in moved
         ]
-        self._file = file() if file else None
-        self._program = np.full(need.bytes if way.staged and not file else 0, seed % 251, np.uint8)
+        self._program = np.full(need.bytes if way.staged else 0, seed % 251, np.uint8)
 
     def seconds(self) -> float:
         """Of the whole need."""
@@ -128,13 +122,8 @@ class _BufferSubject(CheckedSubject):
         return ""
 
     def _staged_use(self, direction: str, transfer: _native.Timed) -> float:
-        """One thread's memcpy between the program's memory and pinned memory, or its read, and the copy of that."""
+        """One thread's memcpy between the program's memory and pinned memory, and the copy of that."""
         pinned = self._memory.host_array()[: self._need.bytes]
-        if self._file is not None:
-            self._memory.begin_host_access()
-            read = self._file.read_into(pinned)
-            self._memory.end_host_access()
-            return float(read + transfer.run(0, 1, 1, 0.0)["host_seconds"][0])
         before = self._memcpy(pinned, self._program) if direction == "h2d" else 0.0
         seconds = transfer.run(0, 1, 1, 0.0)["host_seconds"][0]
         return before + seconds + (self._memcpy(self._program, pinned) if direction == "d2h" else 0.0)

@@ -1,8 +1,6 @@
-"""Calls of the library that no experiment times: rows by their numbers, and files that the page cache holds."""
+"""A call of the library that no experiment times: rows by their numbers."""
 
-import os
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -10,11 +8,10 @@ import numpy.typing as npt
 
 import isthmus
 from isthmus import _native
-from isthmus.errors import CopyFailed
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.host import read_host
-from isthmus.record import BufferNeed, Case, LayoutName, PiecesNeed
+from isthmus.record import Case, LayoutName, PiecesNeed
 
 # As in the batching experiment: every second row of twice as many, or as many of them at random.
 _SLOTS_A_PIECE = 2
@@ -103,57 +100,3 @@ def _rows(layout: LayoutName, pieces: int, random: np.random.Generator) -> npt.N
     if layout == "strided":
         return np.arange(0, _SLOTS_A_PIECE * pieces, _SLOTS_A_PIECE)
     return random.permutation(_SLOTS_A_PIECE * pieces)[:pieces]
-
-
-class CachedFile:
-    """A file without a name, in memory: what reading it costs is what reading the page cache does."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        """Write random bytes. Raises OSError where there is no room."""
-        self.data = np.frombuffer(np.random.default_rng(seed).bytes(size), np.uint8)
-        self.descriptor = os.memfd_create("isthmus-plan")
-        written = 0
-        while written < size:
-            written += os.pwrite(self.descriptor, self.data.data[written:], written)
-
-    def __del__(self) -> None:
-        """Give it back."""
-        if hasattr(self, "descriptor"):
-            os.close(self.descriptor)
-
-    def read_into(self, memory: npt.NDArray[np.uint8]) -> float:
-        """Seconds in which this thread reads all of it."""
-        begin = time.perf_counter()
-        read = 0
-        while read < len(self.data):
-            got = os.preadv(self.descriptor, [memory.data[read:]], read)
-            if got == 0:
-                raise CopyFailed(f"the file ended after {read} of {len(self.data)} bytes")
-            read += got
-        return time.perf_counter() - begin
-
-
-class FileSubject(CheckedSubject):
-    """`isthmus.copy_from_file` to the device, as often as it is used."""
-
-    def __init__(self, device: _native.Device, file: Callable[[], CachedFile], need: BufferNeed, name: str) -> None:
-        self.template = Case(experiment="plan", method=name, host_memory="pageable", bytes=need.bytes)
-        self._session = isthmus.Session(device)
-        self._file, self._uses = file(), need.uses
-        self._there = self._session.empty(need.bytes, np.uint8)
-
-    def seconds(self) -> float:
-        """Of all uses."""
-        return self._uses * self._once()
-
-    def _once(self) -> float:
-        begin = time.perf_counter()
-        isthmus.copy_from_file(self._there, self._file.descriptor, session=self._session)
-        return time.perf_counter() - begin
-
-    def wrong(self) -> str:
-        """Bytes that did not arrive."""
-        self._session.copy(self._there, np.full(self._there.shape, _POISON, np.uint8))
-        self._once()
-        differing = int((self._session.to_host(self._there) != self._file.data).sum())
-        return f"wrong data: {differing} of {len(self._file.data)} bytes differ" if differing else ""

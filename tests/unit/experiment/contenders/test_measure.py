@@ -1,14 +1,10 @@
 """Ways are timed against one another: verified, within the time, on as much data as there is room and time for."""
 
 import itertools
-import os
 import time
 
-import numpy as np
 import pytest
 
-from isthmus.errors import CopyFailed
-from isthmus.experiment.contenders.library import CachedFile
 from isthmus.experiment.contenders.measure import measure_ways, within
 from isthmus.experiment.contenders.ways import ways_of
 from isthmus.experiment.engine.rounds import Quota
@@ -61,7 +57,7 @@ def test_pitches_stay_aligned_and_hold_their_rows(pitch: int, most: int) -> None
     assert (less.pitch_bytes - pitch) % 64 == 0
 
 
-@pytest.mark.parametrize("source", ["pageable", "pinned", "new", "file"])
+@pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
 def test_every_row_of_the_table_is_a_contender(source: str) -> None:
     need = BufferNeed(4 * KIB, "h2d", 2, source)  # type: ignore[arg-type]
     timed = measure_ways(open_device("host"), need, 0.5, every=True)
@@ -104,10 +100,3 @@ def test_rows_that_do_not_arrive_are_counted() -> None:
     collected = Collected(subject.template)
     subject.visit(Quota(0, 1, 1, 0.0), collected)
     assert collected.wrong.startswith("wrong data: ")
-
-
-def test_a_file_that_is_shorter_than_it_was_is_told() -> None:
-    file = CachedFile(3 * MIB, 1)
-    os.ftruncate(file.descriptor, MIB)
-    with pytest.raises(CopyFailed, match="the file ended after 1048576 of 3145728 bytes"):
-        file.read_into(np.empty(3 * MIB, np.uint8))
