@@ -83,11 +83,13 @@ def _turning(squares: Sequence[Stencil]) -> Iterator[Finding]:
         ratios = [
             say("stencil.at_side", times=times(by_side[side].median, by_side[side].median), side=side) for side in sides
         ]
-        lost = [side for side in sides if by_side[side].median >= 1]
+        # What may be noise is no win.
+        lost = [side for side in sides if by_side[side].high >= 1]
         if not lost:
             answer = say("stencil.wins_everywhere")
         elif lost[-1] == sides[-1]:
-            answer = say("stencil.wins_nowhere", side=sides[-1])
+            is_unclear = by_side[sides[-1]].median < 1
+            answer = say("stencil.wins_unclear") if is_unclear else say("stencil.wins_nowhere", side=sides[-1])
         else:
             answer = say("stencil.wins_between", low=lost[-1], high=next(side for side in sides if side > lost[-1]))
         text = say("stencil.managed", packer=packer, ratios=say("common.comma").join(ratios), answer=answer)

@@ -67,6 +67,13 @@ def test_the_side_at_which_managed_memory_begins_to_win_is_named() -> None:
     assert texts((61440,))["stencil_managed_cpu"].endswith("it wins at every side.")
 
 
+def test_managed_memory_is_not_said_to_win_within_noise() -> None:
+    means = {("gpu_pack", "pageable"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (0.8, 0.1, 0.1, 0.1, 0.0)}
+    run = synthetic.run([synthetic_stencil.case(64, way, phases, noise=0.1) for way, phases in means.items()])
+    [text] = [each.text for each in stencil_findings(run) if each.topic == "stencil_managed_gpu"]
+    assert text.endswith("whether it wins is within noise.")
+
+
 def test_rows_that_are_copied_one_by_one_are_compared_with_one_block() -> None:
     seconds = {"cpu_whole": 8.8, "cpu_rows": 18.8}
     run = synthetic.run(
