@@ -41,9 +41,9 @@ bool FaultAhead::is_worthwhile(std::byte* data, std::size_t bytes) {
     // A sample of pages, most of which are missing.
     std::size_t missing = 0;
     for (std::size_t i = 0; i < samples; ++i) {
-        std::byte* const place = data + first + whole / samples * i / least_page * least_page;
+        const PagesAround page(data + first + whole / samples * i, 1);
         unsigned char resident = 1;
-        if (mincore(place, least_page, &resident) == 0 && (resident & 1U) == 0) ++missing;
+        if (mincore(page.begin, page.bytes, &resident) == 0 && (resident & 1U) == 0) ++missing;
     }
     return missing > samples / 2;
 }

@@ -27,11 +27,10 @@ constexpr int MADV_POPULATE_WRITE = 23;
 // takes four threads 43 ms, sixteen 117, and sixteen that write to it 19 (benchmarks/bare_pages.cpp).
 constexpr std::size_t most_threads_that_ask = 4;
 
-// The pages that a range is in, all of them.
 void populate_alone(std::byte* data, std::size_t bytes) {
     if (bytes == 0) return;
-    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % least_page;
-    (void)madvise(data - before, in_pages(before + bytes), MADV_POPULATE_WRITE);
+    const PagesAround pages(data, bytes);
+    (void)madvise(pages.begin, pages.bytes, MADV_POPULATE_WRITE);
 }
 
 }  // namespace
@@ -146,10 +145,10 @@ bool is_readable(std::uintptr_t address) {
 }
 
 bool is_mapped(std::uintptr_t first, std::size_t bytes) {
-    const std::uintptr_t begin = first / least_page * least_page;
-    // It writes nothing that is not to be written, and says where pages are missing.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    if (msync(reinterpret_cast<void*>(begin), first + bytes - begin, MS_ASYNC) != 0) return false;
+    const PagesAround pages(reinterpret_cast<const std::byte*>(first), bytes);
+    // It writes nothing that is not to be written, and says where pages are missing.
+    if (msync(pages.begin, pages.bytes, MS_ASYNC) != 0) return false;
     return is_readable(first) && is_readable(first + bytes - 1);
 }
 

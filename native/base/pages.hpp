@@ -1,6 +1,8 @@
 // Host memory as programs get it: anonymous pages, ordinary or huge, or the C library's.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +14,11 @@ namespace isthmus {
 
 // No system has smaller ones. What is in one is page-locked together or not at all.
 inline constexpr std::size_t least_page = 4096;
+// This system's own: on x86-64 as large, on ARM up to 64 KiB. The kernel refuses to change or tell what begins
+// elsewhere.
+inline std::size_t system_page() {
+    return static_cast<std::size_t>(getpagesize());
+}
 // What transparent huge pages are of, on x86-64 and on ARM with small pages of 4 KiB.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
@@ -19,6 +26,15 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t in_pages(std::size_t bytes) {
     return (bytes + least_page - 1) / least_page * least_page;
 }
+
+// The system's pages that bytes are in, all of them.
+struct PagesAround {
+    PagesAround(const std::byte* data, std::size_t count)
+        : begin(const_cast<std::byte*>(data - reinterpret_cast<std::uintptr_t>(data) % system_page())),
+          bytes(static_cast<std::size_t>(data - begin) + count) {}
+    std::byte* begin;
+    std::size_t bytes;  // to the last of them: the kernel rounds it up
+};
 
 enum class PageSize { ordinary, huge };
 

@@ -22,6 +22,8 @@ constexpr int looks_at_once = 32;
 void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
 }
 

@@ -2,7 +2,6 @@
 #include "experiment/buffer.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -171,7 +170,7 @@ Status Buffer::evict(Region region) {
 Status Buffer::forget_pages(Region region) const {
     if (!is_pageable(kind())) return invalid("only ordinary memory can be as if it was never touched");
     const auto address = reinterpret_cast<std::uintptr_t>(region.host());
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const std::uintptr_t page = system_page();
     const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + region.bytes) / page * page;
     if (begin >= end) return {};
     if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/pages.hpp"
 #include "interpose/undisturbed.hpp"
 
 namespace isthmus::interpose {
@@ -44,7 +45,8 @@ bool populate(std::byte* pages, std::size_t bytes) {
 #else
     constexpr int advice = 23;
 #endif
-    if (madvise(pages, bytes, advice) == 0) return true;
+    const PagesAround whole(pages, bytes);
+    if (madvise(whole.begin, whole.bytes, advice) == 0) return true;
     if (errno != EINVAL) return false;
     for (std::size_t place = 0; place < bytes; place += alignment) {
         auto* word = reinterpret_cast<timespec*>(pages + place);

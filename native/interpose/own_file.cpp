@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/pages.hpp"
+
 namespace isthmus::interpose {
 namespace {
 
@@ -123,7 +125,8 @@ OwnFile::Mapped OwnFile::append(std::size_t least, std::size_t wanted) {
     if (is(descriptor)) {
         close(descriptor);
     } else if (mapped.pages != nullptr) {
-        munmap(mapped.pages, mapped.bytes);
+        const PagesAround whole(mapped.pages, mapped.bytes);
+        munmap(whole.begin, whole.bytes);
         return {.lack = Lack::memory};
     }
     bytes_ += mapped.bytes;
@@ -144,8 +147,11 @@ OwnFile::Mapped OwnFile::map(int descriptor, std::size_t least, std::size_t want
     }
     if (!at_path()) return {.lack = Lack::path};
     if (truncate(path_.c_str(), begin + static_cast<off_t>(wanted)) != 0) return {.lack = lack_of(errno, Lack::path)};
+    // The file may end within a page of the system.
+    const std::size_t before = bytes_ % system_page();
     const auto map_bytes = [&](std::size_t bytes) {
-        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, begin);
+        return mmap(nullptr, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
+                    begin - static_cast<off_t>(before));
     };
     void* pages = map_bytes(wanted);
     if (pages == MAP_FAILED && wanted > least) {
@@ -153,7 +159,7 @@ OwnFile::Mapped OwnFile::map(int descriptor, std::size_t least, std::size_t want
         pages = map_bytes(wanted);
     }
     if (pages == MAP_FAILED) return {.lack = Lack::memory};
-    return {.pages = static_cast<std::byte*>(pages), .bytes = wanted};
+    return {.pages = static_cast<std::byte*>(pages) + before, .bytes = wanted};
 }
 
 void OwnFile::cut(std::uint64_t kept) const {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/pages.hpp"
+
 namespace isthmus::races {
 namespace {
 
@@ -20,7 +22,7 @@ bool change(const Range& pages, int protection) {
 }
 
 Range pages_within(const Range& bytes) {
-    constexpr std::uintptr_t page = Copies::page;
+    const std::uintptr_t page = system_page();
     return {(bytes.begin + page - 1) / page * page, bytes.end / page * page};
 }
 Range both(const Range& one, const Range& other) {
@@ -30,6 +32,7 @@ Range both(const Range& one, const Range& other) {
 }  // namespace
 
 Range Copies::pages_around(const Range& bytes) {
+    const std::uintptr_t page = system_page();
     return {bytes.begin / page * page, (bytes.end + page - 1) / page * page};
 }
 
@@ -147,7 +150,7 @@ void Copies::unprotect(Copy& copy) {
 }
 
 void Copies::unprotect_at(Copy& copy, std::uintptr_t address) {
-    const Range one{address / page * page, address / page * page + page};
+    const Range one = pages_around({address, address + 1});
     if (one.begin == copy.pages.begin) {
         copy.pages.begin = one.end;
     } else if (one.end == copy.pages.end) {

@@ -86,8 +86,6 @@ class Copies {
     bool any() const { return count_ != 0; }
     bool any_block() const { return block_count_ != 0; }
 
-    static constexpr std::uintptr_t page = 4096;
-
   private:
     static constexpr std::size_t most_copies = 4096, most_blocks = 16384;
     struct Block {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/pages.hpp"
 #include "base/threads.hpp"
 #include "interpose/hooks/hooks.hpp"
 #include "races/state.hpp"
@@ -67,7 +68,7 @@ bool is_write(const ucontext_t& context) {
 }
 
 bool is_meant(const Copy& copy, std::uintptr_t address) {
-    constexpr std::uintptr_t page = Copies::page;
+    const std::uintptr_t page = system_page();
     const bool shares_first = copy.bytes.begin % page != 0, shares_last = copy.bytes.end % page != 0;
     const bool is_near_first =
         shares_first && address / page == copy.bytes.begin / page && address < copy.bytes.begin + longest_vector;

@@ -62,6 +62,12 @@ sigset_t as_kernel_has(const sigset_t& programs) {
     if (sigismember(&programs, SIGSEGV) == 1) sigaddset(&kernels, fault_is_blocked);
     return kernels;
 }
+// Null where there is none: some calls may have none, and of others the compiler believes that there is one.
+const sigset_t* as_kernel_has(const sigset_t* programs, sigset_t& kernels) {
+    if (programs == nullptr) return nullptr;
+    kernels = as_kernel_has(*programs);
+    return &kernels;
+}
 void show(sigset_t& kernels) {
     const bool is_blocked = sigismember(&kernels, fault_is_blocked) == 1;
     sigdelset(&kernels, fault_is_blocked);
@@ -71,8 +77,7 @@ void show(sigset_t& kernels) {
 int set_mask(SetMask next, int how, const sigset_t* set, sigset_t* before) {
     if (!is_enabled()) return next(how, set, before);
     sigset_t ours;
-    if (set != nullptr) ours = as_kernel_has(*set);
-    const int code = next(how, set == nullptr ? nullptr : &ours, before);
+    const int code = next(how, as_kernel_has(set, ours), before);
     if (code == 0 && before != nullptr) show(*before);
     return code;
 }
@@ -204,18 +209,15 @@ ISTHMUS_SHOWN pid_t _Fork() {
       (count, read, write, failed, limit, mask))                                                                       \
     X(epoll_pwait, (int poll, epoll_event* events, int count, int limit, const sigset_t* mask),                        \
       (poll, events, count, limit, mask))
-#define ISTHMUS_HOOK(name, parameters, arguments)       \
-    ISTHMUS_SHOWN int name parameters {                 \
-        using Next = int(*) parameters;                 \
-        static Next known = nullptr;                    \
-        const auto next = known_or_found(known, #name); \
-        if (next == nullptr) return errno = ENOSYS, -1; \
-        sigset_t rest;                                  \
-        if (is_enabled() && mask != nullptr) {          \
-            rest = as_kernel_has(*mask);                \
-            mask = &rest;                               \
-        }                                               \
-        return next arguments;                          \
+#define ISTHMUS_HOOK(name, parameters, arguments)           \
+    ISTHMUS_SHOWN int name parameters {                     \
+        using Next = int(*) parameters;                     \
+        static Next known = nullptr;                        \
+        const auto next = known_or_found(known, #name);     \
+        if (next == nullptr) return errno = ENOSYS, -1;     \
+        sigset_t rest;                                      \
+        if (is_enabled()) mask = as_kernel_has(mask, rest); \
+        return next arguments;                              \
     }
 ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)
 #undef ISTHMUS_HOOK

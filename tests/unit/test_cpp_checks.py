@@ -9,6 +9,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 LIMITS = ("base/limits/call_filter.cpp", "base/limits/control_groups.cpp")
 SLICES = ("base/slices.cpp", "base/processors.cpp", *LIMITS)
+FILES = ("interpose/mapped_file.cpp", "interpose/own_file.cpp")
 THREADS = ("-O2", "-pthread")
 
 
@@ -23,15 +24,17 @@ class Check(NamedTuple):
 FRESH_PAGES = Check((*(f"base/{name}.cpp" for name in ("memory/fresh_pages", "memory/huge_file", "numa")), *SLICES))
 CHECKS = {
     # Which copies the accelerator takes.
-    "accelerator/learning": Check(
-        ("accelerator/learning.cpp", "accelerator/ledger.cpp", "interpose/mapped_file.cpp", "interpose/own_file.cpp")
-    ),
+    "accelerator/learning": Check(("accelerator/learning.cpp", "accelerator/ledger.cpp", *FILES)),
     # Copies past the caches and to the one that all cores share: every byte arrives and no other changes.
     "base/cache_copies": Check(flags=("-O2",)),
     # Pages that threads put in place for a driver: all are there, and memory stays zeros.
     "base/fresh_pages": FRESH_PAGES._replace(flags=THREADS),
     "base/fresh_pages thread": FRESH_PAGES._replace(flags=(*THREADS, "-fsanitize=thread")),
     "base/fresh_pages address": FRESH_PAGES._replace(flags=(*THREADS, "-fsanitize=address,undefined")),
+    # Where the kernel's pages are of 64 KiB it is asked for whole ones.
+    "base/large_pages": Check(
+        (*(f"base/{name}.cpp" for name in ("fault_ahead", "memory/access", "pages")), *FILES, *SLICES), THREADS
+    ),
     # The pattern that buffers are filled with, whole and in parts; half of it by compiling.
     "base/pattern": Check(("base/pattern.cpp",), ("-O2",), "as defined\n"),
     # A range is divided among threads into consecutive whole pages.

@@ -116,12 +116,11 @@ bool is_there(Access access, std::uintptr_t first, std::size_t bytes) {
 bool make_accessible(Access access, const std::byte* data, std::size_t bytes) {
     if (bytes == 0) return true;
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
-    const std::size_t before = begin % least_page;
+    const PagesAround pages(data, bytes);
     const int how = access == Access::read ? MADV_POPULATE_READ : MADV_POPULATE_WRITE;
     int error = 0;
     do {
-        auto* const page = const_cast<std::byte*>(data - before);
-        error = madvise(page, in_pages(before + bytes), how) == 0 ? 0 : errno;
+        error = madvise(pages.begin, pages.bytes, how) == 0 ? 0 : errno;
     } while (error == EAGAIN || error == EINTR);
     // Before Linux 5.14, and of what a device's driver has mapped.
     if (error != EINVAL) return error == 0;
