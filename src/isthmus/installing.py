@@ -4,6 +4,7 @@ A stranger who took its name there would be installed by our own text. An extra 
 installed on any machine, and Isthmus itself by where it comes from.
 """
 
+import platform
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ OURS = "pip install . in a checkout of Isthmus, or with the path of its wheel in
 
 
 def install_extra(name: str) -> str:
-    """The command that installs the packages of an extra, as this installation's metadata has them."""
+    """The command that installs an extra's packages for this processor, as this installation's metadata has them."""
     from importlib import metadata
 
     try:
@@ -21,8 +22,9 @@ def install_extra(name: str) -> str:
     except metadata.PackageNotFoundError:
         wanted = []  # It runs from its sources.
     pairs = [each.partition(";") for each in wanted]
-    marker = {f"extra == {quote}{name}{quote}" for quote in "'\""}
-    packages = [package.strip() for package, _, condition in pairs if condition.strip() in marker]
+    extra, processor = f'extra == "{name}"', f'platform_machine == "{platform.machine()}"'
+    conditions = [(package.strip(), each.replace("'", '"').strip().split(" and ")) for package, _, each in pairs]
+    packages = [package for package, every in conditions if extra in every and {*every} <= {extra, processor}]
     return shlex.join(["pip", "install", *packages]) if packages else OURS
 
 

@@ -1,5 +1,6 @@
 """What our texts tell people to install: what can be installed, and nothing by a name that is not ours to give."""
 
+import platform
 import re
 import shlex
 import subprocess
@@ -55,6 +56,8 @@ NAMED = [*BUILD, *PROJECT["dependencies"], *(each for packages in EXTRAS.values(
 KNOWN = OTHERS | {name for each in NAMED for name in NAME.findall(each)[:1]}
 # A command ends with its line, its quotation or its sentence; in a text of several lines it may go on in the next.
 COMMAND = re.compile(r"pip install((?:\s+(?:'[^'\n]*'|[^\s'\"`;,:()&|#]+))*)")
+# Extras that are not for each processor and Python.
+ELSEWHERE = {"fuzz"} | ({"cpu"} if platform.machine() != "x86_64" else set())
 EXTRA_OF_OURS = re.compile(rf"\bisthmus\[(?:{'|'.join(EXTRAS)}|\{{)")
 
 
@@ -113,7 +116,10 @@ def test_a_name_in_a_registry_would_be_noticed() -> None:
 
 def test_an_extra_is_named_by_its_packages() -> None:
     for name, packages in EXTRAS.items():
-        assert name == "fuzz" or install_extra(name) == shlex.join(["pip", "install", *packages]), name
+        bare = [package.partition(";")[0] for package in packages]
+        assert name in ELSEWHERE or install_extra(name) == shlex.join(["pip", "install", *bare]), name
+    for each in FORMATS:
+        assert not each.needs or each.needs in install_extra(each.name)
 
 
 def test_without_metadata_it_is_named_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +129,16 @@ def test_without_metadata_it_is_named_by_its_source(monkeypatch: pytest.MonkeyPa
     assert install_extra("cpu") == OURS
 
 
+def spoken() -> list[str]:
+    """The commands of our messages, but for those that are made as they are said."""
+    text = "\n".join(path.read_text("utf-8") for path in sorted((REPOSITORY / "src").rglob("*.py")))
+    return [shlex.join(["pip", "install", *words]) for words in map(wanted, COMMAND.findall(text)) if words]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("command", [*map(install_extra, ("cpu", "mpi", "trace")), OURS.partition(" in ")[0]])
+@pytest.mark.parametrize(
+    "command", sorted({*map(install_extra, {"cpu", "figures", "mpi", "trace"} - ELSEWHERE), *spoken()})
+)
 def test_pip_takes_the_commands(command: str) -> None:
     """What it would install; nothing is built, since its build's tools are here already."""
     arguments = [*shlex.split(command)[1:], "--dry-run", "--no-deps", "--no-build-isolation"]

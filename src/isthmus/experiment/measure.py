@@ -42,8 +42,6 @@ from isthmus.registry import MEASURED
 
 _ALL = "all"
 
-# What a quick run takes at its start, besides its budgets.
-
 # How often `progress` is called while no case ends.
 _TELL_SECONDS = 0.2
 

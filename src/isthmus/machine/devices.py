@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import platform
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
@@ -16,11 +17,12 @@ from isthmus.record import Backend, Device, Link, Placement
 
 _INSTALL: Mapping[str, Callable[[], str]] = {
     "cuda": lambda: "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
-    "opencl": lambda: f"{install_extra('cpu')} measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
+    "opencl": lambda: f"{_install_pocl()} measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
 }
 # OpenCL drivers that are Python packages, with the library to open: they are registered nowhere.
 _PACKAGED = {"pocl-binary-distribution": "libpocl*", "intel-opencl-rt": "libintelocl.so"}
 _POCL = "Portable Computing Language"
+_SYSTEMS_POCL = "apt install pocl-opencl-icd"
 # nvmlGpuTopologyLevel_t, by the names that `nvidia-smi topo -m` has for them.
 _ANCESTORS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 
@@ -178,6 +180,10 @@ def _link(reading: "_native.LinkDict", address: str) -> Link | None:
     return pci_link(address) if address else None
 
 
+def _install_pocl() -> str:
+    return install_extra("cpu") if platform.machine() == "x86_64" else _SYSTEMS_POCL
+
+
 def _is_pocl(device: Device) -> bool:
     return device.conditions.get("platform", "").startswith(_POCL)
 
@@ -196,7 +202,7 @@ def _why_no_pocl(device: Device) -> tuple[str, str] | None:
         return (
             f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
             "pip install intel-opencl-rt intel-cmplr-lib-rt (0.8 GB) brings a driver that knows it; as root, so does "
-            "apt install pocl-opencl-icd (Debian 12 and later)",
+            f"{_SYSTEMS_POCL} (Debian 12 and later)",
         )
     return None
 

@@ -155,6 +155,17 @@ def test_pocl_is_not_offered_where_it_could_not_link(
         open_device("opencl:0")
 
 
+@pytest.mark.parametrize(
+    ("processor", "command"), [("aarch64", "apt install pocl-opencl-icd"), ("x86_64", "pip install")]
+)
+def test_what_brings_pocl_is_there_for_the_processor(
+    found: Callable[..., None], monkeypatch: pytest.MonkeyPatch, processor: str, command: str
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: processor)
+    found(listing("opencl", absent_because="libOpenCL.so.1: cannot open shared object file"))
+    assert probe()[0].install.startswith(command)
+
+
 def test_a_gpu_beside_such_a_pocl_is_still_offered(found: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     found(listing("opencl", info("opencl", 0), pocl(1)), HOST)
