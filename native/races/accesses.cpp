@@ -8,10 +8,7 @@ namespace isthmus::races {
 void Accesses::add(const Access& access) {
     const Range range = access.rows.range();
     if (range.empty()) return;
-    auto* const end = ranges_.begin() + count_;
-    auto* const free = std::find_if(ranges_.begin(), end, [](const Range& each) { return each.empty(); });
-    auto at = static_cast<std::size_t>(free - ranges_.begin());
-    if (at == most) at = next_++ % most;
+    const std::size_t at = next_++ % most;
     count_ = std::max(count_, at + 1);
     ranges_[at] = range;
     all_[at] = access;
@@ -28,6 +25,7 @@ void Accesses::finish(const Clock& clock) {
         if (clock.covers(all_[i].line, all_[i].work)) ranges_[i] = {};
     }
     while (count_ != 0 && ranges_[count_ - 1].empty()) --count_;
+    if (count_ == 0) next_ = 0;
 }
 
 void Accesses::forget(const Range& range) {

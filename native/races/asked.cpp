@@ -36,6 +36,12 @@ class Asked {
             piece_ = *piece;
             pieces_ = {&piece_, 1};
         }
+        {
+            const Locked state;
+            for (Piece& piece : pieces_) {
+                for (Side* side : {&piece.to, &piece.from}) side->is_known = state->copies.in_block(side->rows.range());
+            }
+        }
         for (Piece& piece : pieces_) {
             piece.to.look();
             piece.from.look();
@@ -126,18 +132,13 @@ class Asked {
     }
 
     static Frames look_here() {
-        Places* places = nullptr;
-        {
-            const Locked state;
-            places = &state->places;
-        }
         const char* why = nullptr;
-        interpose::guarded([&] { why = places->look_around(); });
+        interpose::guarded([&] { why = places().look_around(); });
         if (why != nullptr) {
             const Locked state;
             state->protect_none(why);
         }
-        return places->here();
+        return places().here();
     }
 
     const Effect effect_;

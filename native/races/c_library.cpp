@@ -72,15 +72,7 @@ class Given {
         errno = reason;
     }
     void open(const Range& range, bool writes) {
-        Frames frames;
-        {
-            const Places* places = nullptr;
-            {
-                const Locked state;
-                places = &state->places;
-            }
-            if (!InDriver::here()) frames = places->here();
-        }
+        const Frames frames = InDriver::here() ? Frames{} : places().here();
         const Locked state;
         state->copies.open(range, writes, [&](const Copy& copy) {
             // The kernel may use nothing of what comes later.

@@ -82,14 +82,7 @@ bool handle(std::uintptr_t address, const ucontext_t& context) {
     const bool writes = is_write(context);
     const bool is_programs = !InDriver::here();
     Frames frames;
-    if (is_programs) {
-        const Places* places = nullptr;
-        {
-            const Locked state;
-            places = &state->places;
-        }
-        if (!places->is_drivers(code)) frames = places->here(code);
-    }
+    if (is_programs && !places().is_drivers(code)) frames = places().here(code);
     const Locked state;
     return state->copies.at(address, [&](Copy& copy) {
         const bool is_touched = copy.rows.meets(Range{address, address + 1}) && (writes || copy.is_write);

@@ -89,12 +89,7 @@ std::optional<Piece> freed(std::uintptr_t address) {
 }  // namespace
 
 void Side::look() {
-    if (rows.empty()) return;
-    {
-        const Locked state;
-        if (state->copies.in_block(rows.range())) memory = Memory::pinned;
-    }
-    if (memory != Memory::pinned) memory = memory_of(rows.begin);
+    if (!rows.empty()) memory = is_known ? Memory::pinned : memory_of(rows.begin);
 }
 
 Pieces pieces_of_batch(const Words& words) {

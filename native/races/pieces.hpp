@@ -17,8 +17,9 @@ enum class Memory { pageable, pinned, device, other };
 struct Side {
     Rows rows;
     Memory memory = Memory::device;
+    bool is_known = false;  // of a block of pinned memory that is followed
 
-    // Asks what memory it is of; pinned memory is that of blocks that are known.
+    // Asks the driver what memory it is of, where that is not known.
     void look();
 };
 

@@ -136,6 +136,9 @@ State* Locked::operator->() const noexcept {
     return &the_state;
 }
 
+Places& places() noexcept {
+    return the_state.places;
+}
 bool is_watching() noexcept {
     return watching.load(std::memory_order_relaxed);
 }

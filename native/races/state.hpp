@@ -100,6 +100,8 @@ class Locked {
     SignalsBlocked blocked_;
 };
 
+// Known without the lock.
+Places& places() noexcept;
 // Whether anything is followed at all: not where it is switched off, has no file to write to, or has given up.
 bool is_watching() noexcept;
 // Begins, at the first pinned memory; false where it cannot.
