@@ -70,18 +70,19 @@ class Loader(DefaultModelLoader):  # type: ignore[misc]
         return self._loaded(source.prefix, files)
 
     def _loaded(self, prefix: str, files: Iterable[str]) -> Weights:
+        are_divided = getattr(self, "local_expert_ids", None) is not None
         for file in sorted(files):
             try:
-                tensors = load_file(file, self._device, part=self._nothing_of_other_experts)
+                tensors = load_file(file, self._device, part=self._nothing_of_other_experts if are_divided else None)
             except torch.OutOfMemoryError:
                 for name, tensor in default_loader.safetensors_weights_iterator([file], False):
-                    if not self._is_other_expert(name):
+                    if not (are_divided and self._is_other_expert(name)):
                         yield prefix + name, tensor
                 continue
             # Taken out one by one, so that nothing of a file is left when the next one is loaded.
             for name in list(tensors):
                 tensor = tensors.pop(name)
-                if not self._is_other_expert(name):
+                if not (are_divided and self._is_other_expert(name)):
                     yield prefix + name, tensor
                 del tensor
 

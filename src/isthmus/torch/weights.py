@@ -4,18 +4,19 @@ import dataclasses
 import math
 import operator
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
+import msgspec
 import torch
 
 import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
 from isthmus.torch.copying import torch_device
 from isthmus.transfer.file_copies import open_source
-from isthmus.weights import BITS, Header, Tensor, place, read_header, read_index
+from isthmus.weights import BITS, Header, Placement, Run, Tensor, place, read_header, read_index
 
 _DTYPES = {
     "BOOL": "bool",
@@ -38,8 +39,8 @@ _DTYPES = {
     "I64": "int64",
     "U64": "uint64",
 }
-# Between so many bytes Ctrl-C is looked for.
-_READ_BYTES = 1 << 30
+# One call reads no more, so that a failure or Ctrl-C ends the rest; the link stands still between two of them.
+_READ_BYTES = 4 << 30
 # Parts of rows from here on are read one by one; shorter ones with their rows, so many bytes of them at once.
 _LONG_PART_BYTES = 256 << 10
 _ROWS_BYTES = 64 << 20
@@ -116,11 +117,11 @@ def _load(
     with open_source(path) as file:
         header = read_header(file, str(path))
         wanted = _wanted(header, names, path)
-        dtypes = {tensor.name: _dtype(tensor, path) for tensor in wanted}
+        dtypes = _dtypes(wanted, path)
         cuts: dict[str, _Cut] = {}
         if part is not None:
             wanted = [_cut(tensor, part(tensor.name, tensor.shape), cuts) for tensor in wanted]
-        return _read(file, header, wanted, cuts, dtypes, device, session)
+        return _read(_Source(file, header.data_begin, session), wanted, cuts, dtypes, device)
 
 
 def _cut(tensor: Tensor, part: tuple[int, int, int] | None, cuts: dict[str, _Cut]) -> Tensor:
@@ -143,79 +144,107 @@ def _cut(tensor: Tensor, part: tuple[int, int, int] | None, cuts: dict[str, _Cut
     step = math.prod(tensor.shape[dimension + 1 :]) * BITS[tensor.dtype] // 8
     cut = _Cut(rows, tensor.shape[dimension] * step, begin * step, (end - begin) * step)
     if rows * cut.part_bytes == 0:
-        return dataclasses.replace(tensor, shape=shape, end=tensor.begin)
+        return msgspec.structs.replace(tensor, shape=shape, end=tensor.begin)
     if rows == 1 or cut.part_bytes == cut.row_bytes:
         first = tensor.begin + cut.part_begin
-        return dataclasses.replace(tensor, shape=shape, begin=first, end=first + rows * cut.part_bytes)
+        return msgspec.structs.replace(tensor, shape=shape, begin=first, end=first + rows * cut.part_bytes)
     cuts[tensor.name] = cut
-    return dataclasses.replace(tensor, shape=shape)
+    return msgspec.structs.replace(tensor, shape=shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Source:
+    """An open file, where its tensors' bytes begin, and the session that reads them."""
+
+    file: BinaryIO
+    data_begin: int
+    session: isthmus.Session | None
+
+    def read(self, there: Any, begin: int) -> None:
+        """Fill memory with what is at `begin`, counted as those of tensors are."""
+        stream = torch.cuda.current_stream(there.device) if there.device.type == "cuda" else None
+        isthmus.copy_from_file(there, self.file, offset=self.data_begin + begin, stream=stream, session=self.session)
 
 
 def _read(
-    file: BinaryIO,
-    header: Header,
-    wanted: list[Tensor],
+    source: _Source,
+    wanted: Sequence[Tensor],
     cuts: dict[str, _Cut],
     dtypes: dict[str, torch.dtype],
     device: torch.device,
-    session: isthmus.Session | None,
 ) -> dict[str, torch.Tensor]:
-    placement = place(tensor for tensor in wanted if tensor.name not in cuts)
+    loaded: dict[str, Any] = dict.fromkeys(tensor.name for tensor in wanted)
+    whole = [tensor for tensor in wanted if tensor.begin < tensor.end and tensor.name not in cuts]
+    placement = place(whole)
     block = torch.empty(placement.size, dtype=torch.uint8, device=device)
-    stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
-    for run in placement.runs:
-        for at in range(0, run.size, _READ_BYTES):
-            size = min(_READ_BYTES, run.size - at)
-            part: Any = block[run.place + at : run.place + at + size]
-            offset = header.data_begin + run.begin + at
-            isthmus.copy_from_file(part, file, offset=offset, stream=stream, session=session)
-    typed = {dtype: block[: len(block) - len(block) % dtype.itemsize].view(dtype) for dtype in set(dtypes.values())}
-    loaded = {}
-    for tensor in wanted:
-        dtype = dtypes[tensor.name]
-        if tensor.name in placement.places:
-            # One call of torch for each of thousands.
-            first = placement.places[tensor.name] // dtype.itemsize
-            loaded[tensor.name] = typed[dtype].as_strided(tensor.shape, _strides(tensor.shape), first)
-            continue
-        loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device=device)
+    with ThreadPoolExecutor(1) as reader:
+        reading = reader.submit(_read_runs, source, block, placement.runs)
+        # Thousands of views take about as long as reading: they are made meanwhile.
+        loaded |= _views(block, whole, placement, dtypes)
+        for tensor in wanted if len(whole) < len(wanted) else ():
+            if loaded[tensor.name] is None:
+                loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtypes[tensor.dtype], device=device)
+        reading.result()
+    for tensor in wanted if cuts else ():
         if cut := cuts.get(tensor.name):
             there = loaded[tensor.name].view(-1).view(torch.uint8).view(cut.rows, cut.part_bytes)
-            _read_cut(there, file, header.data_begin + tensor.begin, cut, session)
+            _read_cut(there, source, tensor.begin, cut)
     return loaded
 
 
-def _strides(shape: tuple[int, ...]) -> list[int]:
+def _read_runs(source: _Source, block: torch.Tensor, runs: tuple[Run, ...]) -> None:
+    for run in runs:
+        for at in range(0, run.size, _READ_BYTES):
+            size = min(_READ_BYTES, run.size - at)
+            source.read(block[run.place + at : run.place + at + size], run.begin + at)
+
+
+def _views(
+    block: torch.Tensor, tensors: Sequence[Tensor], placement: Placement, dtypes: dict[str, torch.dtype]
+) -> dict[str, torch.Tensor]:
+    """Each tensor where it is in the block, by one call of torch."""
+    sizes = {name: dtype.itemsize for name, dtype in dtypes.items()}
+    typed = {name: block[: len(block) - len(block) % size].view(dtypes[name]) for name, size in sizes.items()}
+    strides = {shape: _strides(shape) for shape in {tensor.shape for tensor in tensors}}
+    views = map(
+        torch.as_strided,
+        [typed[tensor.dtype] for tensor in tensors],
+        [tensor.shape for tensor in tensors],
+        [strides[tensor.shape] for tensor in tensors],
+        [at // sizes[tensor.dtype] for at, tensor in zip(placement.places, tensors, strict=True)],
+    )
+    return dict(zip([tensor.name for tensor in tensors], views, strict=True))
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Elements from one to the next of each dimension, in C order without gaps."""
     strides = [1] * len(shape)
     for dimension in range(len(shape) - 1, 0, -1):
         strides[dimension - 1] = strides[dimension] * shape[dimension]
-    return strides
+    return tuple(strides)
 
 
-def _read_cut(there: torch.Tensor, file: BinaryIO, begin: int, cut: _Cut, session: isthmus.Session | None) -> None:
-    stream = torch.cuda.current_stream(there.device) if there.device.type == "cuda" else None
+def _read_cut(there: torch.Tensor, source: _Source, begin: int, cut: _Cut) -> None:
     if cut.part_bytes >= _LONG_PART_BYTES:
         for row in range(cut.rows):
-            offset = begin + row * cut.row_bytes + cut.part_begin
-            part: Any = there[row]
-            isthmus.copy_from_file(part, file, offset=offset, stream=stream, session=session)
+            source.read(there[row], begin + row * cut.row_bytes + cut.part_begin)
         return
     at_once = min(max(_ROWS_BYTES // cut.row_bytes, 1), cut.rows)
-    rows = np.empty((at_once, cut.row_bytes), np.uint8)
+    rows = torch.empty((at_once, cut.row_bytes), dtype=torch.uint8)
     for first in range(0, cut.rows, at_once):
         some = rows[: min(at_once, cut.rows - first)]
-        isthmus.copy_from_file(some, file, offset=begin + first * cut.row_bytes, session=session)
+        source.read(some, begin + first * cut.row_bytes)
         there_now, here = there[first : first + len(some)], some[:, cut.part_begin : cut.part_begin + cut.part_bytes]
         if there.device.type == "cpu":
-            there_now.copy_(torch.from_numpy(here))
+            there_now.copy_(here)
         else:
-            isthmus.copy(there_now, here, stream=stream, session=session)
+            stream = torch.cuda.current_stream(there.device)
+            isthmus.copy(there_now, here, stream=stream, session=source.session)
 
 
-def _wanted(header: Header, names: Collection[str] | None, path: Path) -> list[Tensor]:
+def _wanted(header: Header, names: Collection[str] | None, path: Path) -> Sequence[Tensor]:
     if names is None:
-        return list(header.tensors)
+        return header.tensors
     wanted = [tensor for tensor in header.tensors if tensor.name in names]
     if len(wanted) < len(names):
         absent = sorted(set(names) - {tensor.name for tensor in wanted})[0]
@@ -223,12 +252,16 @@ def _wanted(header: Header, names: Collection[str] | None, path: Path) -> list[T
     return wanted
 
 
-def _dtype(tensor: Tensor, path: Path) -> torch.dtype:
-    name = _DTYPES.get(tensor.dtype, "")
-    dtype = getattr(torch, name, None) if name else None
-    if not isinstance(dtype, torch.dtype):
-        raise WeightsFileError(
-            f"{path}: the tensor {tensor.name!r} is of the type {tensor.dtype}, which torch {torch.__version__} has "
-            "no type for"
-        )
-    return dtype
+def _dtypes(tensors: Sequence[Tensor], path: Path) -> dict[str, torch.dtype]:
+    """Torch's types by the names of the format."""
+    dtypes = {}
+    for name in dict.fromkeys(tensor.dtype for tensor in tensors):
+        dtype = getattr(torch, _DTYPES.get(name, ""), None)
+        if not isinstance(dtype, torch.dtype):
+            first = next(tensor for tensor in tensors if tensor.dtype == name)
+            raise WeightsFileError(
+                f"{path}: the tensor {first.name!r} is of the type {name}, which torch {torch.__version__} has no type "
+                "for"
+            )
+        dtypes[name] = dtype
+    return dtypes

@@ -5,10 +5,14 @@ https://github.com/huggingface/safetensors#format
 """
 
 import json
+import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
+
+import msgspec
 
 from isthmus.errors import WeightsFileError
 from isthmus.files import open_plain
@@ -17,6 +21,8 @@ MOST_HEADER_BYTES = 100_000_000
 _LENGTH_BYTES = 8
 _MOST_BYTES = (1 << 63) - 1
 _METADATA = "__metadata__"
+# No more than tensors of torch and NumPy have: products of so many lengths are soon made.
+_USUAL_DIMENSIONS = 64
 
 # Bits of one element by the names of the format.
 BITS = {
@@ -46,8 +52,8 @@ BITS = {
 SUFFIX = ".index.json"
 
 
-@dataclass(frozen=True)
-class Tensor:
+# Files have thousands: what the garbage collector does not look at does not set it off.
+class Tensor(msgspec.Struct, frozen=True, gc=False):
     """One tensor: the name of its type, its shape, and where its bytes are, counted from the end of the header."""
 
     name: str
@@ -95,7 +101,63 @@ def read_header(file: BinaryIO, name: str) -> Header:
     text = b"".join(pieces)
     if len(text) < length:
         raise WeightsFileError(f"{name}: the file was cut off while its header was read; get it again")
-    return _checked(text, size - _LENGTH_BYTES - length, name)
+    data_bytes = size - _LENGTH_BYTES - length
+    return _usual(text, data_bytes) or _checked(text, data_bytes, name)
+
+
+class _Entry(msgspec.Struct, gc=False):
+    """A tensor as headers have it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
+
+
+_decoder = msgspec.json.Decoder(dict[str, _Entry])
+_encoder = msgspec.json.Encoder()
+# Where the metadata are first, and tensors follow.
+_FIRST_METADATA = re.compile(rb'\{ *"__metadata__" *: *(\{(?:[^{}"]|"(?:[^"\\]|\\.)*+")*+\}) *, *(?=")', re.DOTALL)
+
+
+class _Sizes(dict[tuple[str, tuple[int, ...]], int]):
+    """Bytes by type and shape, of which files with thousands of tensors have few. Raises KeyError for what has none."""
+
+    def __missing__(self, kind: tuple[str, tuple[int, ...]]) -> int:
+        dtype, shape = kind
+        bits = math.prod(shape) * BITS[dtype]
+        if bits % 8 or min(shape, default=0) < 0 or len(shape) > _USUAL_DIMENSIONS:
+            raise KeyError(kind)
+        self[kind] = bits // 8
+        return bits // 8
+
+
+def _usual(text: bytes, data_bytes: int) -> Header | None:
+    """What _checked() makes of the header of nearly every file, in a tenth of the time; None where it is to look."""
+    try:
+        metadata: dict[str, str] = {}
+        rest = text
+        if not text.startswith(b"{"):
+            return None
+        if first := _FIRST_METADATA.match(text):
+            metadata = _metadata(parse_object(first[1], ""), "")
+            rest = b"{" + text[first.end() :]
+        entries = _decoder.decode(rest)
+        # What was read is all there was, if it gives the same text but for spaces: no name came twice, nothing was
+        # passed over, and no number was written as another.
+        if _METADATA in entries or _encoder.encode(entries).replace(b" ", b"") != rest.replace(b" ", b""):
+            return None
+        sizes = _Sizes()
+        tensors = []
+        at = 0
+        for name, entry in entries.items():
+            begin, end = entry.data_offsets
+            if begin != at or end - begin != sizes[entry.dtype, entry.shape]:
+                return None
+            tensors.append(Tensor(name, entry.dtype, entry.shape, begin, end))
+            at = end
+    except (WeightsFileError, msgspec.MsgspecError, ValueError, KeyError, OverflowError, RecursionError):
+        return None
+    return Header(tuple(tensors), metadata, _LENGTH_BYTES + len(text)) if at == data_bytes else None
 
 
 def _checked(text: bytes, data_bytes: int, name: str) -> Header:

@@ -22,29 +22,30 @@ class Run:
 
 @dataclass(frozen=True)
 class Placement:
-    """Runs in the order of the file, where each tensor that has bytes begins in the block, and how large that is."""
+    """Runs in the order of the file, where each tensor begins in the block (0 without bytes), and how large that is."""
 
     runs: tuple[Run, ...]
-    places: dict[str, int]
+    places: list[int]
     size: int
 
 
 def place(tensors: Iterable[Tensor]) -> Placement:
     """Lay tensors, in the order of their bytes, as the file has them, with a gap only where one were not aligned."""
     runs: list[Run] = []
-    places: dict[str, int] = {}
-    size = 0
+    places: list[int] = []
+    size = begin = end = start = 0  # of the block, and of the last run: in the file, and where it is in the block
     for tensor in tensors:
-        length = tensor.end - tensor.begin
-        if length == 0:
+        if tensor.begin == tensor.end:
+            places.append(0)
             continue
-        last = runs[-1] if runs else None
-        within = tensor.begin - last.begin if last else 0
-        if last is None or within != last.size or within % ALIGNMENT:
-            size = -(-size // _RUN_ALIGNMENT) * _RUN_ALIGNMENT
-            runs.append(Run(tensor.begin, size, length))
-        else:
-            runs[-1] = Run(last.begin, last.place, last.size + length)
-        places[tensor.name] = size
-        size += length
+        if tensor.begin != end or (end - begin) % ALIGNMENT:
+            if end != begin:
+                runs.append(Run(begin, start, end - begin))
+            size = start = -(-size // _RUN_ALIGNMENT) * _RUN_ALIGNMENT
+            begin = tensor.begin
+        places.append(size)
+        end = tensor.end
+        size = start + end - begin
+    if end != begin:
+        runs.append(Run(begin, start, end - begin))
     return Placement(tuple(runs), places, size)

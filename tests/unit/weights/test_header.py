@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isthmus.errors import WeightsFileError
 from isthmus.weights import BITS, Header, read_header
-from isthmus.weights.header import MOST_HEADER_BYTES
+from isthmus.weights.header import MOST_HEADER_BYTES, _checked, _usual
 
 
 def written(header: object, data: int = 0, length: int | None = None) -> bytes:
@@ -80,6 +80,60 @@ def test_one_wrong_number_is_noticed(tmp_path: Path, file: tuple[dict[str, Any],
     changed["data_offsets"][place] += data.draw(st.sampled_from([-1, 1, 1 << 40, 1 << 64]))
     with pytest.raises(WeightsFileError):
         read(written(entries, size), tmp_path)
+
+
+# What a header is made of, and what it is not to be made of.
+PIECES = [
+    '"',
+    "{",
+    "}",
+    "[",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\\",
+    "\\u0061",
+    "\x01",
+    "-",
+    "0",
+    ".0",
+    "e1",
+    "true",
+    "null",
+    "NaN",
+    "é",
+]
+PIECES += ['"__metadata__":{},', '"__metadata__":{"a":"b"},', '"dtype":"U8",', '"x":1,', "1" * 25, "1" * 5000]
+
+
+@given(files(), st.booleans(), st.booleans(), st.data())
+def test_what_is_read_at_once_is_what_is_read_with_care(
+    file: tuple[dict[str, Any], int], compact: bool, ascii_alone: bool, data: st.DataObject
+) -> None:
+    """The same of headers that are right and of those in which something was put, left out or repeated."""
+
+    def careful(text: bytes, size: int) -> Header | None:
+        try:
+            return _checked(text, size, "model")
+        except WeightsFileError:
+            return None
+
+    entries, size = file
+    in_order = sorted(entries.items(), key=lambda one: one[1].get("data_offsets", []))
+    right = json.dumps(dict(in_order), separators=(",", ":") if compact else None, ensure_ascii=ascii_alone)
+    expected = careful(right.encode(), size)
+    assert expected is not None
+    if expected.tensors and right.isascii() and "\\" not in right:
+        assert _usual(right.encode(), size) == expected
+    text = right
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin, end = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+        place = data.draw(st.integers(0, len(text)))
+        put = data.draw(st.sampled_from([*PIECES, text[begin:end]]))
+        text = text[:place] + put + text[data.draw(st.integers(place, min(len(text), place + 3))) :]
+    usual = _usual(text.encode(), size)
+    assert usual is None or usual == careful(text.encode(), size)
 
 
 F32 = entry("F32", [2], 0, 8)
