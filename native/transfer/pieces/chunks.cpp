@@ -8,14 +8,13 @@ namespace {
 
 // Units of kernels never cross the end of a part, pages rarely do.
 constexpr std::size_t multiple = 4096;
-constexpr std::size_t most_part_bytes = std::size_t{64} << 10;
 constexpr std::size_t parts_each_thread = 4;
 
 }  // namespace
 
-Chunks Chunks::cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes) {
+Chunks Chunks::cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes, std::size_t most_part) {
     const std::size_t part = std::clamp(divided(bytes / (parts_each_thread * threads), multiple) * multiple, multiple,
-                                        std::min(most_part_bytes, most_chunk_bytes / multiple * multiple));
+                                        std::min(most_part, most_chunk_bytes / multiple * multiple));
     return {bytes, most_chunk_bytes / part * part, part};
 }
 

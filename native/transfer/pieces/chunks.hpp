@@ -9,9 +9,14 @@ struct Chunks {
     std::size_t bytes = 0;  // of the transfer
     std::size_t chunk_bytes = 0, part_bytes = 0;
 
+    static constexpr std::size_t most_part_bytes = std::size_t{64} << 10;
+    // The same of a file, each of which takes calls of the system.
+    static constexpr std::size_t most_file_part_bytes = std::size_t{128} << 10;
+
     // For so many bytes, at least one, and threads: chunks of whole parts, as large as that allows within
     // `most_chunk_bytes` (at least 4096), which the plan of the ring says.
-    static Chunks cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes);
+    static Chunks cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes,
+                      std::size_t most_part = most_part_bytes);
 
     struct Range {
         std::size_t begin, end;

@@ -18,17 +18,12 @@ namespace isthmus {
 namespace {
 
 // What a core keeps in its first cache between the system's copy and its own past the caches.
-constexpr std::size_t bounce_bytes = std::size_t{16} << 10;
+constexpr std::size_t bounce_bytes = std::size_t{32} << 10;
 
 }  // namespace
 
 Status FileBytes::read(std::byte* to, std::size_t begin, std::size_t bytes, Stores stores) const {
-    if (stores == Stores::demoted && !can_demote()) stores = Stores::streaming;
-    if (stores != Stores::streaming) {
-        ISTHMUS_TRY(read(to, begin, bytes));
-        if (stores == Stores::demoted) demote(to, bytes);
-        return {};
-    }
+    if (stores == Stores::ordinary) return read(to, begin, bytes);
     alignas(cache_line) std::array<std::byte, bounce_bytes> bounce;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     for (std::size_t at = 0; at < bytes; at += bounce_bytes) {
         const std::size_t some = std::min(bounce_bytes, bytes - at);

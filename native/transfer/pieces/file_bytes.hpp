@@ -21,8 +21,8 @@ class FileBytes final : public Allocation {
   public:
     FileBytes(const FileRange& range, std::size_t bytes) : Allocation(MemoryKind::pageable, bytes), range_(range) {}
 
-    // So many bytes from `begin` on, counted from the beginning of the range, to memory of the host, stored as those
-    // are that a device reads next. Fails with call_failed where the system cannot read, and where the file ends.
+    // So many bytes from `begin` on, counted from the beginning of the range, to memory of the host; past the caches
+    // unless stores are ordinary. Fails with call_failed where the system cannot read, and where the file ends.
     Status read(std::byte* to, std::size_t begin, std::size_t bytes, Stores stores) const;
 
     Status acquire() override { return {}; }

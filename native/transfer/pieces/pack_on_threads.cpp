@@ -53,9 +53,9 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       lane_mutex_(packing.lane_mutex),
       ring_{to_device(), staging_->bytes()},
       links_(use_of(packing, ring_, extent.bytes(), !by_kernel && !pieces().needs_kernel())),
-      chunks_(
-          Chunks::cut(extent.bytes(), threads_,
-                      links_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
+      chunks_(Chunks::cut(extent.bytes(), threads_,
+                          links_ ? divided_chunk_bytes(ring_) : ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes),
+                          packing.file != nullptr ? Chunks::most_file_part_bytes : Chunks::most_part_bytes)),
       slots_(links_ ? std::min(Ring::most_divided_slots, ring_.bytes / chunks_.chunk_bytes)
                     : ring_.slots(chunks_.chunk_bytes)),
       ring_slots_(slots_of(*staging_, chunks_.chunk_bytes, to_device() ? slots_ : ring_.bytes / chunks_.chunk_bytes)),
