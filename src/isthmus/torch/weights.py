@@ -1,13 +1,13 @@
 """Weights from safetensors files: from the page cache or the disk to the device, without an array on the host."""
 
+import contextlib
 import dataclasses
 import math
 import operator
 import os
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import torch
@@ -15,8 +15,19 @@ import torch
 import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
 from isthmus.torch.copying import torch_device
+from isthmus.torch.file_reading import FileReader
 from isthmus.transfer.file_copies import open_source
-from isthmus.weights import BITS, Header, Placement, Run, Tensor, place, read_header, read_index
+from isthmus.weights import (
+    BITS,
+    Header,
+    Placement,
+    Tensor,
+    parse_header,
+    place,
+    read_header_text,
+    read_index,
+    whole_file,
+)
 
 _DTYPES = {
     "BOOL": "bool",
@@ -39,8 +50,6 @@ _DTYPES = {
     "I64": "int64",
     "U64": "uint64",
 }
-# One call reads no more, so that a failure or Ctrl-C ends the rest; the link stands still between two of them.
-_READ_BYTES = 4 << 30
 # Parts of rows from here on are read one by one; shorter ones with their rows, so many bytes of them at once.
 _LONG_PART_BYTES = 256 << 10
 _ROWS_BYTES = 64 << 20
@@ -115,13 +124,19 @@ def _load(
     path: Path, names: Collection[str] | None, device: torch.device, part: Part | None, session: isthmus.Session | None
 ) -> dict[str, torch.Tensor]:
     with open_source(path) as file:
-        header = read_header(file, str(path))
-        wanted = _wanted(header, names, path)
-        dtypes = _dtypes(wanted, path)
-        cuts: dict[str, _Cut] = {}
-        if part is not None:
-            wanted = [_cut(tensor, part(tensor.name, tensor.shape), cuts) for tensor in wanted]
-        return _read(_Source(file, header.data_begin, session), wanted, cuts, dtypes, device)
+        text = read_header_text(file, str(path))
+        with FileReader(file, text.data_begin, device, session) as reader:
+            if part is None:
+                # Nearly every file comes as it is, each tensor aligned. Where there is no room, the header may say why.
+                with contextlib.suppress(RuntimeError):
+                    reader.block(text.data_bytes, whole_file(text.data_bytes))
+            header = parse_header(text, str(path))
+            wanted = _wanted(header, names, path)
+            dtypes = _dtypes(wanted, path)
+            cuts: dict[str, _Cut] = {}
+            if part is not None:
+                wanted = [_cut(tensor, part(tensor.name, tensor.shape), cuts) for tensor in wanted]
+            return _read(reader, wanted, cuts, dtypes, device)
 
 
 def _cut(tensor: Tensor, part: tuple[int, int, int] | None, cuts: dict[str, _Cut]) -> Tensor:
@@ -152,22 +167,8 @@ def _cut(tensor: Tensor, part: tuple[int, int, int] | None, cuts: dict[str, _Cut
     return msgspec.structs.replace(tensor, shape=shape)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """An open file, where its tensors' bytes begin, and the session that reads them."""
-
-    file: BinaryIO
-    data_begin: int
-    session: isthmus.Session | None
-
-    def read(self, there: Any, begin: int) -> None:
-        """Fill memory with what is at `begin`, counted as those of tensors are."""
-        stream = torch.cuda.current_stream(there.device) if there.device.type == "cuda" else None
-        isthmus.copy_from_file(there, self.file, offset=self.data_begin + begin, stream=stream, session=self.session)
-
-
 def _read(
-    source: _Source,
+    reader: FileReader,
     wanted: Sequence[Tensor],
     cuts: dict[str, _Cut],
     dtypes: dict[str, torch.dtype],
@@ -176,27 +177,18 @@ def _read(
     loaded: dict[str, Any] = dict.fromkeys(tensor.name for tensor in wanted)
     whole = [tensor for tensor in wanted if tensor.begin < tensor.end and tensor.name not in cuts]
     placement = place(whole)
-    block = torch.empty(placement.size, dtype=torch.uint8, device=device)
-    with ThreadPoolExecutor(1) as reader:
-        reading = reader.submit(_read_runs, source, block, placement.runs)
-        # Thousands of views take about as long as reading: they are made meanwhile.
-        loaded |= _views(block, whole, placement, dtypes)
-        for tensor in wanted if len(whole) < len(wanted) else ():
-            if loaded[tensor.name] is None:
-                loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtypes[tensor.dtype], device=device)
-        reading.result()
+    block = reader.block(placement.size, placement.runs)
+    # Thousands of views take about as long as reading: they are made meanwhile.
+    loaded |= _views(block, whole, placement, dtypes)
+    for tensor in wanted if len(whole) < len(wanted) else ():
+        if loaded[tensor.name] is None:
+            loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtypes[tensor.dtype], device=device)
+    reader.wait()
     for tensor in wanted if cuts else ():
         if cut := cuts.get(tensor.name):
             there = loaded[tensor.name].view(-1).view(torch.uint8).view(cut.rows, cut.part_bytes)
-            _read_cut(there, source, tensor.begin, cut)
+            _read_cut(there, reader, tensor.begin, cut)
     return loaded
-
-
-def _read_runs(source: _Source, block: torch.Tensor, runs: tuple[Run, ...]) -> None:
-    for run in runs:
-        for at in range(0, run.size, _READ_BYTES):
-            size = min(_READ_BYTES, run.size - at)
-            source.read(block[run.place + at : run.place + at + size], run.begin + at)
 
 
 def _views(
@@ -224,22 +216,18 @@ def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _read_cut(there: torch.Tensor, source: _Source, begin: int, cut: _Cut) -> None:
+def _read_cut(there: torch.Tensor, reader: FileReader, begin: int, cut: _Cut) -> None:
     if cut.part_bytes >= _LONG_PART_BYTES:
         for row in range(cut.rows):
-            source.read(there[row], begin + row * cut.row_bytes + cut.part_begin)
+            reader.read(there[row], begin + row * cut.row_bytes + cut.part_begin)
         return
     at_once = min(max(_ROWS_BYTES // cut.row_bytes, 1), cut.rows)
     rows = torch.empty((at_once, cut.row_bytes), dtype=torch.uint8)
     for first in range(0, cut.rows, at_once):
         some = rows[: min(at_once, cut.rows - first)]
-        source.read(some, begin + first * cut.row_bytes)
+        reader.read(some, begin + first * cut.row_bytes)
         there_now, here = there[first : first + len(some)], some[:, cut.part_begin : cut.part_begin + cut.part_bytes]
-        if there.device.type == "cpu":
-            there_now.copy_(here)
-        else:
-            stream = torch.cuda.current_stream(there.device)
-            isthmus.copy(there_now, here, stream=stream, session=source.session)
+        reader.copy(there_now, here)
 
 
 def _wanted(header: Header, names: Collection[str] | None, path: Path) -> Sequence[Tensor]:

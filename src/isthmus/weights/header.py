@@ -72,11 +72,23 @@ class Header:
     data_begin: int
 
 
-def read_header(file: BinaryIO, name: str) -> Header:
-    """The header of an open file, which is called `name` in messages.
+@dataclass(frozen=True)
+class HeaderText:
+    """A header as it is written, and how many bytes of tensors the file has behind it, from `data_begin` on."""
 
-    Raises WeightsFileError unless it is all that the format asks for: tensors that fill the rest of the file without
-    gaps, each as long as its shape and type say. Raises OSError where it cannot be read.
+    text: bytes
+    data_bytes: int
+
+    @property
+    def data_begin(self) -> int:
+        """Bytes from the beginning of the file."""
+        return _LENGTH_BYTES + len(self.text)
+
+
+def read_header_text(file: BinaryIO, name: str) -> HeaderText:
+    """The header of an open file, which is called `name` in messages, before it is read as JSON.
+
+    Raises WeightsFileError where the file is no longer than its header; OSError where it cannot be read.
     """
     size = os.fstat(file.fileno()).st_size
     length_bytes = os.pread(file.fileno(), _LENGTH_BYTES, 0)
@@ -101,8 +113,15 @@ def read_header(file: BinaryIO, name: str) -> Header:
     text = b"".join(pieces)
     if len(text) < length:
         raise WeightsFileError(f"{name}: the file was cut off while its header was read; get it again")
-    data_bytes = size - _LENGTH_BYTES - length
-    return _usual(text, data_bytes) or _checked(text, data_bytes, name)
+    return HeaderText(text, size - _LENGTH_BYTES - length)
+
+
+def parse_header(header: HeaderText, name: str) -> Header:
+    """What a header says. Raises WeightsFileError unless it is all that the format asks for.
+
+    That is tensors that fill the rest of the file without gaps, each as long as its shape and type say.
+    """
+    return _usual(header.text, header.data_bytes) or _checked(header.text, header.data_bytes, name)
 
 
 class _Entry(msgspec.Struct, gc=False):

@@ -29,6 +29,11 @@ class Placement:
     size: int
 
 
+def whole_file(data_bytes: int) -> tuple[Run, ...]:
+    """The runs of a file all of whose tensors are loaded, and aligned as they are."""
+    return (Run(0, 0, data_bytes),) if data_bytes else ()
+
+
 def place(tensors: Iterable[Tensor]) -> Placement:
     """Lay tensors, in the order of their bytes, as the file has them, with a gap only where one were not aligned."""
     runs: list[Run] = []

@@ -1,7 +1,9 @@
 """Weights by `load_file`: every type, empty and odd tensors, several files, and files that are wrong."""
 
 import json
+import os
 import struct
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 import isthmus  # noqa: E402 - torch may be absent
 from isthmus.errors import CopyFailed, UsageError, WeightsFileError, WrongType  # noqa: E402 - torch may be absent
 from isthmus.torch import load_file  # noqa: E402
+from isthmus.torch.file_reading import FileReader  # noqa: E402
 from isthmus.torch.weights import _DTYPES  # noqa: E402
-from isthmus.weights import BITS  # noqa: E402
+from isthmus.weights import BITS, Run  # noqa: E402
 
 CUDA = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device here")
@@ -67,10 +70,58 @@ def test_large_tensors_are_slices_of_one_block(tmp_path: Path, device: str) -> N
     assert len({tensor.untyped_storage().data_ptr() for tensor in loaded.values()}) == 1
 
 
-def test_parts_of_a_read_fit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isthmus.torch.weights._READ_BYTES", 1000)
-    data = write(tmp_path / "x", {"a": ("U8", [12_345]), "b": ("F32", [77])})
-    assert {name: bytes_of(tensor) for name, tensor in load_file(tmp_path / "x", "cpu").items()} == data
+@everywhere
+@pytest.mark.parametrize("error", [KeyboardInterrupt, WeightsFileError])
+def test_what_is_under_way_ends_where_loading_ends(
+    tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """Nothing writes to the memory afterwards, and no descriptor or thread is left."""
+    write(tmp_path / "x", {"a": ("U8", [50_000_000])})
+    load_file(tmp_path / "x", device)
+    before = sorted(Path("/proc/self/fd").iterdir())
+    threads = threading.active_count()
+
+    def interrupted(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("isthmus.torch.weights.parse_header", interrupted)
+    with pytest.raises(error):
+        load_file(tmp_path / "x", device)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert threading.active_count() == threads
+    monkeypatch.undo()
+    assert len(load_file(tmp_path / "x", device)["a"]) == 50_000_000
+
+
+def test_a_read_that_is_stopped_ends_with_its_next_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is read in its place is right."""
+    (tmp_path / "x").write_bytes(np.random.default_rng(0).bytes(4 << 20))
+    data = torch.from_numpy(np.fromfile(tmp_path / "x", np.uint8))
+    replaced = threading.Event()
+    failures: list[CopyFailed] = []
+    dup2, plain = os.dup2, isthmus.copy_from_file
+
+    def late(*arguments: Any, **options: Any) -> None:
+        replaced.wait()
+        try:
+            plain(*arguments, **options)
+        except CopyFailed as error:
+            failures.append(error)
+            raise
+
+    def replace(*arguments: Any, **options: Any) -> None:
+        dup2(*arguments, **options)
+        replaced.set()
+
+    monkeypatch.setattr(isthmus, "copy_from_file", late)
+    monkeypatch.setattr(os, "dup2", replace)
+    with (tmp_path / "x").open("rb") as file, FileReader(file, 5, torch.device("cpu"), None) as reader:
+        reader.block(1 << 20, (Run(0, 0, 1 << 20),))
+        block = reader.block(3000, (Run(0, 0, 1000), Run(5000, 1000, 2000)))
+        assert block is reader.block(3000, (Run(0, 0, 1000), Run(5000, 1000, 2000)))
+        reader.wait()
+    assert torch.equal(block, torch.cat([data[5:1005], data[5005:7005]]))
+    assert ["the file ends at byte 0" in str(failure) for failure in failures] == [True]
 
 
 @everywhere

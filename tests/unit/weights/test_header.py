@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.errors import WeightsFileError
-from isthmus.weights import BITS, Header, read_header
+from isthmus.weights import BITS, Header, parse_header, read_header_text
 from isthmus.weights.header import MOST_HEADER_BYTES, _checked, _usual
 
 
@@ -23,7 +23,7 @@ def read(content: bytes, folder: Path) -> Header:
     path = folder / "model.safetensors"
     path.write_bytes(content)
     with path.open("rb") as file:
-        return read_header(file, "model")
+        return parse_header(read_header_text(file, "model"), "model")
 
 
 def entry(dtype: object, shape: object, begin: object, end: object) -> dict[str, object]:
