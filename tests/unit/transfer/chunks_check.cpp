@@ -21,9 +21,10 @@ void expect(bool condition, const char* what, std::size_t bytes, std::size_t thr
     std::exit(1);
 }
 
-void check(std::size_t bytes, std::size_t threads) {
+void check(std::size_t bytes, std::size_t threads, std::size_t most_part) {
     const Ring ring{true, std::size_t{32} << 20};
-    const Chunks chunks = Chunks::cut(bytes, threads, ring.chunk_bytes(bytes, 0));
+    const Chunks chunks = Chunks::cut(bytes, threads, ring.chunk_bytes(bytes, 0), most_part);
+    expect(chunks.part_bytes <= most_part, "no part is too large", bytes, threads);
     expect(chunks.chunk_bytes <= most_chunk_bytes, "no chunk is too large", bytes, threads);
     expect(chunks.chunk_bytes % chunks.part_bytes == 0, "a chunk is whole parts", bytes, threads);
     expect(chunks.part_bytes % 4096 == 0, "each part begins at a page", bytes, threads);
@@ -93,10 +94,12 @@ int main() {
         }
     }
     for (const std::size_t threads : {1, 2, 3, 8, 16, 4096}) {
-        for (const std::size_t bytes : {1, 4095, 65536, 65537, 1 << 20, (1 << 24) + 13, 1 << 28}) {
-            check(bytes, threads);
+        for (const std::size_t most_part : {Chunks::most_part_bytes, Chunks::most_file_part_bytes}) {
+            for (const std::size_t bytes : {1, 4095, 65536, 65537, 1 << 20, (1 << 24) + 13, 1 << 28}) {
+                check(bytes, threads, most_part);
+            }
+            check(std::size_t{1} << 33, threads, most_part);
         }
-        check(std::size_t{1} << 33, threads);
     }
     std::puts("as described");
 }
