@@ -124,12 +124,17 @@ def parse_header(header: HeaderText, name: str) -> Header:
     return _usual(header.text, header.data_bytes) or _checked(header.text, header.data_bytes, name)
 
 
+class _Offsets(msgspec.Struct, gc=False, array_like=True):
+    begin: int
+    end: int
+
+
 class _Entry(msgspec.Struct, gc=False):
     """A tensor as headers have it."""
 
     dtype: str
     shape: tuple[int, ...]
-    data_offsets: tuple[int, int]
+    data_offsets: _Offsets
 
 
 _decoder = msgspec.json.Decoder(dict[str, _Entry])
@@ -169,7 +174,7 @@ def _usual(text: bytes, data_bytes: int) -> Header | None:
         tensors = []
         at = 0
         for name, entry in entries.items():
-            begin, end = entry.data_offsets
+            begin, end = entry.data_offsets.begin, entry.data_offsets.end
             if begin != at or end - begin != sizes[entry.dtype, entry.shape]:
                 return None
             tensors.append(Tensor(name, entry.dtype, entry.shape, begin, end))
