@@ -33,6 +33,7 @@ DOORS = {
     "machine/kernel_files.py": "files of the kernel, which say no size",
     "experiment/openacc/build.py": "libraries are copied into an empty folder, beside what a compiler writes there",
     "commands/main.py": "/dev/null for streams that are closed",
+    "torch/file_reading.py": "/dev/null in place of a file that is read no further",
     "messages.py": "/dev/null for a reader that has left",
 }
 
