@@ -20,6 +20,7 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_copies(module);
     isthmus::bindings::bind_batch(module);
     isthmus::bindings::bind_pinned(module);
+    isthmus::bindings::bind_results(module);
     isthmus::bindings::bind_rows(module);
     isthmus::bindings::bind_addresses(module);
     isthmus::bindings::bind_arrow_stream(module);

@@ -49,5 +49,6 @@ void bind_device_array(nanobind::module_& module);
 void bind_future(nanobind::module_& module);
 void bind_pinned(nanobind::module_& module);
 void bind_judge(nanobind::module_& module);
+void bind_results(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

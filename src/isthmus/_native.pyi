@@ -1,7 +1,6 @@
 """The native core: devices, buffers and timed transfers, timed allocations, and copies for callers.
 
-Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`. help() of what
-callers use says the same: the build takes it from here (scripts/make_descriptions.py).
+Sizes and offsets are bytes, times seconds; errors are `isthmus.errors`. help() comes from here by make_descriptions.py.
 """
 
 import builtins
@@ -255,10 +254,7 @@ class Pipeline(Timed):
         """Stage, chunk, begin and end in seconds since the first stage began, of one pass with events around each."""
 
 class MigrationCounter:
-    """Migrations and faults of managed memory in this process, as the driver reports them; one at a time.
-
-    Counting ends when it is dropped.
-    """
+    """Migrations and faults of managed memory in this process, by the driver; one at a time; until it is dropped."""
 
     @property
     def library(self) -> str:
@@ -919,6 +915,15 @@ def batch(dsts: Iterable[object], srcs: Iterable[object], *, session: Session | 
 
     Raises what `copy_batch` does for wrong arrays, which moves nothing.
     """
+
+def in_result_memory(make: Callable[[Any, Any], Any], shape: Any, dtype: Any) -> Any:
+    """What `make` gives, such as ``numpy.empty``, in memory of earlier results; it owns its data as any other does."""
+
+def result_bytes(bytes: int) -> Any:
+    """A capsule of DLPack in memory of earlier results; None below 1 MiB and beyond the budget."""
+
+def result_memory(budget: int | None = None, trim: bool = False) -> tuple[int, int]:
+    """Bytes kept for later results, and the most that are."""
 
 def copy_from_file(
     dst: object, descriptor: int, offset: int, *, stream: object = None, session: Session | None = None

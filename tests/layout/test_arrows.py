@@ -89,7 +89,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     # Imported by who has torch alone.
     "plugins": {"isthmus", "errors", "torch"},
     "torch": {"isthmus", "errors", "files", "weights", "transfer"},
-    "jax": {"isthmus", "errors"},
+    "jax": {"isthmus", "errors", "transfer"},
     "trace": {"errors", "files", "own_files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "document", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.

@@ -118,8 +118,6 @@ def test_an_extra_is_named_by_its_packages() -> None:
     for name, packages in EXTRAS.items():
         bare = [package.partition(";")[0] for package in packages]
         assert name in ELSEWHERE or install_extra(name) == shlex.join(["pip", "install", *bare]), name
-    for each in FORMATS:
-        assert not each.needs or each.needs in install_extra(each.name)
 
 
 def test_without_metadata_it_is_named_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,10 @@ CHECKS = {
     "base/large_pages": Check(
         (*(f"base/{name}.cpp" for name in ("fault_ahead", "memory/access", "pages")), *FILES, *SLICES), THREADS
     ),
+    # Memory of results: one holder each, a budget, forks, and threads that take and give back.
+    "base/result_pool": Check(
+        ("base/memory/result_pool.cpp", "base/fork.cpp", "base/limits/memory_room.cpp", LIMITS[1]), THREADS
+    ),
     # The pattern that buffers are filled with, whole and in parts; half of it by compiling.
     "base/pattern": Check(("base/pattern.cpp",), ("-O2",), "as defined\n"),
     # A range is divided among threads into consecutive whole pages.

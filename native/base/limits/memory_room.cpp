@@ -41,9 +41,12 @@ Status too_little(std::size_t bytes, std::uint64_t left, const std::string& whos
                                      std::to_string(left) + "; " + advice};
 }
 
+std::string limit_path(const ControlGroup& group) {
+    return group.folder + (group.unified ? "/memory.max" : "/memory.limit_in_bytes");
+}
+
 Status check_group(const ControlGroup& group, std::size_t bytes) {
-    const char* const limit_name = group.unified ? "/memory.max" : "/memory.limit_in_bytes";
-    const auto limit = number_in(group.folder + limit_name);
+    const auto limit = number_in(limit_path(group));
     const auto used = number_in(group.folder + (group.unified ? "/memory.current" : "/memory.usage_in_bytes"));
     if (!limit || !used) return {};
     std::uint64_t left = *limit - std::min(*limit, *used);
@@ -52,10 +55,9 @@ Status check_group(const ControlGroup& group, std::size_t bytes) {
     const std::string total = group.unified ? "" : "total_";
     left += sum_of(group.folder + "/memory.stat", {total + "inactive_file", total + "active_file"}).value_or(0);
     if (bytes <= left) return {};
-    return too_little(
-        bytes, left,
-        "the control group's limit of " + std::to_string(*limit) + " bytes (" + group.folder + limit_name + ")",
-        "give memory back, or start the container or the job with a higher limit");
+    return too_little(bytes, left,
+                      "the control group's limit of " + std::to_string(*limit) + " bytes (" + limit_path(group) + ")",
+                      "give memory back, or start the container or the job with a higher limit");
 }
 
 }  // namespace
@@ -69,6 +71,15 @@ Status check_memory_room(std::size_t bytes, const std::string& root) {
     }
     for (const ControlGroup& group : control_groups(root, "memory")) ISTHMUS_TRY(check_group(group, bytes));
     return {};
+}
+
+std::optional<std::uint64_t> group_memory_limit(const std::string& root) {
+    std::optional<std::uint64_t> least;
+    for (const ControlGroup& group : control_groups(root, "memory")) {
+        const auto limit = number_in(limit_path(group));
+        if (limit) least = std::min(*limit, least.value_or(*limit));
+    }
+    return least;
 }
 
 }  // namespace isthmus

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -13,5 +15,7 @@ namespace isthmus {
 // What is kept of files counts as free, and swap does not. Fails with out_of_memory, which says whose limit it is and
 // what is left. `root` is before every path that is read: empty but in tests.
 Status check_memory_room(std::size_t bytes, const std::string& root);
+// The tightest limit of the control groups; nothing without one.
+std::optional<std::uint64_t> group_memory_limit(const std::string& root);
 
 }  // namespace isthmus

@@ -12,6 +12,7 @@ import numpy as np
 
 import isthmus
 from isthmus.errors import UsageError
+from isthmus.transfer.results import new_array
 
 _LEAST_VERSION = (0, 10)
 if jax.__version_info__ < _LEAST_VERSION:
@@ -36,8 +37,8 @@ def device_put(x: Any, device: Any = None) -> Any:
 def device_get(x: Any, out: Any = None) -> Any:
     """A tree's JAX arrays as NumPy arrays, after the computation that makes them; other leaves as ``jax.device_get``.
 
-    With `out`, a tree of the same structure, its arrays are filled and returned: memory that was used before, or is
-    pinned, is filled faster than fresh memory. bfloat16 and float8 are types of ml_dtypes, as JAX's are.
+    With `out`, a tree of the same structure, its arrays are filled and returned. New ones take the memory of earlier
+    results that are gone (`isthmus.result_memory`). bfloat16 and float8 are types of ml_dtypes, as JAX's are.
 
     Raises UsageError for an `out` of another shape or type, and for arrays of which other processes hold a part;
     RuntimeError, JAX's own, for arrays that were deleted or donated.
@@ -102,7 +103,7 @@ def _get(leaf: Any, out: Any) -> Any:
             return fetched
         out[...] = fetched
         return out
-    filled = np.empty(leaf.shape, leaf.dtype) if out is None else out
+    filled = new_array(leaf.shape, leaf.dtype) if out is None else out
     leaf.block_until_ready()
     for shard in leaf.addressable_shards:
         if shard.replica_id == 0 and shard.data.nbytes:

@@ -7,6 +7,7 @@ import torch
 
 import isthmus
 from isthmus.errors import DeviceAbsent, UsageError, WrongType
+from isthmus.transfer.results import new_bytes
 
 # A tensor with gaps from here on is copied by itself: a batch is of runs of memory, of which it has too many.
 _LARGE_BYTES = 1 << 20
@@ -149,6 +150,19 @@ def _view(tensor: torch.Tensor, copied: torch.Tensor, begin: int) -> torch.Tenso
     offset = tensor.storage_offset() - begin // tensor.element_size() + copied.storage_offset() // tensor.element_size()
     view = torch.empty(0, dtype=tensor.dtype, device=copied.device)
     return view.set_(copied.untyped_storage(), offset, tensor.shape, tensor.stride())
+
+
+def host_like(source: torch.Tensor) -> torch.Tensor:
+    """A new tensor on the host of the same shape, type and strides, in the memory of earlier results where it is large.
+
+    What arrays of NumPy would do only with the interpreter's lock, the last tensor does without as it ends.
+    """
+    capsule = new_bytes(source.nbytes)
+    if capsule is None:
+        return torch.empty_like(source, device="cpu")
+    like = torch.empty_like(source, device="meta")
+    memory = torch.utils.dlpack.from_dlpack(capsule).untyped_storage()
+    return torch.empty(0, dtype=source.dtype).set_(memory, 0, like.shape, like.stride())
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

@@ -10,7 +10,7 @@ import torch
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from isthmus.torch.copying import Area, areas_of, copying, is_plain, torch_device
+from isthmus.torch.copying import Area, areas_of, copying, host_like, is_plain, torch_device
 from isthmus.torch.nested import Found, mapped, tensors
 
 _Pairs = list[tuple[torch.Tensor, torch.Tensor]]
@@ -27,7 +27,8 @@ def state_dict_to_host(state: Any, out: Any = None, *, session: isthmus.Session 
 
     `state` is what ``state_dict()`` of a model or an optimizer gives, or any dicts, lists, tuples and dataclasses of
     such; anything but a tensor is passed on as it is. Tensors that share memory (tied weights, views, slices of one
-    buffer) share it in the copy; others keep their strides. Small ones are slices of common blocks.
+    buffer) share it in the copy; others keep their strides. Small ones are slices of common blocks. Large
+    ones take memory of earlier copies that are gone (`isthmus.result_memory`); torch cannot resize their storage.
 
     With `out`, which an earlier call returned or which has tensors of the same shapes and types in the same places, its
     tensors are filled and returned in their places: no memory is allocated, and pinned ones are filled at the rate of
@@ -87,7 +88,7 @@ def _copies_of(
         filled, left = gathered_to_host(areas, session)
         yield from filled
     for area in left:
-        there = torch.empty_like(area.source, device=target)
+        there = host_like(area.source) if target.type == "cpu" else torch.empty_like(area.source, device=target)
         pairs.append((there, area.source))
         yield area, there
 
@@ -163,7 +164,7 @@ def gathered_to_host(
             except torch.OutOfMemoryError:
                 left += block
                 continue
-            host = torch.empty_like(gathered, device="cpu")
+            host = host_like(gathered)
             stream = torch.cuda.current_stream(gathered.device)
             copied = _submitted(thread, partial(_copy, host, gathered, stream, session))
             filled += _parts(block, host, sizes)

@@ -17,6 +17,7 @@ from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
 from isthmus.transfer.file_copies import copy_from_file
 from isthmus.transfer.pinned import Pinned, pin, pinned_empty, pinned_like
+from isthmus.transfer.results import ResultMemory, result_memory
 from isthmus.transfer.sessions import (
     Session,
     default_session,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import UsageError, WrongType
+from isthmus.transfer.results import new_array
 
 _Index = int | slice | EllipsisType | None
 
@@ -194,8 +195,8 @@ def _host_array(
     dtype = type_of(array, typestr, name)
     axes = own if order == "K" else axes_of(order, len(shape)) or []
     if not axes:
-        return np.empty(shape, dtype)
-    new: npt.NDArray[Any] = np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
+        return new_array(shape, dtype)
+    new: npt.NDArray[Any] = new_array([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
     return new
 
 

@@ -212,3 +212,20 @@ def test_earlier_releases_take_the_same(release: Path) -> None:
     made_from = arguments(source / "array.py", "make_array_from_single_device_arrays")
     assert made_from[:3] == ["shape", "sharding", "arrays"]
     assert arguments(source / "array.py", "ArrayImpl.unsafe_buffer_pointer") == []
+
+
+def test_fetched_arrays_take_the_memory_of_earlier_ones(as_gpus: list[tuple[int, ...]]) -> None:
+    first = ours.device_get(jnp.asarray(made("float32")))
+    place, kept = first.ctypes.data, first[7:]
+    again = ours.device_get(jnp.asarray(made("float32") + 1))
+    assert again.ctypes.data != place, "a view is left"
+    assert (kept == made("float32")[7:]).all()
+    del first, kept
+    third = ours.device_get(jnp.asarray(made("float32") + 2))
+    assert third.ctypes.data == place
+    assert (again == made("float32") + 1).all()
+    assert (third == made("float32") + 2).all()
+    # JAX's copy of it stays what it is.
+    put = jax.device_put(third)
+    third[:] = 0
+    assert (np.asarray(put) == made("float32") + 2).all()

@@ -2,12 +2,14 @@
 
 import contextlib
 import copy
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
+import isthmus  # noqa: E402
 from isthmus.errors import UsageError, WrongType  # noqa: E402 - torch may be absent
 from isthmus.torch import state_dict_to_device, state_dict_to_host  # noqa: E402
 from isthmus.torch.copying import _apart  # noqa: E402
@@ -256,3 +258,40 @@ def test_destinations_over_the_same_bytes_are_filled_one_after_the_other() -> No
     pairs = [(torch.from_numpy(bytes_[at:]), torch.zeros((1 << 20) - at, dtype=torch.uint8)) for at in (0, 64)]
     batch, others = _apart(pairs)
     assert (len(batch), len(others)) == (1, 1)
+
+
+def test_copies_are_in_the_memory_of_earlier_ones_that_are_gone() -> None:
+    before = isthmus.result_memory()
+    isthmus.result_memory("64MiB", trim=True)
+    try:
+        state = {
+            "a": torch.randn(3, 1 << 19),
+            "b": torch.randn(64, 3, 64, 64, dtype=torch.float64).to(memory_format=torch.channels_last),
+            "c": torch.arange(2 << 20).reshape(2, -1).T.to(torch.bfloat16),
+        }
+        first = state_dict_to_host(state)
+        check_equal(state, first)
+        assert [each.stride() for each in first.values()] == [each.stride() for each in state.values()]
+        kept, places = first["b"][1:], set(storages(first))
+        before_fill = kept.clone()
+        del first
+        assert isthmus.result_memory().unused > 0
+        state["b"] *= 2
+        second = state_dict_to_host(state)
+        check_equal(state, second)
+        assert torch.equal(kept, before_fill)
+        assert len(places & set(storages(second))) == 2
+        # As any other tensor: to NumPy, pickled, shared, made another, on another thread.
+        assert (second["a"].numpy() == state["a"].numpy()).all()
+        second["a"].share_memory_()
+        check_equal(state, second)
+        second["b"].resize_(5)
+        thread = threading.Thread(target=second.clear)
+        thread.start()
+        thread.join()
+        del kept
+        assert 0 < isthmus.result_memory().unused <= 64 << 20
+        isthmus.result_memory(0)
+        state_dict_to_host(state)["a"].resize_(5 << 20)  # torch's own memory
+    finally:
+        isthmus.result_memory(before.budget, trim=True)
