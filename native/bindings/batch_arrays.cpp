@@ -7,6 +7,7 @@
 
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/arrays/exchange.hpp"
+#include "bindings/arrays/torch_fields.hpp"
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"
 
@@ -35,12 +36,25 @@ std::size_t place(const ArrayPieces::Placement& placement, const Extent& extent,
 }  // namespace
 
 ArraysOfSide::ArraysOfSide(nb::handle pieces, Role role, Uses uses) : role_(role), arrays_(tuple_of(pieces, name())) {
+    static LibraryType tensors("torch", "Tensor");
+    tensors_ = tensors.find();
     if (uses == Uses::repeated) unmoved.emplace(role);
 }
 
 const Operand& ArraysOfSide::take(std::size_t index, std::optional<std::uintptr_t> stream, Keep keep,
                                   CurrentStreams& current) {
     return last_.emplace(PyTuple_GetItem(arrays_.ptr(), static_cast<Py_ssize_t>(index)), role_, stream, keep, current);
+}
+
+// The objects of thousands of arrays are in no cache, and a tensor is two steps away.
+void ArraysOfSide::prefetch(std::size_t index) const {
+    constexpr std::size_t ahead = 8;
+    const std::size_t count = this->count();
+    const auto at = [&](std::size_t place) { return PyTuple_GetItem(arrays_.ptr(), static_cast<Py_ssize_t>(place)); };
+    if (index + 2 * ahead < count) __builtin_prefetch(at(index + 2 * ahead));
+    if (index + ahead >= count) return;
+    PyObject* const next = at(index + ahead);
+    if (Py_TYPE(next) == tensors_) prefetch_torch_tensor(next);
 }
 
 void ArraysOfSide::settle(std::size_t index) {
@@ -109,6 +123,8 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, std::o
     pieces.reserve(count);
     CurrentStreams current;
     for (std::size_t i = 0; i < count; ++i) {
+        destination.prefetch(i);
+        source.prefetch(i);
         try {
             const Operand& taken = destination.take(i, stream, keep, current);
             check_pair(taken, source.take(i, stream, keep, current));

@@ -28,6 +28,8 @@ class ArraysOfSide {
     // `last` is what was taken last.
     const Operand& take(std::size_t index, std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current);
     const Operand& last() const { return *last_; }
+    // Asks the processor for arrays that come a few places later.
+    void prefetch(std::size_t index) const;
     // Looks whether the piece that was taken last goes with those before it, and keeps of it what is needed.
     void settle(std::size_t index);
 
@@ -42,7 +44,8 @@ class ArraysOfSide {
     const Role role_;
     nanobind::object arrays_;
     std::optional<Operand> last_;
-    std::vector<nanobind::object> kept_;  // what keeps memory that the arrays alone do not keep
+    std::vector<nanobind::object> kept_;     // what keeps memory that the arrays alone do not keep
+    const PyTypeObject* tensors_ = nullptr;  // torch's; null where there are none
     std::string_view backend_;
     int device_ = -1;  // of those that say so
 };

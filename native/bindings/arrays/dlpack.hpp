@@ -11,6 +11,7 @@ struct Device {
     std::int32_t type;
     std::int32_t id;
     bool operator==(const Device&) const = default;
+    bool is_cuda() const { return type == cuda || type == cuda_managed; }
 };
 
 inline constexpr std::uint8_t int_code = 0, uint_code = 1, complex_code = 5, bool_code = 6;

@@ -98,6 +98,7 @@ class Operand {
     bool take_device_array();
     bool take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal);
     bool take_exchange(std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current, Refusal& refusal);
+    bool take_known_tensor(std::optional<std::uintptr_t> stream, CurrentStreams& current, Refusal& refusal);
     bool suits(const dlpack::Tensor& tensor, Refusal& refusal) const;
     void keep_extents();
     bool take_capsule(Refusal& refusal);
@@ -111,6 +112,8 @@ class Operand {
     bool take_plain_buffer(Refusal& refusal);
     bool take_array_struct(Refusal& refusal);
     void take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags);
+    // But for the type, which is known.
+    void place_tensor(const dlpack::Tensor& tensor);
     // Where the type is none of NumPy's own: whether the object's dtype has the name of one that is known.
     void name_type();
     // Counts the elements and looks whether they are contiguous. Raises UsageError where they overflow.
@@ -154,6 +157,8 @@ class LibraryType {
   public:
     constexpr LibraryType(const char* library, const char* name) : library_(library), name_(name) {}
     bool has(nanobind::handle object);
+    // Looks for it unless it is known; null where there is none yet.
+    PyTypeObject* find();
     PyTypeObject* type() const { return type_; }
 
   private:

@@ -174,6 +174,10 @@ bool Operand::take_capsule(Refusal& refusal) {
 void Operand::take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags) {
     type_ = known(type_of_dlpack(tensor.type, (flags & dlpack::is_padded) != 0));
     name_small_integers();
+    place_tensor(tensor);
+}
+
+void Operand::place_tensor(const dlpack::Tensor& tensor) {
     dimensions_ = tensor.dimensions;
     shape_ = tensor.shape;
     strides_ = tensor.strides;

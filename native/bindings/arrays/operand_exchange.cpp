@@ -8,6 +8,7 @@
 
 #include "bindings/arrays/exchange.hpp"
 #include "bindings/arrays/operand.hpp"
+#include "bindings/arrays/torch_fields.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 
@@ -72,11 +73,35 @@ bool Operand::suits(const dlpack::Tensor& tensor, Refusal& refusal) const {
     return !is_tensor_of_torch(object_) || (check_bits(tensor.type, refusal) && is_detached(tensor.type, refusal));
 }
 
+// A tensor of torch's own class like one that was taken before.
+bool Operand::take_known_tensor(std::optional<std::uintptr_t> stream, CurrentStreams& current, Refusal& refusal) {
+    dlpack::Tensor view{};
+    bool may_need_gradient = false;
+    const TorchKind* const kind = known_torch_kind(object_, view, may_need_gradient);
+    if (kind == nullptr || (may_need_gradient && !is_detached(kind->data_type, refusal))) return false;
+    if (kind->device.is_cuda()) {
+        awaited_ = current.of(*kind->table, {dlpack::cuda, kind->device.id});
+        if (!awaited_) {
+            PyErr_Clear();  // and is asked again, by who passes it on
+            return false;
+        }
+        ready_ = waiting_stream(stream);
+    }
+    type_ = kind->element_type;
+    place_tensor(view);
+    keep_extents();
+    kept_by_object_ = true;
+    return true;
+}
+
 bool Operand::take_exchange(std::optional<std::uintptr_t> stream, Keep keep, CurrentStreams& current,
                             Refusal& refusal) {
+    static LibraryType tensors("torch", "Tensor");
+    const bool is_torch = tensors.has(object_);
+    const bool is_plain_tensor = is_torch && Py_TYPE(object_.ptr()) == tensors.type();
+    if (is_plain_tensor && keep == Keep::object && take_known_tensor(stream, current, refusal)) return true;
     const dlpack::ExchangeTable* const table = exchange_of(object_);
     if (table == nullptr) return false;
-    const bool is_torch = is_tensor_of_torch(object_);
     if (role_ == Role::destination && !is_torch && is_immutable(object_)) return false;
     // A view does not say whether it may be written to: all tensors of torch may, others are held, which says it.
     const bool viewed = keep == Keep::object && table->view != nullptr && (is_torch || role_ == Role::source);
@@ -91,9 +116,8 @@ bool Operand::take_exchange(std::optional<std::uintptr_t> stream, Keep keep, Cur
         if (held->version.major == 1) view = held->tensor;
     }
     std::optional<std::uintptr_t> producing;
-    const bool is_cuda = view.device.type == dlpack::cuda || view.device.type == dlpack::cuda_managed;
     bool taken = (!viewed && held->version.major != 1) || suits(view, refusal);
-    if (taken && is_cuda) {
+    if (taken && view.device.is_cuda()) {
         producing = current.of(*table, {dlpack::cuda, view.device.id});
         taken = producing.has_value();
         if (!taken) note_failure(refusal);
@@ -105,6 +129,7 @@ bool Operand::take_exchange(std::optional<std::uintptr_t> stream, Keep keep, Cur
     }
     if (viewed) {
         take_tensor(view, 0);
+        if (is_plain_tensor) learn_torch_kind(object_, *table, view, type_);
         keep_extents();
         kept_by_object_ = true;
     }

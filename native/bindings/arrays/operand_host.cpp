@@ -48,13 +48,16 @@ bool is_masked(nb::handle object) {
 
 }  // namespace
 
-bool LibraryType::has(nb::handle object) {
+PyTypeObject* LibraryType::find() {
     if (type_ == nullptr) {
         PyObject* const type = in_library(library_, name_);
-        if (type == nullptr || PyType_Check(type) == 0) return false;
-        type_ = reinterpret_cast<PyTypeObject*>(type);
+        if (type != nullptr && PyType_Check(type) != 0) type_ = reinterpret_cast<PyTypeObject*>(type);
     }
-    return PyObject_TypeCheck(object.ptr(), type_) != 0;
+    return type_;
+}
+
+bool LibraryType::has(nb::handle object) {
+    return find() != nullptr && PyObject_TypeCheck(object.ptr(), type_) != 0;
 }
 
 bool LibraryObject::is(nb::handle object) {

@@ -42,16 +42,6 @@ bool equal(const std::int64_t* numbers, const std::vector<std::int64_t>& others)
     return std::memcmp(numbers, others.data(), others.size() * sizeof(std::int64_t)) == 0;
 }
 
-// Hints to the processor, for the memory of thousands of arrays is in no cache. A tensor of torch keeps the address of
-// what it is of where NumPy's arrays keep that of their elements, as a rule: nothing depends on it.
-void prefetch_inner(PyObject* object, bool is_numpy) {
-    const NumpyFields& fields = numpy_fields(object);
-    const auto* const inner = static_cast<const char*>(is_numpy ? static_cast<const void*>(fields.shape) : fields.data);
-    constexpr std::ptrdiff_t line_bytes = 64;
-    const std::ptrdiff_t lines = is_numpy ? 1 : 3;
-    for (std::ptrdiff_t i = 0; i < lines; ++i) __builtin_prefetch(inner + i * line_bytes);
-}
-
 // Whether its memory stays where it is for as long as it is held. Python's own arrays do, while a lock of the buffer
 // protocol is held; ctypes.resize() heeds none. NumPy's numbers never change, and are exported anew each time.
 bool is_fixed(const Operand& operand) {
@@ -64,16 +54,12 @@ bool is_fixed(const Operand& operand) {
            PyMemoryView_Check(object.ptr()) != 0 || is_exact;
 }
 
-bool is_cuda(dlpack::Device device) {
-    return device.type == dlpack::cuda || device.type == dlpack::cuda_managed;
-}
-
 }  // namespace
 
 bool Unmoved::Form::is_same(const Form& other) const {
     return kind == other.kind && shape == other.shape && strides == other.strides &&
            description.is(other.description) && table == other.table &&
-           std::memcmp(&type, &other.type, sizeof type) == 0 && device == other.device &&
+           std::memcmp(&type, &other.type, sizeof type) == 0 && traits == other.traits && device == other.device &&
            element_type == other.element_type && offset_bytes == other.offset_bytes &&
            is_on_device == other.is_on_device;
 }
@@ -103,7 +89,7 @@ bool Unmoved::take_numpy(const Operand& operand, Form& form) const {
     return true;
 }
 
-bool Unmoved::take_exchanged(const Operand& operand, Form& form) const {
+bool Unmoved::take_exchanged(const Operand& operand, Form& form, TorchFields& fields) const {
     const dlpack::ExchangeTable* const table = exchange_of(operand.object());
     dlpack::Tensor view{};
     if (table == nullptr || table->view == nullptr) return false;
@@ -125,15 +111,19 @@ bool Unmoved::take_exchanged(const Operand& operand, Form& form) const {
     form.device = view.device;
     form.shape.assign(view.shape, view.shape + view.dimensions);
     if (view.strides != nullptr) form.strides.assign(view.strides, view.strides + view.dimensions);
+    if (is_tensor_of_torch(operand.object())) {
+        fields = TorchFields::of(operand.object(), view, form.traits).value_or(TorchFields());
+    }
     return true;
 }
 
 void Unmoved::add(const Operand& operand) {
     static LibraryType arrays_of_cupy("cupy", "ndarray");
     Form form;
+    TorchFields fields;
     if (operand.memory() != nullptr || is_fixed(operand)) {
         form.kind = Kind::locked;
-    } else if (!take_numpy(operand, form) && !take_exchanged(operand, form)) {
+    } else if (!take_numpy(operand, form) && !take_exchanged(operand, form, fields)) {
         const ArrayView view = operand.view();
         form.kind = arrays_of_cupy.has(operand.object()) &&
                             reinterpret_cast<PyTypeObject*>(operand.object().type().ptr()) == arrays_of_cupy.type()
@@ -149,14 +139,14 @@ void Unmoved::add(const Operand& operand) {
     are_asked_ = are_asked_ || form.kind == Kind::asked || form.kind == Kind::cupy;
     if (forms_.empty() || !forms_.back().is_same(form)) {
         const bool has_stream =
-            form.kind == Kind::exchanged && is_cuda(form.device) &&
+            form.kind == Kind::exchanged && form.device.is_cuda() &&
             std::ranges::none_of(producers_, [&](std::size_t known) {
                 return forms_[known].table == form.table && forms_[known].device.id == form.device.id;
             });
         if (has_stream) producers_.push_back(forms_.size());
         forms_.push_back(std::move(form));
     }
-    arrays_.push_back({operand.object().ptr(), operand.address(), forms_.size() - 1});
+    arrays_.push_back({operand.object().ptr(), operand.address(), forms_.size() - 1, fields});
 }
 
 const char* Unmoved::change_of_numpy(const Array& array) const {
@@ -173,6 +163,9 @@ const char* Unmoved::change_of_numpy(const Array& array) const {
 
 const char* Unmoved::change_of_exchanged(const Array& array) const {
     const Form& form = forms_[array.form];
+    if (array.fields.tensor != nullptr && array.fields.is_still(array.object, form.traits, form.shape, form.strides)) {
+        return nullptr;
+    }
     dlpack::Tensor now{};
     if (or_sleep([&] { return form.table->view(array.object, &now); }) != 0) {
         PyErr_Clear();
@@ -210,13 +203,14 @@ void Unmoved::refuse(std::size_t index, const std::string& change) const {
                   ") is not what it was when the batch was made: it " + change + "; make a new batch"));
 }
 
+// Hints to the processor, for the memory of thousands of arrays is in no cache.
 void Unmoved::prefetch(std::size_t index) const {
     constexpr std::size_t ahead = 6;
-    if (index + 2 * ahead < arrays_.size()) __builtin_prefetch(arrays_[index + 2 * ahead].object);
     if (index + ahead >= arrays_.size()) return;
     const Array& next = arrays_[index + ahead];
-    const Kind kind = forms_[next.form].kind;
-    if (kind == Kind::numpy || kind == Kind::exchanged) prefetch_inner(next.object, kind == Kind::numpy);
+    if (next.fields.tensor != nullptr) return next.fields.prefetch(next.object);
+    if (index + 2 * ahead < arrays_.size()) __builtin_prefetch(arrays_[index + 2 * ahead].object);
+    if (forms_[next.form].kind == Kind::numpy) __builtin_prefetch(numpy_fields(next.object).shape);
 }
 
 void Unmoved::look(std::optional<std::uintptr_t> stream, bool check, CurrentStreams& current,

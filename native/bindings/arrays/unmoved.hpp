@@ -11,6 +11,7 @@
 
 #include "bindings/arrays/dlpack.hpp"
 #include "bindings/arrays/operand.hpp"
+#include "bindings/arrays/torch_fields.hpp"
 
 namespace isthmus::bindings {
 
@@ -40,6 +41,7 @@ class Unmoved {
         const dlpack::ExchangeTable* table = nullptr;
         dlpack::DataType type{};
         dlpack::Device device{};
+        TorchTraits traits;  // where torch's own fields are read
         ElementType element_type;
         std::size_t offset_bytes = 0;
         bool is_on_device = false;
@@ -50,10 +52,11 @@ class Unmoved {
         PyObject* object;
         std::uintptr_t address;
         std::size_t form;
+        TorchFields fields;
     };
 
     bool take_numpy(const Operand& operand, Form& form) const;
-    bool take_exchanged(const Operand& operand, Form& form) const;
+    bool take_exchanged(const Operand& operand, Form& form, TorchFields& fields) const;
     // What changed, as what follows the array's name; null where nothing did.
     const char* change_of_numpy(const Array& array) const;
     const char* change_of_exchanged(const Array& array) const;

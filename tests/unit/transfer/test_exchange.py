@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -271,6 +273,35 @@ class TestHeirs:
             del plain
 
 
+def swap(one: Any, other: Any) -> None:
+    import torch
+
+    torch._C._swap_tensor_impl(one, other)
+
+
+@contextmanager
+def counted_views(torch: Any, views: list[int]) -> Iterator[None]:
+    """Adds to the list for each call of torch's function that views a tensor."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    place = ctypes.c_void_p.from_address(table + 40)  # behind the header and three functions
+    kind = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    before = place.value or 0
+    theirs = kind(before)
+
+    def view(tensor: int, out: int) -> int:
+        views.append(tensor)
+        return int(theirs(tensor, out))
+
+    ours = kind(view)
+    place.value = ctypes.cast(ours, ctypes.c_void_p).value
+    try:
+        yield
+    finally:
+        place.value = before
+
+
 class TestTorch:
     """What its functions in C do not refuse, though its methods do; and what is looked at in place of them."""
 
@@ -309,8 +340,14 @@ class TestTorch:
             lambda tensor: tensor.untyped_storage().resize_(0),
             lambda tensor: tensor.t_(),
             lambda tensor: tensor.unsqueeze_(0),
+            lambda tensor: tensor.set_(tensor.untyped_storage(), 1, (2, 6)),
+            lambda tensor: tensor.as_strided_((4, 6), (1, 4)),
+            lambda tensor: swap(tensor, tensor.clone()),
         ],
-        ids=["resized", "set", "data", "storage grown", "storage gone", "transposed", "unsqueezed"],
+        ids=[
+            *("resized", "set", "data", "storage grown", "storage gone", "transposed", "unsqueezed"),
+            *("another offset", "other strides", "swapped"),
+        ],
     )
     def test_a_tensor_of_a_kept_batch_that_moved_is_named(self, torch: Any, change: Any) -> None:
         tensors = [torch.full((4, 6), float(number)) for number in range(4)]
@@ -324,6 +361,52 @@ class TestTorch:
                 with pytest.raises(UsageError, match=rf"piece 1: its {role} \(torch.Tensor\) is not what it was"):
                     copy()
             tensors[1] = torch.full((4, 6), 1.0)
+
+    def test_where_a_tensor_is_is_read_without_a_call(self, torch: Any) -> None:
+        if not torch.__version__.startswith(("2.9.", "2.10.", "2.11.")):
+            pytest.skip(f"it is not known where torch {torch.__version__} has its tensors' fields")
+        data = torch.arange(24, dtype=torch.bfloat16).reshape(6, 4)
+        out = torch.zeros_like(data)
+        views: list[int] = []
+        batch = isthmus.batch(list(out), list(data))
+        isthmus.copy_batch(list(out), list(data))
+        with counted_views(torch, views):
+            batch.copy()
+            isthmus.copy_batch(list(out), list(data * 2))
+            assert torch.equal(out, data * 2)
+            assert not views
+            isthmus.copy_batch([out], [data])
+            assert torch.equal(out, data)
+            # Tensors keep more lengths elsewhere.
+            isthmus.copy_batch([out[None, None, None, None]], [data[None, None, None, None] * 3])
+            assert torch.equal(out, data * 3)
+            assert len(views) == 2
+            data.resize_(3, 4)
+            isthmus.copy_batch([out[:3]], [data])
+            assert torch.equal(out[:3], data)
+            with pytest.raises(UsageError, match=r"x\.detach\(\)"):
+                isthmus.copy_batch([out], [torch.ones_like(out).requires_grad_()])
+
+    def test_a_kept_batch_does_not_write_to_what_was_shared_lazily(self, torch: Any) -> None:
+        tensors = [torch.zeros(100) for _ in range(3)]
+        batch = isthmus.batch(tensors, list(torch.ones(3, 100)))
+        batch.copy()
+        tensors[1].fill_(5)
+        clone = torch._lazy_clone(tensors[1])
+        with pytest.raises(UsageError, match="piece 1: its destination"):
+            batch.copy()
+        assert clone.tolist() == [5] * 100
+
+    def test_negated_and_conjugated_tensors_of_a_known_kind(self, torch: Any) -> None:
+        data = torch.full((2, 4), 1 + 2j)
+        out = torch.zeros_like(data)
+        for _ in range(2):
+            isthmus.copy_batch(list(out), list(data))
+        with pytest.raises(UsageError, match="conjugate bit"):
+            isthmus.copy_batch(list(out), list(data.conj()))
+        isthmus.copy_batch([out.real, out.imag], [data.real, data.imag])
+        with pytest.raises(UsageError, match="negative bit"):
+            isthmus.copy_batch([out.real], [data.conj().imag])
 
     def test_a_kept_batch_of_many_dtypes_views_and_parameters(self, torch: Any) -> None:
         kinds = [torch.float32, torch.bfloat16, torch.bool, torch.complex64, torch.int8, torch.float8_e5m2]
