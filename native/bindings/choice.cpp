@@ -105,7 +105,7 @@ std::shared_ptr<Session> session_for(nb::handle session, const Operand& destinat
 std::shared_ptr<Session> session_named(nb::handle session) {
     check_not_shut_down();
     if (!session.is_none()) return session_in(session);
-    return session_in(or_sleep([&] { return nb::object(sessions_module().attr("default_session")()); }));
+    return session_in(or_sleep([&] { return nb::object(sessions_module().attr("best_session")()); }));
 }
 
 Result<std::optional<std::uintptr_t>> joined(Session& session, std::optional<std::uintptr_t> stream,

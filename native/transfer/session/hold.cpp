@@ -17,6 +17,10 @@ namespace {
 // That are worth a call of the driver each, for want of anything better.
 constexpr std::size_t most_separate_copies = std::size_t{1} << 16;
 
+// Kernels ask for an offset of either side for each half kibibyte. Over the link these answers take a third of its
+// rate; shorter tables take less there than one more command.
+constexpr std::size_t least_table_on_device_bytes = std::size_t{16} << 10;
+
 // What is sent through the ring, and the offsets next to it.
 struct Needs {
     HeldNeeds ring;
@@ -41,8 +45,11 @@ std::size_t offsets_bytes(const Layout& layout) {
 // Puts the offsets of layouts where they are read, and says where.
 class Tables {
   public:
-    Tables(Device& device, const RingPool::Loan& ring, bool reached)
-        : device_(device), host_(ring.host()), read_(reached ? ring.host() : ring.on_device()), next_(ring.offset()) {}
+    Tables(Device& device, const RingPool::Loan& ring, bool on_device)
+        : device_(device),
+          host_(ring.host()),
+          read_(on_device ? ring.on_device() : ring.host()),
+          next_(ring.offset()) {}
     Region add(HeldCopy& held, const Layout& destination, const Layout& source) {
         const std::size_t begin = next_;
         for (const Layout* layout : {&destination, &source}) {
@@ -110,12 +117,22 @@ Result<std::shared_ptr<HeldCopy>> Starter::held_copy(const std::vector<Task>& ta
     HeldCopy::Plan plan;
     plan.blocks = blocks_;
     std::optional<RingPool::Loan> ring;
+    bool tables_on_device = false;
     const std::size_t table_bytes = in_pages(needs.table_bytes);
     if (needs.ring.bytes + table_bytes != 0) {
         RingPool& rings = *rings_[tasks.front().job->to_device() ? 0 : 1];
         const HeldPlan chunks(needs.ring, rings.capacity_bytes());
-        auto borrowed = rings.borrow(table_bytes + chunks.least_ring_bytes(), table_bytes + chunks.most_ring_bytes(),
-                                     needs.on_device);
+        const std::size_t least_bytes = table_bytes + chunks.least_ring_bytes();
+        const std::size_t most_bytes = table_bytes + chunks.most_ring_bytes();
+        tables_on_device = needs.on_device || table_bytes >= least_table_on_device_bytes;
+        const auto borrow = [&]() -> Result<RingPool::Loan> {
+            auto loan = rings.borrow(least_bytes, most_bytes, tables_on_device);
+            if (loan.ok() || needs.on_device || !tables_on_device) return loan;
+            // There may be no room on the device, without which it is slower.
+            tables_on_device = false;
+            return rings.borrow(least_bytes, most_bytes, false);
+        };
+        auto borrowed = borrow();
         if (!borrowed.ok()) {
             Status why = borrowed.take_status();
             if (why.code() != Code::out_of_memory) return why;
@@ -135,7 +152,7 @@ Result<std::shared_ptr<HeldCopy>> Starter::held_copy(const std::vector<Task>& ta
     auto held = std::make_shared<HeldCopy>(*device_, std::move(rendezvous), plan);
     std::optional<Tables> tables;
     if (ring) {
-        tables.emplace(*device_, *ring, reached);
+        tables.emplace(*device_, *ring, tables_on_device);
         held->use(std::move(*ring), table_bytes);
     }
     for (const Task& task : tasks) {
