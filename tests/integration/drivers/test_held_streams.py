@@ -139,10 +139,12 @@ def test_pieces_need_none_either(goes_on: GoesOn, operands: str) -> None:
 
 
 @pytest.mark.parametrize("direction", ["h2d", "d2h"])
-def test_scattered_pieces_need_none_either(goes_on: GoesOn, direction: str) -> None:
+@pytest.mark.parametrize("make", ["np.empty", "isthmus.pinned_empty"])
+def test_scattered_pieces_need_none_either(goes_on: GoesOn, make: str, direction: str) -> None:
     program = f"""
     order = np.random.default_rng(4).permutation(2000)
-    ours, theirs = data[: 2000 * 64].reshape(2000, 64).copy(), session.empty((4000, 64), np.uint8)
+    ours, theirs = {make}((2000, 64), np.uint8), session.empty((4000, 64), np.uint8)
+    ours[:] = data[: 2000 * 64].reshape(2000, 64)
     session.copy(theirs, drawn(4000 * 64, 5).reshape(4000, 64))
     sides = [[theirs[2 * int(i)] for i in order], [ours[int(i)] for i in order[::-1]]]
     to, from_ = sides if {direction!r} == "h2d" else sides[::-1]
