@@ -57,8 +57,12 @@ struct BatchHandle {
     std::vector<std::uintptr_t> ready(StreamHandle asked, bool check) const {
         std::vector<std::uintptr_t> streams;
         CurrentStreams current;
-        arrays->destination.unmoved->look(asked, check, current, streams);
-        arrays->source.unmoved->look(asked, check, current, streams);
+        const Unmoved& destination = *arrays->destination.unmoved;
+        const Unmoved& source = *arrays->source.unmoved;
+        // Else they are looked at one by one, to name what moved.
+        const bool checks = check && !Unmoved::are_still(destination, source);
+        destination.look(asked, checks, current, streams);
+        source.look(asked, checks, current, streams);
         return streams;
     }
 };

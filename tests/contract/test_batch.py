@@ -149,6 +149,19 @@ class TestWhatMoved:
                     copy()
             assert (arrays[0] == 3).all()
 
+    @pytest.mark.parametrize("place", [0, 5_000, 9_999])
+    def test_one_of_thousands_is_named(self, session: isthmus.Session, place: int) -> None:
+        # As many as several threads look at.
+        data, there = [drawn(8, number) for number in range(10_000)], session.empty((10_000, 8), np.uint8)
+        batch = session.batch([there[number] for number in range(10_000)], data)
+        for _ in range(2):
+            batch.copy()
+            assert (there.to_host() == np.stack(data)).all()
+            data[0][:] += 1
+        grow(data[place])
+        with pytest.raises(UsageError, match=f"^piece {place}: its source .* is not what it was"):
+            batch.copy()
+
     def test_a_destination_that_may_not_be_written_to_any_more(self, session: isthmus.Session) -> None:
         arrays = [np.zeros(10, np.uint8) for _ in range(2)]
         there = [session.to_device(drawn(10)) for _ in range(2)]

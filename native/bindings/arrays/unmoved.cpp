@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/arrays/exchange.hpp"
+#include "bindings/arrays/on_threads.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 
@@ -136,6 +137,7 @@ void Unmoved::add(const Operand& operand) {
         form.strides.assign(view.strides_bytes.begin(), view.strides_bytes.end());
     }
     are_locked_ = are_locked_ && form.kind == Kind::locked;
+    are_read_ = are_read_ && (form.kind == Kind::locked || form.kind == Kind::numpy || fields.tensor != nullptr);
     are_asked_ = are_asked_ || form.kind == Kind::asked || form.kind == Kind::cupy;
     if (forms_.empty() || !forms_.back().is_same(form)) {
         const bool has_stream =
@@ -163,9 +165,6 @@ const char* Unmoved::change_of_numpy(const Array& array) const {
 
 const char* Unmoved::change_of_exchanged(const Array& array) const {
     const Form& form = forms_[array.form];
-    if (array.fields.tensor != nullptr && array.fields.is_still(array.object, form.traits, form.shape, form.strides)) {
-        return nullptr;
-    }
     dlpack::Tensor now{};
     if (or_sleep([&] { return form.table->view(array.object, &now); }) != 0) {
         PyErr_Clear();
@@ -195,6 +194,35 @@ const char* Unmoved::change_of_asked(const Array& array, const Operand& now) con
         return reshaped;
     }
     return nullptr;
+}
+
+bool Unmoved::is_still(const Array& array) const {
+    const Form& form = forms_[array.form];
+    switch (form.kind) {
+        case Kind::locked: return true;
+        case Kind::numpy: return change_of_numpy(array) == nullptr;
+        default:
+            return array.fields.tensor != nullptr &&
+                   array.fields.is_still(array.object, form.traits, form.shape, form.strides);
+    }
+}
+
+bool Unmoved::are_still(std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i) {
+        prefetch(i);
+        if (!is_still(arrays_[i])) return false;
+    }
+    return true;
+}
+
+bool Unmoved::are_still(const Unmoved& one, const Unmoved& other) {
+    if (!one.are_read_ || !other.are_read_) return false;
+    const std::size_t first = one.are_locked_ ? 0 : one.arrays_.size();
+    const std::size_t second = other.are_locked_ ? 0 : other.arrays_.size();
+    return all_hold(first + second, [&](std::size_t begin, std::size_t end) {
+        return one.are_still(std::min(begin, first), std::min(end, first)) &&
+               other.are_still(std::max(begin, first) - first, std::max(end, first) - first);
+    });
 }
 
 void Unmoved::refuse(std::size_t index, const std::string& change) const {
@@ -233,7 +261,7 @@ void Unmoved::look(std::optional<std::uintptr_t> stream, bool check, CurrentStre
                 if (check) change = change_of_numpy(array);
                 break;
             case Kind::exchanged:
-                if (check) change = change_of_exchanged(array);
+                if (check && !is_still(array)) change = change_of_exchanged(array);
                 break;
             case Kind::cupy:
                 if (!check && std::exchange(cupy_asked, true)) break;

@@ -20,6 +20,9 @@ class Unmoved {
   public:
     explicit Unmoved(Role role) : role_(role) {}
     void add(const Operand& operand);
+    // Whether all arrays of both are known to be as they were, by reading memory alone; false where it takes more to
+    // know.
+    static bool are_still(const Unmoved& one, const Unmoved& other);
     // Raises UsageError that names the first array that was moved, reshaped or made read-only, if `check` asks for it.
     // Adds the streams that the producers' work is ordered by at this moment.
     void look(std::optional<std::uintptr_t> stream, bool check, CurrentStreams& current,
@@ -57,6 +60,8 @@ class Unmoved {
 
     bool take_numpy(const Operand& operand, Form& form) const;
     bool take_exchanged(const Operand& operand, Form& form, TorchFields& fields) const;
+    bool are_still(std::size_t begin, std::size_t end) const;
+    bool is_still(const Array& array) const;
     // What changed, as what follows the array's name; null where nothing did.
     const char* change_of_numpy(const Array& array) const;
     const char* change_of_exchanged(const Array& array) const;
@@ -68,6 +73,7 @@ class Unmoved {
     std::vector<Form> forms_;
     std::vector<Array> arrays_;
     bool are_locked_ = true, are_asked_ = false;
+    bool are_read_ = true;                // by is_still()
     std::vector<std::size_t> producers_;  // forms that have a stream each
 };
 

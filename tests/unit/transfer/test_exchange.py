@@ -362,6 +362,16 @@ class TestTorch:
                     copy()
             tensors[1] = torch.full((4, 6), 1.0)
 
+    @pytest.mark.parametrize("place", [3, 4_999])
+    def test_one_of_thousands_of_a_kept_batch_is_named(self, torch: Any, place: int) -> None:
+        data, out = [torch.full((2,), number) for number in range(5_000)], torch.zeros(5_000, 2, dtype=torch.int64)
+        batch = isthmus.batch(list(out), data)
+        batch.copy()
+        assert out[:, 0].tolist() == list(range(5_000))
+        data[place].set_(torch.zeros(2, dtype=torch.int64))
+        with pytest.raises(UsageError, match=rf"^piece {place}: its source \(torch.Tensor\)"):
+            batch.copy()
+
     def test_where_a_tensor_is_is_read_without_a_call(self, torch: Any) -> None:
         if not torch.__version__.startswith(("2.9.", "2.10.", "2.11.")):
             pytest.skip(f"it is not known where torch {torch.__version__} has its tensors' fields")
