@@ -10,6 +10,7 @@
 #include "bindings/arrays/torch_fields.hpp"
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"
+#include "transfer/copy/batch_checks.hpp"
 
 namespace nb = nanobind;
 
@@ -141,6 +142,7 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, std::o
         destination.settle(i);
         source.settle(i);
     }
+    if (uses == Uses::repeated && are_destinations_disjoint(pieces.batch())) pieces.note_disjoint();
     if (keep == Keep::object) return;
     memories = destination.memories;
     memories.insert(memories.end(), source.memories.begin(), source.memories.end());

@@ -33,6 +33,7 @@ struct BatchSide {
 struct Batch {
     BatchSide destinations, sources;
     std::span<const std::size_t> bytes;
+    bool is_disjoint = false;  // it is known that no two overlap where they are written to
 
     std::size_t pieces() const { return bytes.size(); }
     BatchPiece piece(std::size_t index) const {
@@ -40,7 +41,8 @@ struct Batch {
                 sources.offset_bytes(index)};
     }
     Batch part(std::size_t first, std::size_t count) const {
-        return {destinations.subside(first, count), sources.subside(first, count), bytes.subspan(first, count)};
+        return {destinations.subside(first, count), sources.subside(first, count), bytes.subspan(first, count),
+                is_disjoint};
     }
 };
 
@@ -59,7 +61,9 @@ class BatchLists {
     }
     bool empty() const { return bytes_.empty(); }
     // Until more is added.
-    Batch batch() const { return {destinations_.side(), sources_.side(), bytes_}; }
+    Batch batch() const { return {destinations_.side(), sources_.side(), bytes_, is_disjoint_}; }
+    // Precondition: no more is added.
+    void note_disjoint() { is_disjoint_ = true; }
 
   private:
     struct List {
@@ -77,6 +81,7 @@ class BatchLists {
     };
     List destinations_, sources_;
     std::vector<std::size_t> bytes_;
+    bool is_disjoint_ = false;
 };
 
 }  // namespace isthmus

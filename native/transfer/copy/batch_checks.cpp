@@ -9,6 +9,7 @@
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "backend/layout.hpp"
 
 namespace isthmus {
 namespace {
@@ -84,6 +85,14 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
 
 Status overlapping_destinations() {
     return invalid("destinations of the batch overlap one another; copy them in batches of their own");
+}
+
+bool are_destinations_disjoint(const Batch& batch) {
+    if (batch.pieces() == 0 || !batch.destinations.offsets_bytes.empty()) return false;
+    const std::size_t width = batch.bytes.front();
+    if (!std::ranges::all_of(batch.bytes, [&](std::size_t bytes) { return bytes == width; })) return false;
+    const auto& addresses = batch.destinations.addresses;
+    return are_disjoint({reinterpret_cast<const std::uint64_t*>(addresses.data()), addresses.size()}, width);
 }
 
 Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses) {

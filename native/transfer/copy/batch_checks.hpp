@@ -19,6 +19,9 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
 // What is said of pieces that overlap where they are written to.
 Status overlapping_destinations();
 
+// Whether pieces of one size do not overlap where they are written to, as far as their addresses alone say it.
+bool are_destinations_disjoint(const Batch& batch);
+
 // Fails with invalid_argument where pieces of any sizes overlap where they are written to, or are written to where
 // others are read. Where memory has no addresses, only places of one handle can overlap.
 Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses);

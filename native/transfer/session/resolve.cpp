@@ -210,7 +210,7 @@ Result<std::vector<std::shared_ptr<CopyJob>>> Resolver::resolve(const Batch& giv
                                 has_addresses_ || ends.source != MemoryKind::device));
     }
     const auto add = [&](const Batch& some) -> Status {
-        ISTHMUS_TRY_ASSIGN(job, job_of(device_, ends, some, spare_offsets_, apart));
+        ISTHMUS_TRY_ASSIGN(job, job_of(device_, ends, some, spare_offsets_, apart || some.is_disjoint));
         jobs.push_back(std::move(job));
         return {};
     };
