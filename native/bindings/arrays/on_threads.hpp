@@ -6,7 +6,7 @@
 
 namespace isthmus::bindings {
 
-// Of fewer, one thread has seen all before others are awake.
+// One thread has seen fewer before others are awake.
 inline constexpr std::size_t least_on_threads = 8192;
 
 // Whether `holds` says yes of all parts [begin, end) of so many things, each of which is asked for once, or of none

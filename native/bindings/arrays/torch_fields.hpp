@@ -51,12 +51,12 @@ struct TorchKind {
     ElementType element_type;
 };
 
-// Notes the kind of a tensor of `view`, which may be copied. Precondition, of both: the interpreter's lock is held.
+// Learns the kind of a tensor of `view`, which may be copied. Precondition of all three: the interpreter's lock is
+// held.
 void learn_torch_kind(nanobind::handle object, const dlpack::ExchangeTable& table, const dlpack::Tensor& view,
                       const ElementType& type);
-// The kind of the tensor, if it is one that was noted, and its view; else null. Those of one kind may differ in whether
-// they need a gradient.
-// Precondition of both: the object's type is torch.Tensor itself.
+// The kind of the tensor, if it was learned, and its view; else null. Those of one kind may differ in whether they need
+// a gradient. Precondition of this and the next: the object's type is torch.Tensor itself.
 const TorchKind* known_torch_kind(nanobind::handle object, dlpack::Tensor& view, bool& may_need_gradient);
 
 // Asks the processor for what known_torch_kind() will read of the object.
