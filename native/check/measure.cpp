@@ -40,13 +40,27 @@ std::size_t lower_rank(std::size_t count) {
     }
 }
 
-// The rate of the median, and the half width of its 95 % interval. Precondition: six samples or more.
+// Of sorted times: between two of them, as NumPy's quantile.
+double quantile(const std::vector<double>& sorted, double share) {
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const double above = sorted[std::min(below + 1, sorted.size() - 1)];
+    return sorted[below] + (at - static_cast<double>(below)) * (above - sorted[below]);
+}
+
+// The rate of the median, and how far repeats are from it (judge/verdict.hpp).
 Rate summary(std::vector<double> seconds, double bytes) {
     std::ranges::sort(seconds);
-    const std::size_t middle = seconds.size() / 2, rank = lower_rank(seconds.size());
-    const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
-    const double low = seconds[rank], high = seconds[seconds.size() - 1 - rank];
-    return {bytes / median, (median / low - median / high) / 2};
+    const double median = quantile(seconds, 0.5);
+    return {bytes / median, (median / quantile(seconds, 0.1) - median / quantile(seconds, 0.9)) / 2};
+}
+
+// Half of the median's 95 % interval as a share. Precondition: six samples or more.
+double half_width(std::vector<double> seconds) {
+    std::ranges::sort(seconds);
+    const std::size_t rank = lower_rank(seconds.size());
+    const double median = quantile(seconds, 0.5);
+    return (median / seconds[rank] - median / seconds[seconds.size() - 1 - rank]) / 2;
 }
 
 double bytes_of(RateOf rate) {
@@ -137,15 +151,12 @@ Status Prepared::measure(Facts& facts) {
     for (int visits = 0; visits < least_visits; ++visits) {
         for (Case& each : cases_) ISTHMUS_TRY(visit(each));
     }
-    const auto summarised = [&facts](const Case& each) {
-        facts.rates[each.rate] = summary(each.seconds, bytes_of(each.rate));
-        return facts.rates[each.rate];
-    };
     const TimePoint begin = now();
     for (bool is_known = false; !is_known;) {
         is_known = true;
         for (Case& each : cases_) {
-            if (summarised(each).noise <= enough || each.rate >= pageable_h2d) continue;
+            facts.rates[each.rate] = summary(each.seconds, bytes_of(each.rate));
+            if (half_width(each.seconds) <= enough || each.rate >= pageable_h2d) continue;
             if (seconds_between(begin, now()) >= most_seconds) continue;
             ISTHMUS_TRY(visit(each));
             is_known = false;

@@ -32,7 +32,6 @@ class Judge {
             if (rate.direction == "both") continue;
             if (best_ == nullptr || rate.rate > best_->rate) best_ = &rate;
             typical_ = std::max(typical_, rate.typical);
-            if (rate.bytes >= large_bytes) noise_ = std::max(noise_, rate.noise);
         }
     }
 
@@ -49,7 +48,6 @@ class Judge {
     }
     void add(std::vector<Finding> findings) { std::ranges::move(findings, std::back_inserter(verdict_.findings)); }
     double fastest() const { return best_ != nullptr ? best_->rate : 0; }
-    bool is_busy() const { return noise_ > rules().busy_width; }
     // Rates that others' work may explain say nothing of the link.
     bool is_in_use() const { return std::atof(condition("utilization").c_str()) >= rules().busy_percent; }
     std::string condition(const char* name) const {
@@ -72,9 +70,6 @@ class Judge {
             add(Level::attention, "other_device",
                 {"compare.other_device",
                  {{"name", subject_.reference}, {"expected", subject_.reference_device}, {"device", subject_.name}}});
-        }
-        if (is_busy() && !is_in_use()) {
-            add(Level::attention, "busy", {"health.busy", {{"percent", 100 * noise_}}}, {{"health.busy_do", {}}});
         }
         const std::vector<Finding> link = link_findings(subject_, kind_, fastest(), typical_);
         add(link);
@@ -111,13 +106,24 @@ class Judge {
             const Values values{{"percent", std::to_string(std::atoi(condition("utilization").c_str()))}};
             return add(Level::none, "in_use", {"health.in_use", values});
         }
+        if (noise_ > 0) {
+            add(Level::attention, "busy", {"health.busy", {{"percent", 100 * noise_}}}, {{"health.busy_do", {}}});
+        }
         if (!is_pinned_slow) summarise();
     }
 
     // A fault only where two classes of evidence agree.
-    bool is_fault(double rate, const std::vector<Normal>& normals) const {
-        const auto below = std::ranges::count_if(normals, [rate](const Normal& each) { return rate < each.low; });
-        return !is_busy() && rate < rules().faulty_ratio * normals.front().low && below > 1;
+    static bool is_fault(const Rate& rate, const std::vector<Normal>& normals) {
+        const auto below = std::ranges::count_if(normals, [&](const Normal& each) { return rate.rate < each.low; });
+        return rate.noise <= rules().busy_width && rate.rate < rules().faulty_ratio * normals.front().low && below > 1;
+    }
+
+    // Whether others may have slowed copies that reach less than `low`: a slow link is as slow each time.
+    bool is_by_others(const Rate& rate, double low, double steady) {
+        constexpr double most_by_noise = 3;
+        if (rate.noise <= steady || rate.rate * (1 + most_by_noise * rate.noise) < low) return false;
+        noise_ = std::max(noise_, rate.noise);
+        return true;
     }
 
     // A rate, the least that is normal, and the share of the link that it is; 0 where no link is known.
@@ -138,15 +144,16 @@ class Judge {
     // Whether it is slow, which is reported unless others use the device.
     bool judge_rate(const Rate& rate) {
         const bool is_pinned = rate.memory == "pinned";
-        // A busy machine, of which another finding speaks, must not hide a slow link.
+        // A busy machine must not hide a slow link.
         const double room = is_pinned ? std::min(rate.noise, rules().busy_width) : rate.noise;
         if (rate.rate * (1 + room) >= rate.normals.front().low) return false;
-        if (is_in_use()) return true;
+        if (is_in_use() || (is_pinned && is_by_others(rate, rate.normals.front().low, rules().steady_width)))
+            return true;
         const std::string& basis = rate.normals.front().basis;
         const char* const key = basis == "theory" ? "health.below_theory"
                                 : basis == "card" ? "health.below_card"
                                                   : "health.slow";
-        const Level level = is_pinned && is_fault(rate.rate, rate.normals) ? Level::fault : Level::attention;
+        const Level level = is_pinned && is_fault(rate, rate.normals) ? Level::fault : Level::attention;
         add(level, "rate", {key, values_of(rate)}, causes(is_pinned));
         if (is_pinned) verdict_.findings.back().cause = like_links(subject_, kind_, rate.rate);
         return true;
@@ -175,10 +182,10 @@ class Judge {
         // References are of few platforms, by which this differs more than by card.
         const double least = low * (normals.front().basis == "measured" ? rules().faulty_ratio : 1.0);
         if (both->rate * (1 + std::min(both->noise, rules().busy_width)) >= least) return false;
-        if (is_in_use()) return true;
+        if (is_in_use() || is_by_others(*both, least, rules().busy_width)) return true;
         const Values values{
             {"rate", rate_in_words(both->rate)}, {"low", rate_in_words(low)}, {"alone", rate_in_words(fastest())}};
-        add(is_fault(both->rate, normals) ? Level::fault : Level::attention, "both", {"health.both_slow", values},
+        add(is_fault(*both, normals) ? Level::fault : Level::attention, "both", {"health.both_slow", values},
             {{"health.both_slow_do", {}}});
         return true;
     }

@@ -9,7 +9,8 @@ namespace isthmus::judging {
 
 struct Rules {
     double faulty_ratio;    // share of the least that is normal, below which a rate is a fault if two classes agree
-    double busy_width;      // relative half width of large pinned copies; on a quiet machine it is a tenth of this
+    double busy_width;      // noise of large pinned copies from which a low rate is no fault by itself
+    double steady_width;    // the noise of one direction on a machine where nothing else copies
     double many_replays;    // since the driver was loaded: a link that is well has a few in months
     double many_corrected;  // healthy links have a few corrected errors in weeks
     double room;            // public outputs differ by so much from healthy ones that were not posted

@@ -49,7 +49,8 @@ struct Normal {
     std::vector<std::string> sources;
 };
 
-// Bytes per second of copies; of direction "both" the sum. `noise` is the half width of its interval as a share.
+// Bytes per second of copies; of direction "both" the sum. `noise` is half the
+// distance from the slowest to the fastest tenth of repeats, as a share of the median.
 struct Rate {
     std::string memory, direction, method;
     double bytes = 0, rate = 0, noise = 0;

@@ -82,7 +82,7 @@ def _states(card: Card) -> Iterator[State]:
     yield state("replays now", "ATTENTION", "replays", REPLAYS="100 150")
     yield state("replays before", "OK", "rate", REPLAYS="5000 5000")
     yield state("few replays", "OK", "rate", REPLAYS="5 5")
-    yield state("noisy", "ATTENTION", "busy", NOISE="12")
+    yield state("noisy", "OK", "rate", NOISE="12")
     yield state("quiet", "OK", "rate", NOISE="1")
     yield state("in use and slow", "none", "in_use", 0.4, BUSY="60")
     yield state("in use and well", "OK", "rate", BUSY="60")
@@ -104,6 +104,7 @@ def _states(card: Card) -> Iterator[State]:
     yield state("dies in a copy", "none", "unasked", DIES="0", AT="copy")
     yield state("falls off the bus", "none", "unasked", LOST="0", AT="copy")
     yield state("no driver", "none", "unasked", INIT="100")
+    yield state("noisy and slow", "ATTENTION", "busy", 0.85, NOISE="12")
 
 
 _ALL = [(card, state) for card in _CARDS for state in _states(card)]

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from isthmus.analysis.figures import figures
-from isthmus.analysis.statistics.curve import Curve, bandwidth_curves, host_curves
+from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves, host_curves
 from isthmus.analysis.statistics.shape import compared_bytes, compared_point
 from isthmus.compare.reference import Expected, Reference
 from isthmus.compare.spread import GroupKey
@@ -30,8 +32,9 @@ class Normal(NamedTuple):
 class Rate:
     """Bytes per second of copies of `bytes`, and the range of a reference at that size, where it has one.
 
-    Of direction "both" it is the sum. `noise` is the relative half width of the rate's interval, `size` the size where
-    the output of another tool stated it. `normals` is what says how much is normal, the class that is relied on first.
+    Of direction "both" it is the sum. `noise` is half the distance from the slowest to the fastest tenth of repeats,
+    as a share, `size` the size where its output stated it, and `normals` is what says how much is normal, the class
+    that is relied on first.
     """
 
     memory: str
@@ -66,11 +69,11 @@ def pinned_rates(run: Run) -> Mapping[Direction, Pinned]:
         for direction in (*DIRECTIONS, "both"):
             if direction not in rates and (curve := _curve(curves, method, direction, "pinned")):
                 point = compared_point(curve, size)
-                rates[direction] = Pinned(point.bytes, point.rate.median, point.rate.relative_half_width, method)
+                rates[direction] = Pinned(point.bytes, point.rate.median, _noise(point), method)
     parts = [_curve(curves, "duplex", direction, "pinned") for direction in DIRECTIONS]
     if "both" not in rates and all(parts):
         points = [compared_point(curve, size) for curve in parts if curve]
-        noise = max(point.rate.relative_half_width for point in points)
+        noise = max(_noise(point) for point in points)
         rates["both"] = Pinned(points[0].bytes, sum(point.rate.median for point in points), noise, "copy")
     return rates
 
@@ -100,13 +103,18 @@ def rates_of(run: Run, reference: Reference | None) -> Iterator[Rate]:
         for direction in DIRECTIONS:
             if curve := _curve(curves, method, direction, memory):
                 point = compared_point(curve, size)
-                rate = point.rate
-                yield made(memory, direction, method, point.bytes, rate.median, rate.relative_half_width)
+                yield made(memory, direction, method, point.bytes, point.rate.median, _noise(point))
     for figure in figures(run, "peers"):
         case, at_once = figure.case, figure.rate
         is_own = case.target == run.fingerprint.device.spec and (case.devices or 0) > 1 and not case.neighbour
         if case.method == "link" and is_own and at_once and case.direction in DIRECTIONS:
             yield made(AT_ONCE, case.direction, "link", case.bytes, at_once.median, at_once.relative_half_width)
+
+
+def _noise(point: Point) -> float:
+    """Half the distance from the slowest to the fastest tenth of repeats, as a share of the median."""
+    fast, median, slow = np.quantile(point.samples, (0.1, 0.5, 0.9))
+    return float(median / fast - median / slow) / 2
 
 
 def _size_of(run: Run, size: int) -> str:
