@@ -229,24 +229,3 @@ def test_each_rank_checks_its_device_in_one_line(build: Build, isthmus: Run) -> 
     done = isthmus("check", FAKE_NVML_LINK="5 16 5 16", **environment)
     assert len(done.stdout.splitlines()) == 1, done.stdout
     assert "cuda:1" in done.stdout
-
-
-def _threads(isthmus: Run, **environment: str) -> dict[str, Any]:
-    done = isthmus(
-        *("measure", "threads", "--device", "cuda:1", "--sizes", "64KiB", "--quick", "--time", "0.3s"),
-        *("-o", "run.json", "--json"),
-        FAKE_CUDA_DEVICES="3",
-        **environment,
-    )
-    assert done.returncode == 0, done.stderr
-    run: dict[str, Any] = json.loads(done.stdout)
-    return run
-
-
-def test_three_devices_are_measured_alone_and_together(build: Build, isthmus: Run) -> None:
-    build("libcuda.so.1", "fake_cuda.cpp")
-    cases = _threads(isthmus)["cases"]
-    specs = {"cuda:0", "cuda:1", "cuda:2"}
-    assert {case["target"] for case in cases if case.get("devices") == 1} == specs
-    assert {case.get("target", "") for case in cases if case.get("devices") == 3} == specs | {""}
-    assert {case["verified"] for case in cases if not case.get("skipped")} == {"yes"}
