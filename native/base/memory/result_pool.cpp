@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <new>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr std::size_t step_bytes = std::size_t{64} << 10, huge_page_bytes = std::size_t{2} << 20;
 // A block serves what is at most this part smaller.
 constexpr std::size_t spare_part = 8;
+// Unused memory that stays resident, of the budget: so much is a whole result of most programs.
+constexpr std::size_t warm_part = 8;
 
 std::size_t rounded(std::size_t bytes) {
     return (bytes + step_bytes - 1) / step_bytes * step_bytes;
@@ -100,10 +103,8 @@ void* ResultPool::reuse(std::size_t bytes) {
         if (suits && (best == unused_.end() || block->bytes <= best->bytes)) best = block;
     }
     if (best == unused_.end()) return nullptr;
-    const Block block = *best;
-    lent_.emplace(block.address, Lent{block.bytes, generation_});
-    unused_.erase(best);
-    unused_bytes_ -= block.bytes;
+    lent_.emplace(best->address, Lent{best->bytes, generation_});
+    const Block block = remove(best);
     // With the mutex, which forks wait for: no child has a block as lent that it did not inherit.
     madvise(block.address, block.bytes, MADV_DOFORK);
     return block.address;
@@ -122,19 +123,57 @@ bool ResultPool::give_back(void* address) noexcept {
         keeps = lent->second.generation == generation_ && block.bytes <= budget_bytes_;
         lent_.erase(lent);
     }
-    // Locked memory is not freed lazily: then it is given back at once.
-    if (!keeps || madvise(block.address, block.bytes, MADV_FREE) != 0 ||
+    // Fails for memory that the program locked, which counts against its limit and is given back.
+    void* const last_step = static_cast<std::byte*>(block.address) + block.bytes - step_bytes;
+    if (!keeps || madvise(last_step, step_bytes, MADV_FREE) != 0 ||
         madvise(block.address, block.bytes, MADV_DONTFORK) != 0) {
         unmap(block);
         return true;
     }
     {
         const std::lock_guard lock(mutex_);
-        unused_.push_back(block);
-        unused_bytes_ += block.bytes;
+        add(unused_.end(), block);
     }
     shrink(std::nullopt);
+    cool();
     return true;
+}
+
+ResultPool::Block ResultPool::remove(std::vector<Block>::iterator block) noexcept {
+    const Block removed = *block;
+    unused_.erase(block);
+    unused_bytes_ -= removed.bytes;
+    if (!removed.may_lose_pages) warm_bytes_ -= removed.bytes;
+    return removed;
+}
+
+void ResultPool::add(std::vector<Block>::iterator before, const Block& block) noexcept {
+    unused_.insert(before, block);
+    unused_bytes_ += block.bytes;
+    if (!block.may_lose_pages) warm_bytes_ += block.bytes;
+}
+
+void ResultPool::cool() noexcept {
+    while (true) {
+        Block oldest{};
+        {
+            const std::lock_guard lock(mutex_);
+            begin_generation();
+            if (warm_bytes_ <= budget_bytes_ / warm_part) return;
+            oldest = remove(
+                std::find_if(unused_.begin(), unused_.end(), [](const Block& each) { return !each.may_lose_pages; }));
+        }
+        // Locked memory cannot be freed lazily.
+        if (madvise(oldest.address, oldest.bytes, MADV_FREE) != 0) {
+            unmap(oldest);
+            continue;
+        }
+        oldest.may_lose_pages = true;
+        const std::lock_guard lock(mutex_);
+        const auto warm =
+            std::find_if(unused_.begin(), unused_.end(), [](const Block& each) { return !each.may_lose_pages; });
+        add(warm, oldest);
+    }
 }
 
 std::size_t ResultPool::bytes_of(void* address) noexcept {
@@ -154,6 +193,7 @@ void ResultPool::set_budget(std::size_t bytes) noexcept {
         budget_bytes_ = bytes;
     }
     shrink(std::nullopt);
+    cool();
 }
 
 ResultPool::Sizes ResultPool::sizes() noexcept {
@@ -168,7 +208,7 @@ void ResultPool::begin_generation() noexcept {
     generation_ = fork_generation();
     blocks_ -= unused_.size();
     unused_.clear();
-    unused_bytes_ = 0;
+    unused_bytes_ = warm_bytes_ = 0;
 }
 
 void ResultPool::unmap(const Block& block) noexcept {
@@ -185,9 +225,7 @@ void ResultPool::shrink(std::optional<std::size_t> most) noexcept {
             begin_generation();
             const bool fits = unused_bytes_ <= most.value_or(budget_bytes_) && unused_.size() <= most_unused;
             if (fits) return;
-            oldest = unused_.front();
-            unused_.erase(unused_.begin());
-            unused_bytes_ -= oldest.bytes;
+            oldest = remove(unused_.begin());
         }
         unmap(oldest);
     }

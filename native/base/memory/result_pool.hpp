@@ -12,8 +12,9 @@
 namespace isthmus {
 
 // One a process, whose functions any thread may call at any time, until the process has ended. Blocks are private
-// mappings of whole pages. One that is unused may lose its pages to whatever runs short of memory (MADV_FREE), and no
-// child inherits it (MADV_DONTFORK). A child has copies of those in use, and keeps none of them when they are gone.
+// mappings of whole pages. No child inherits one that is unused (MADV_DONTFORK); but for an eighth of the budget, those
+// that were used last, it may lose its pages to whatever runs short of memory (MADV_FREE, which stops each processor
+// for each huge page where threads run). A child has copies of those in use, and keeps none of them when they are gone.
 class ResultPool {
   public:
     static constexpr std::size_t least_bytes = std::size_t{1} << 20;  // malloc caches smaller ones itself
@@ -41,6 +42,7 @@ class ResultPool {
     struct Block {
         void* address;
         std::size_t bytes;
+        bool may_lose_pages = false;
     };
     struct Lent {
         std::size_t bytes;
@@ -50,6 +52,10 @@ class ResultPool {
     void* reuse(std::size_t bytes);  // null where no block suits
     void begin_generation() noexcept;
     void unmap(const Block& block) noexcept;
+    // Lets those that were unused longest lose their pages.
+    void cool() noexcept;
+    Block remove(std::vector<Block>::iterator block) noexcept;
+    void add(std::vector<Block>::iterator before, const Block& block) noexcept;
     // Gives back until at most so many bytes are unused: the budget by default.
     void shrink(std::optional<std::size_t> most) noexcept;
 
@@ -57,7 +63,7 @@ class ResultPool {
     unsigned generation_;
     std::map<void*, Lent> lent_;
     std::vector<Block> unused_;  // the longest unused first; with room for all blocks, so that it never grows
-    std::size_t blocks_ = 0, unused_bytes_ = 0, budget_bytes_;
+    std::size_t blocks_ = 0, unused_bytes_ = 0, warm_bytes_ = 0, budget_bytes_;  // warm: may not lose its pages
 };
 
 }  // namespace isthmus
