@@ -53,7 +53,10 @@ class Asked {
         const Locked state;
         line_ = state->order.arrive(stream_);
         if (may_wait) state->finish(state->order.clock(line_));
-        if (state->captures != 0) return;
+        if (state->captures != 0) {
+            note_captured(*state.operator->());
+            return;
+        }
         site_ = state->site_of(frames);
         is_held_ = state->order.is_held(line_);
         for (Piece& piece : pieces_) begin(*state.operator->(), piece);
@@ -96,13 +99,31 @@ class Asked {
                (to == Memory::pageable && from == Memory::device);
     }
 
+    // Into a graph, or next to one that another thread captures: it may say to the host how far it is.
+    void note_captured(State& state) {
+        if (pieces_.empty()) state.graphs_signal = true;
+        for (const Piece& piece : pieces_) {
+            if (piece.to.memory == Memory::device) continue;
+            state.graphs_signal = true;
+            let_flags_go(state, piece);
+        }
+    }
+    // Whether what it writes may be a flag, by which the host knows what came before it.
+    bool let_flags_go(State& state, const Piece& piece) const {
+        if (is_fill(effect_) && piece.to.memory != Memory::device) {
+            state.let_go("a fill of memory of the host may say to it how far it is");
+            return true;
+        }
+        const bool is_short = piece.to.rows.bytes * piece.to.rows.count <= longest_flag_bytes;
+        if (piece.to.memory != Memory::pinned || !is_short) return false;
+        state.finish(state.order.clock(line_));
+        return true;
+    }
+
     void begin(State& state, Piece& piece) {
         const bool is_into_host = piece.to.memory == Memory::pinned;
-        if (is_fill(effect_) && piece.to.memory != Memory::device)
-            return state.let_go("a fill of memory of the host may say to it how far it is");
-        if (!is_followed(piece)) return;
-        if (is_into_host && piece.to.rows.bytes * piece.to.rows.count <= longest_flag_bytes)
-            return state.finish(state.order.clock(line_));
+        if (!is_followed(piece) && !is_fill(effect_)) return;
+        if (let_flags_go(state, piece) || !is_followed(piece)) return;
         piece.work = state.order.add_work(line_);
         if (is_protected(piece) && !is_blocking(effect_)) {
             (void)state.copies.begin(access(piece, is_into_host ? piece.to : piece.from));

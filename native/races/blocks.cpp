@@ -82,7 +82,9 @@ void begin() {
     }
     const Locked state;
     if (why != nullptr) state->stop(why);
-    if (why_not != nullptr) state->protect_none(why_not);
+    if (why_not == nullptr) return;
+    state->protect_none(why_not);
+    state->kernels_signal = true;  // any memory of the host is theirs to write
 }
 
 // Before the driver locks them: it would find none of the pages that are protected.

@@ -168,6 +168,8 @@ enum class Effect {
     X(cuStreamWaitValue64_v2, _ptsz, cuStreamWaitValue64, 11070, INT_MAX, wait_for_value, 0)                           \
     X(cuStreamBatchMemOp, _ptsz, cuStreamBatchMemOp, 8000, 11070, cannot_be_followed, 0)                               \
     X(cuStreamBatchMemOp_v2, _ptsz, cuStreamBatchMemOp, 11070, INT_MAX, cannot_be_followed, 0)                         \
+    X(cuGraphAddMemcpyNode, , cuGraphAddMemcpyNode, 10000, INT_MAX, signal_in_graph, 0)                                \
+    X(cuGraphAddMemsetNode, , cuGraphAddMemsetNode, 10000, INT_MAX, signal_in_graph, 0)                                \
     X(cuGraphAddHostNode, , cuGraphAddHostNode, 10000, INT_MAX, signal_in_graph, 0)                                    \
     X(cuGraphAddBatchMemOpNode, , cuGraphAddBatchMemOpNode, 11070, INT_MAX, cannot_be_followed, 0)                     \
     X(cuGraphAddEventRecordNode, , cuGraphAddEventRecordNode, 11010, INT_MAX, cannot_be_followed, 0)                   \
@@ -179,6 +181,7 @@ enum class Effect {
     X(cuGraphAddNode, , cuGraphAddNode, 12020, 12030, cannot_be_followed, 0)                                           \
     X(cuGraphAddNode_v2, , cuGraphAddNode, 12030, INT_MAX, cannot_be_followed, 0)                                      \
     X(cuMemHostGetDevicePointer_v2, , cuMemHostGetDevicePointer, 3020, INT_MAX, share_memory, 0)                       \
+    X(cuLibraryGetManaged, , cuLibraryGetManaged, 12000, INT_MAX, share_memory, 0)                                     \
     X(cuMemAllocManaged, , cuMemAllocManaged, 6000, INT_MAX, share_memory, 0)                                          \
     X(cuCtxEnablePeerAccess, , cuCtxEnablePeerAccess, 4000, INT_MAX, share_devices, 0)                                 \
     X(cuMemPoolSetAccess, , cuMemPoolSetAccess, 11020, INT_MAX, share_devices, 0)                                      \

@@ -93,6 +93,9 @@ void Side::look() {
 }
 
 Pieces pieces_of_batch(const Words& words) {
+    // What the driver refuses.
+    const bool has_orders = words[4] != 0 || words[6] == 0;
+    if (words[0] == 0 || words[1] == 0 || words[2] == 0 || !has_orders) return {};
     for (std::size_t i = 0; i < words[6]; ++i) {
         const auto order = read_at<cuda::CopyAttributes>(words[4] + i * sizeof(cuda::CopyAttributes));
         if (order.source_access_order != order_of_stream) return {};
@@ -115,9 +118,13 @@ std::optional<Piece> piece_of(const Called& called, const Words& words) {
         case Effect::blocking_copy: piece = {{one(words[0], words[2])}, {one(words[1], words[2])}}; break;
         case Effect::copy_peer: piece = {{one(words[0], words[4])}, {one(words[2], words[4])}}; break;
         case Effect::copy_rows:
-        case Effect::blocking_rows: piece = rows_of(read_at<cuda::Copy2d>(words[0])); break;
+        case Effect::blocking_rows:
+            if (words[0] != 0) piece = rows_of(read_at<cuda::Copy2d>(words[0]));
+            break;
         case Effect::copy_box:
-        case Effect::blocking_box: piece = rows_of(read_at<cuda::Copy3d>(words[0])); break;
+        case Effect::blocking_box:
+            if (words[0] != 0) piece = rows_of(read_at<cuda::Copy3d>(words[0]));
+            break;
         case Effect::fill:
         case Effect::blocking_fill: {
             const Filled fill = filled(called, words[1]);

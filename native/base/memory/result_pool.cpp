@@ -95,19 +95,25 @@ void* ResultPool::take(std::size_t bytes) noexcept {
 
 // The smallest that suits, and of those the one that was used last, whose pages are likeliest still there.
 void* ResultPool::reuse(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    begin_generation();
-    auto best = unused_.end();
-    for (auto block = unused_.begin(); block != unused_.end(); ++block) {
-        const bool suits = block->bytes >= bytes && block->bytes <= rounded(bytes + bytes / spare_part);
-        if (suits && (best == unused_.end() || block->bytes <= best->bytes)) best = block;
+    Block block{};
+    {
+        const std::lock_guard lock(mutex_);
+        begin_generation();
+        auto best = unused_.end();
+        for (auto each = unused_.begin(); each != unused_.end(); ++each) {
+            const bool suits = each->bytes >= bytes && each->bytes <= rounded(bytes + bytes / spare_part);
+            if (suits && (best == unused_.end() || each->bytes <= best->bytes)) best = each;
+        }
+        if (best == unused_.end()) return nullptr;
+        lent_.emplace(best->address, Lent{best->bytes, generation_});
+        block = remove(best);
+        // With the mutex, which forks wait for: no child has a block as lent that it did not inherit. It fails where
+        // the kernel has no room for another mapping.
+        if (madvise(block.address, block.bytes, MADV_DOFORK) == 0) return block.address;
+        lent_.erase(block.address);
     }
-    if (best == unused_.end()) return nullptr;
-    lent_.emplace(best->address, Lent{best->bytes, generation_});
-    const Block block = remove(best);
-    // With the mutex, which forks wait for: no child has a block as lent that it did not inherit.
-    madvise(block.address, block.bytes, MADV_DOFORK);
-    return block.address;
+    unmap(block);
+    return nullptr;
 }
 
 bool ResultPool::give_back(void* address) noexcept {
@@ -125,8 +131,8 @@ bool ResultPool::give_back(void* address) noexcept {
     }
     // Fails for memory that the program locked, which counts against its limit and is given back.
     void* const last_step = static_cast<std::byte*>(block.address) + block.bytes - step_bytes;
-    if (!keeps || madvise(last_step, step_bytes, MADV_FREE) != 0 ||
-        madvise(block.address, block.bytes, MADV_DONTFORK) != 0) {
+    if (!keeps || madvise(block.address, step_bytes, MADV_FREE) != 0 ||
+        madvise(last_step, step_bytes, MADV_FREE) != 0 || madvise(block.address, block.bytes, MADV_DONTFORK) != 0) {
         unmap(block);
         return true;
     }
@@ -169,10 +175,12 @@ void ResultPool::cool() noexcept {
             continue;
         }
         oldest.may_lose_pages = true;
-        const std::lock_guard lock(mutex_);
-        const auto warm =
-            std::find_if(unused_.begin(), unused_.end(), [](const Block& each) { return !each.may_lose_pages; });
-        add(warm, oldest);
+        {
+            const std::lock_guard lock(mutex_);
+            const auto is_warm = [](const Block& each) { return !each.may_lose_pages; };
+            add(std::find_if(unused_.begin(), unused_.end(), is_warm), oldest);
+        }
+        shrink(std::nullopt);  // the budget may have become less meanwhile
     }
 }
 

@@ -162,7 +162,7 @@ def host_like(source: torch.Tensor) -> torch.Tensor:
         return torch.empty_like(source, device="cpu")
     like = torch.empty_like(source, device="meta")
     memory = torch.utils.dlpack.from_dlpack(capsule).untyped_storage()
-    return torch.empty(0, dtype=source.dtype).set_(memory, 0, like.shape, like.stride())
+    return torch.empty(0, dtype=source.dtype, device="cpu").set_(memory, 0, like.shape, like.stride())
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

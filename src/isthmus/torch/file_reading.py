@@ -1,6 +1,7 @@
 """A file's bytes go to a block of a device's memory by a thread, while its caller makes tensors of the block."""
 
 import concurrent.futures
+import contextlib
 import os
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -26,9 +27,9 @@ class FileReader:
         self._thread = concurrent.futures.ThreadPoolExecutor(1)
         self._block: torch.Tensor | None = None
         self._runs: tuple[Run, ...] = ()
-        # The thread's own descriptor, and what it does.
-        self._descriptor = -1
+        # What the thread does, with its own descriptor and that of a file without bytes; None where there is no thread.
         self._reading: concurrent.futures.Future[None] | None = None
+        self._descriptor = self._nothing = -1
 
     def __enter__(self) -> "FileReader":
         return self
@@ -36,8 +37,10 @@ class FileReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop()
-        self._thread.shutdown()
+        try:
+            self._stop()
+        finally:
+            self._thread.shutdown()
 
     def read(self, there: torch.Tensor, begin: int) -> None:
         """Fill memory on either side with the bytes from `begin` on, and return when they are there."""
@@ -60,25 +63,37 @@ class FileReader:
         self._stop()
         self._block = None
         self._block, self._runs = torch.empty(size, dtype=torch.uint8, device=self._device), runs
-        self._descriptor = os.dup(self._file)
-        self._reading = self._thread.submit(self._fill, self._descriptor, self._block, runs)
+        # No thread or no descriptor is to be had at a limit, or while Python ends: wait() reads by itself then.
+        with contextlib.suppress(RuntimeError, OSError):
+            self._start(self._block)
         return self._block
+
+    def _start(self, block: torch.Tensor) -> None:
+        with contextlib.ExitStack() as undone:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            undone.callback(os.close, nothing)
+            descriptor = os.dup(self._file)
+            undone.callback(os.close, descriptor)
+            self._reading = self._thread.submit(self._fill, descriptor, block, self._runs)
+            self._descriptor, self._nothing = descriptor, nothing
+            undone.pop_all()
 
     def wait(self) -> None:
         """Return when the block is filled. Raises CopyFailed where the file is cut off, or cannot be read."""
         if self._reading is not None:
             self._reading.result()
+        elif self._block is not None:
+            self._fill(self._file, self._block, self._runs)
 
     def _stop(self) -> None:
         if self._reading is None:
             return
         if not self._reading.done():
             # The next read is at the end of the file that takes the place of this one, and so the last.
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(nothing, self._descriptor, inheritable=False)
-            os.close(nothing)
+            os.dup2(self._nothing, self._descriptor, inheritable=False)
             concurrent.futures.wait([self._reading])
         os.close(self._descriptor)
+        os.close(self._nothing)
         self._reading = None
 
     def _fill(self, descriptor: int, block: torch.Tensor, runs: tuple[Run, ...]) -> None:

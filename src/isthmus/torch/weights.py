@@ -222,7 +222,7 @@ def _read_cut(there: torch.Tensor, reader: FileReader, begin: int, cut: _Cut) ->
             reader.read(there[row], begin + row * cut.row_bytes + cut.part_begin)
         return
     at_once = min(max(_ROWS_BYTES // cut.row_bytes, 1), cut.rows)
-    rows = torch.empty((at_once, cut.row_bytes), dtype=torch.uint8)
+    rows = torch.empty((at_once, cut.row_bytes), dtype=torch.uint8, device="cpu")
     for first in range(0, cut.rows, at_once):
         some = rows[: min(at_once, cut.rows - first)]
         reader.read(some, begin + first * cut.row_bytes)

@@ -140,7 +140,9 @@ class _Entry(msgspec.Struct, gc=False):
 _decoder = msgspec.json.Decoder(dict[str, _Entry])
 _encoder = msgspec.json.Encoder()
 # Where the metadata are first, and tensors follow.
-_FIRST_METADATA = re.compile(rb'\{ *"__metadata__" *: *(\{(?:[^{}"]|"(?:[^"\\]|\\.)*+")*+\}) *, *(?=")', re.DOTALL)
+_FIRST_METADATA = re.compile(rb'\{ *"__metadata__" *: *(\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}) *, *(?=")', re.DOTALL)
+# Longer metadata are left to the slower look, since each character is a step to go back to.
+_MOST_METADATA_BYTES = 1 << 18
 
 
 class _Sizes(dict[tuple[str, tuple[int, ...]], int]):
@@ -148,8 +150,10 @@ class _Sizes(dict[tuple[str, tuple[int, ...]], int]):
 
     def __missing__(self, kind: tuple[str, tuple[int, ...]]) -> int:
         dtype, shape = kind
+        if len(shape) > _USUAL_DIMENSIONS:
+            raise KeyError(kind)
         bits = math.prod(shape) * BITS[dtype]
-        if bits % 8 or min(shape, default=0) < 0 or len(shape) > _USUAL_DIMENSIONS:
+        if bits % 8 or min(shape, default=0) < 0:
             raise KeyError(kind)
         self[kind] = bits // 8
         return bits // 8
@@ -162,7 +166,7 @@ def _usual(text: bytes, data_bytes: int) -> Header | None:
         rest = text
         if not text.startswith(b"{"):
             return None
-        if first := _FIRST_METADATA.match(text):
+        if first := _FIRST_METADATA.match(text, 0, _MOST_METADATA_BYTES):
             metadata = _metadata(parse_object(first[1], ""), "")
             rest = b"{" + text[first.end() :]
         entries = _decoder.decode(rest)

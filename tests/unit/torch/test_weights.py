@@ -1,5 +1,6 @@
 """Weights by `load_file`: every type, empty and odd tensors, several files, and files that are wrong."""
 
+import concurrent.futures
 import json
 import os
 import struct
@@ -283,3 +284,31 @@ def test_a_file_cut_off_within_a_part(tmp_path: Path, device: str, monkeypatch: 
     monkeypatch.setattr(torch, "empty", cut)
     with pytest.raises(CopyFailed, match="the file ends at byte 1000000,"):
         load_file(path, device, part=lambda *_: (1, 0, 500))
+
+
+@pytest.mark.parametrize("what", ["thread", "descriptor"])
+def test_without_a_further_thread_or_descriptor_the_bytes_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    path = tmp_path / "weights.safetensors"
+    expected = write(path, {"a": ("F32", [1000, 10]), "b": ("U8", [3])})
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread") if what == "thread" else OSError("too many open files")
+
+    if what == "thread":
+        monkeypatch.setattr(concurrent.futures.ThreadPoolExecutor, "submit", fail)
+    else:
+        monkeypatch.setattr(os, "dup", fail)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert {name: bytes_of(tensor) for name, tensor in load_file(path, "cpu").items()} == expected
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_parts_do_not_follow_the_default_device(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    write(path, {"a": ("F32", [40, 30])})
+    whole = load_file(path, "cpu")["a"]
+    with torch.device("meta"):
+        part = load_file(path, "cpu", part=lambda name, shape: (1, 10, 20))["a"]
+    assert torch.equal(part.view(torch.int32), whole[:, 10:20].contiguous().view(torch.int32))
