@@ -16,6 +16,8 @@ namespace {
 using Values = std::map<std::string, Value>;
 using Cures = std::vector<Text>;
 
+// Repeats that differ by more say nothing for certain.
+constexpr double wild_noise = 0.25;
 // Repeats of smaller copies differ on a quiet machine, too.
 constexpr double large_bytes = double{1 << 26};
 
@@ -112,16 +114,21 @@ class Judge {
         if (!is_pinned_slow) summarise();
     }
 
+    // What it may be without what slows some repeats.
+    static double at_best(const Rate& rate) {
+        constexpr double most_by_noise = 3, most_noise = 0.1;  // a few repeats that were held up say no more
+        return rate.rate * (1 + most_by_noise * std::min(rate.noise, most_noise));
+    }
+
     // A fault only where two classes of evidence agree.
     static bool is_fault(const Rate& rate, const std::vector<Normal>& normals) {
         const auto below = std::ranges::count_if(normals, [&](const Normal& each) { return rate.rate < each.low; });
-        return rate.noise <= rules().busy_width && rate.rate < rules().faulty_ratio * normals.front().low && below > 1;
+        return rate.noise <= wild_noise && at_best(rate) < rules().faulty_ratio * normals.front().low && below > 1;
     }
 
     // Whether others may have slowed copies that reach less than `low`: a slow link is as slow each time.
     bool is_by_others(const Rate& rate, double low, double steady) {
-        constexpr double most_by_noise = 3;
-        if (rate.noise <= steady || rate.rate * (1 + most_by_noise * rate.noise) < low) return false;
+        if (rate.bytes < large_bytes || rate.noise <= steady || at_best(rate) < low) return false;
         noise_ = std::max(noise_, rate.noise);
         return true;
     }
@@ -145,10 +152,11 @@ class Judge {
     bool judge_rate(const Rate& rate) {
         const bool is_pinned = rate.memory == "pinned";
         // A busy machine must not hide a slow link.
-        const double room = is_pinned ? std::min(rate.noise, rules().busy_width) : rate.noise;
+        const double room = is_pinned ? std::min(rate.noise, rules().steady_width) : rate.noise;
         if (rate.rate * (1 + room) >= rate.normals.front().low) return false;
         if (is_in_use() || (is_pinned && is_by_others(rate, rate.normals.front().low, rules().steady_width)))
             return true;
+        if (is_pinned && rate.noise > wild_noise) noise_ = std::max(noise_, rate.noise);
         const std::string& basis = rate.normals.front().basis;
         const char* const key = basis == "theory" ? "health.below_theory"
                                 : basis == "card" ? "health.below_card"

@@ -9,8 +9,8 @@ namespace isthmus::judging {
 
 struct Rules {
     double faulty_ratio;    // share of the least that is normal, below which a rate is a fault if two classes agree
-    double busy_width;      // noise of large pinned copies from which a low rate is no fault by itself
-    double steady_width;    // the noise of one direction on a machine where nothing else copies
+    double busy_width;      // noise of both directions at once on a machine where nothing else copies
+    double steady_width;    // that of one direction
     double many_replays;    // since the driver was loaded: a link that is well has a few in months
     double many_corrected;  // healthy links have a few corrected errors in weeks
     double room;            // public outputs differ by so much from healthy ones that were not posted

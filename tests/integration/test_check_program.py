@@ -82,7 +82,6 @@ def _states(card: Card) -> Iterator[State]:
     yield state("replays now", "ATTENTION", "replays", REPLAYS="100 150")
     yield state("replays before", "OK", "rate", REPLAYS="5000 5000")
     yield state("few replays", "OK", "rate", REPLAYS="5 5")
-    yield state("noisy", "OK", "rate", NOISE="12")
     yield state("quiet", "OK", "rate", NOISE="1")
     yield state("in use and slow", "none", "in_use", 0.4, BUSY="60")
     yield state("in use and well", "OK", "rate", BUSY="60")
@@ -104,7 +103,6 @@ def _states(card: Card) -> Iterator[State]:
     yield state("dies in a copy", "none", "unasked", DIES="0", AT="copy")
     yield state("falls off the bus", "none", "unasked", LOST="0", AT="copy")
     yield state("no driver", "none", "unasked", INIT="100")
-    yield state("noisy and slow", "ATTENTION", "busy", 0.85, NOISE="12")
 
 
 _ALL = [(card, state) for card in _CARDS for state in _states(card)]
@@ -177,7 +175,7 @@ def test_a_slow_one_of_four_is_a_fault_by_its_likes(node: Path) -> None:
         *((style, 0, 0) for style in ("plain", "nagios", "npd", "nhc", "prometheus", "json")),
         *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [1] * 6, (1, 2, 1, 1, 0, 1), strict=True),
         *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [6] * 6, (0, 1, 0, 0, 0, 0), strict=True),
-        *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [15] * 6, (3, 3, 2, 1, 0, 3), strict=True),
+        *zip(("plain", "nagios", "npd", "nhc", "prometheus", "json"), [14] * 6, (3, 3, 2, 1, 0, 3), strict=True),
     ],
 )
 def test_styles_exit_as_their_consumers_expect(node: Path, style: str, state: int, code: int) -> None:

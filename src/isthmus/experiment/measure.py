@@ -236,8 +236,9 @@ class _Runner:
             rules = Rules(case_seconds=effort.case_seconds)
             began, limit = time.monotonic(), hard_limit(effort.budget_seconds, asked=asked)
             # Where the time is kept, a batch that needs more than its part of it leaves the next ones theirs.
-            limits = accumulate(_shares(planned, limit)) if asked else repeat(limit)
-            for index, (batch, seconds) in enumerate(zip(planned.batches, limits, strict=False)):
+            shares = _shares(planned, limit) if asked else [limit] * len(planned.batches)
+            limits = accumulate(shares) if asked else repeat(limit)
+            for index, (batch, share, seconds) in enumerate(zip(planned.batches, shares, limits, strict=False)):
                 self._pace.enter((number, index))
                 # Allocating and filling counts too.
                 clock = Clock(time.monotonic() + budgets[number][index], began + seconds)
@@ -252,6 +253,8 @@ class _Runner:
                 self._ready()
                 waited = time.monotonic() - prepared_at
                 clock, began = clock.later(waited), began + waited
+                if asked:  # what others and allocating took is not taken from its part while there is time
+                    clock = clock.until(min(began + limit, time.monotonic() + share))
                 self._estimate.begin_timing()
                 visited = Sampled(len(prepared.subjects), rules, self._estimate, self._visited)
                 run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace, visited)

@@ -188,7 +188,7 @@ def _labels(axis: Axis, otherwise: str = "") -> VegaLite:
 def _x_axis(axis: Axis, values: Iterable[float]) -> VegaLite:
     """The horizontal axis over those values: powers of two where it is logarithmic, without a grid."""
     positions = list(values)
-    low, high = axis.domain or (min(positions), max(positions))
+    low, high = axis.domain or (min(positions, default=1.0), max(positions, default=1.0))
     if axis.scale == "linear":
         room = 0.0 if low < high else abs(low) / 2 or 1.0
         return _measure("x", axis.title, {"domain": [low - room, high + room], "padding": 8}, {"grid": False})

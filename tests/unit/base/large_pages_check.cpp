@@ -21,7 +21,7 @@ constexpr std::size_t page = std::size_t{64} << 10;
 int refused = 0;
 
 template <typename Number>
-long kernel(long call, Number place, auto... words) {
+[[maybe_unused]] long kernel(long call, Number place, auto... words) {
     if (reinterpret_cast<std::uintptr_t>(place) % page == 0) return syscall(call, place, words...);
     ++refused;
     errno = EINVAL;
@@ -30,7 +30,8 @@ long kernel(long call, Number place, auto... words) {
 
 }  // namespace
 
-// Instead of the C library's own.
+// Instead of the C library's own, but for sanitizers, which use them before main begins.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" {
 int getpagesize() noexcept {
     return page;
@@ -56,6 +57,7 @@ void* mmap(void*, std::size_t bytes, int protection, int flags, int file, off_t 
                                            protection, flags | MAP_FIXED, file, offset));
 }
 }
+#endif
 
 namespace {
 

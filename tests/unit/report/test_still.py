@@ -18,6 +18,7 @@ from isthmus.document.chart import (
     row,
 )
 from isthmus.record import Interval
+from isthmus.report.drawing import draw
 from isthmus.report.still import still
 
 BYTES, RATE = Axis("Size", labels="bytes"), Axis("GB/s", scale="linear")
@@ -61,6 +62,11 @@ def test_one_point_has_a_place_on_any_axis(axis: Axis, value: float) -> None:
     svg = still(curves_chart([alone], axis, RATE))
     assert len(places(svg, look("pinned").shape)) == 1
     assert "nan" not in svg
+
+
+def test_a_chart_of_no_measured_point_is_drawn() -> None:
+    assert draw(chart())
+    assert "nan" not in still(chart())
 
 
 def test_other_charts_wait_for_a_script() -> None:

@@ -71,6 +71,10 @@ class Clock(NamedTuple):
         """The same, put off."""
         return Clock(self.deadline + seconds, self.hard_deadline + seconds)
 
+    def until(self, hard_deadline: float) -> "Clock":
+        """The same, with this hard deadline where it is later."""
+        return self._replace(hard_deadline=max(self.hard_deadline, hard_deadline))
+
 
 def hard_limit(budget_seconds: float, *, asked: bool = False) -> float:
     """Seconds after which an experiment that should take `budget_seconds` takes no sample more.
@@ -146,11 +150,15 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
     """The cases to visit in the next round; none when the time is up or nothing is left that fits into it."""
     now = time.monotonic()
     unfinished = [index for index, collected in open_cases.items() if collected.count < collected.least(rules)]
-    if unfinished:
-        return [index for index in unfinished if _fits(open_cases[index], now, clock.hard_deadline)]
+    if fitting := [index for index in unfinished if _fits(open_cases[index], now, clock.hard_deadline)]:
+        return fitting
     chosen: list[int] = []
     left = clock.deadline - now
-    costs = {index: case.missing(rules) * case.seconds_per_sample for index, case in open_cases.items()}
+    costs = {
+        index: case.missing(rules) * case.seconds_per_sample
+        for index, case in open_cases.items()
+        if index not in unfinished
+    }
     for index in sorted(costs, key=costs.__getitem__):
         left -= costs[index]
         if left < 0:
