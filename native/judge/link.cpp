@@ -19,7 +19,7 @@ bool is_below(const std::optional<unsigned>& now, const std::optional<unsigned>&
 // "5,000".
 std::string grouped(unsigned count) {
     std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
     return text;
 }
 
