@@ -40,7 +40,7 @@ std::size_t lower_rank(std::size_t count) {
     }
 }
 
-// Of sorted times: between two of them, as NumPy's quantile.
+// Interpolates between two sorted times, as NumPy's quantile does.
 double quantile(const std::vector<double>& sorted, double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(at);
@@ -48,16 +48,14 @@ double quantile(const std::vector<double>& sorted, double share) {
     return sorted[below] + (at - static_cast<double>(below)) * (above - sorted[below]);
 }
 
-// The rate of the median, and how far repeats are from it (judge/verdict.hpp).
-Rate summary(std::vector<double> seconds, double bytes) {
-    std::ranges::sort(seconds);
+// The rate of the median of sorted times, and how far repeats are from it (judge/verdict.hpp).
+Rate summary(const std::vector<double>& seconds, double bytes) {
     const double median = quantile(seconds, 0.5);
     return {bytes / median, (median / quantile(seconds, 0.1) - median / quantile(seconds, 0.9)) / 2};
 }
 
-// Half of the median's 95 % interval as a share. Precondition: six samples or more.
-double half_width(std::vector<double> seconds) {
-    std::ranges::sort(seconds);
+// Half of the 95 % interval of the median of sorted times, as a share. Precondition: six samples or more.
+double half_width(const std::vector<double>& seconds) {
     const std::size_t rank = lower_rank(seconds.size());
     const double median = quantile(seconds, 0.5);
     return (median / seconds[rank] - median / seconds[seconds.size() - 1 - rank]) / 2;
@@ -155,6 +153,7 @@ Status Prepared::measure(Facts& facts) {
     for (bool is_known = false; !is_known;) {
         is_known = true;
         for (Case& each : cases_) {
+            std::ranges::sort(each.seconds);
             facts.rates[each.rate] = summary(each.seconds, bytes_of(each.rate));
             if (half_width(each.seconds) <= enough || each.rate >= pageable_h2d) continue;
             if (seconds_between(begin, now()) >= most_seconds) continue;

@@ -145,6 +145,10 @@ bool ResultPool::give_back(void* address) noexcept {
     return true;
 }
 
+std::vector<ResultPool::Block>::iterator ResultPool::first_warm() noexcept {
+    return std::find_if(unused_.begin(), unused_.end(), [](const Block& each) { return !each.may_lose_pages; });
+}
+
 ResultPool::Block ResultPool::remove(std::vector<Block>::iterator block) noexcept {
     const Block removed = *block;
     unused_.erase(block);
@@ -166,8 +170,7 @@ void ResultPool::cool() noexcept {
             const std::lock_guard lock(mutex_);
             begin_generation();
             if (warm_bytes_ <= budget_bytes_ / warm_part) return;
-            oldest = remove(
-                std::find_if(unused_.begin(), unused_.end(), [](const Block& each) { return !each.may_lose_pages; }));
+            oldest = remove(first_warm());
         }
         // Locked memory cannot be freed lazily.
         if (madvise(oldest.address, oldest.bytes, MADV_FREE) != 0) {
@@ -177,8 +180,7 @@ void ResultPool::cool() noexcept {
         oldest.may_lose_pages = true;
         {
             const std::lock_guard lock(mutex_);
-            const auto is_warm = [](const Block& each) { return !each.may_lose_pages; };
-            add(std::find_if(unused_.begin(), unused_.end(), is_warm), oldest);
+            add(first_warm(), oldest);
         }
         shrink(std::nullopt);  // the budget may have become less meanwhile
     }

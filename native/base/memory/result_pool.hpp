@@ -54,6 +54,7 @@ class ResultPool {
     void unmap(const Block& block) noexcept;
     // Lets those that were unused longest lose their pages.
     void cool() noexcept;
+    std::vector<Block>::iterator first_warm() noexcept;
     Block remove(std::vector<Block>::iterator block) noexcept;
     void add(std::vector<Block>::iterator before, const Block& block) noexcept;
     // Gives back until at most so many bytes are unused: the budget by default.
