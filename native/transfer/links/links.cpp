@@ -25,8 +25,6 @@ constexpr std::size_t most_chunk_bytes = 8 * mib;
 constexpr std::size_t most_queued_chunks = 128;
 // The own link is never left to others, however late it is.
 constexpr double never_shared = std::numeric_limits<double>::max();
-// Shorter ones say little of the rate of all links together.
-constexpr std::size_t timed_from_bytes = 64 * mib;
 // Later than this is what the host's memory makes of links, and not chance.
 constexpr double reached_lateness = 1.08;
 
@@ -49,10 +47,11 @@ std::string failed(const Status& why) {
 }
 
 // How many times as long as alone a relay may take before others are at work on its link: where the host's memory is
-// busy, the own link is late, too. A link that others use by half takes twice as long.
-double most_times_of(const Pace& own) {
-    constexpr double most_lateness = 1.6;
-    return Relay::most_times_alone * std::min(own.lateness(), most_lateness);
+// busy, the own link is late, too, the more so the more links carry. A link that others use by half takes twice as
+// long.
+double most_times_of(const Pace& own, std::size_t relays) {
+    const double most_lateness = relays > 1 ? 1.9 : 1.6;
+    return Relay::most_times_alone * std::min(own.latest(), most_lateness);
 }
 
 }  // namespace
@@ -127,9 +126,15 @@ void Links::prepare() {
     }
 }
 
-std::size_t Links::chunk_bytes(std::size_t bytes, bool waited) {
-    // Each is some calls of the driver: the fewer, the better, down to one for each link.
-    return std::clamp(bytes / (waited ? 2 : 16) / mib * mib, mib, most_chunk_bytes);
+std::size_t Links::chunk_bytes(std::size_t bytes) {
+    return std::clamp(bytes / 16 / mib * mib, mib, most_chunk_bytes);
+}
+
+std::size_t Links::waited_chunk_bytes(std::size_t bytes) const {
+    // Each is some calls of the driver: the fewer, the better, down to one for each of two links. More links end
+    // together only with several for each.
+    if (neighbours_->found().size() > 1) return chunk_bytes(bytes);
+    return std::clamp(bytes / 2 / mib * mib, mib, most_chunk_bytes);
 }
 
 std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream) {
@@ -139,12 +144,13 @@ std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes,
     prepare();
     take_queue_times();
     std::vector<Relay*> relays;
+    Relay* last_look = nullptr;
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Link& link : links_) {
         if (link.relay == nullptr || bytes < link.from_bytes || !link.relay->is_free_for(stream, most_chunks)) continue;
         const Status prepared = link.relay->prepare();
         // A copy that is queued is not waited for here.
-        const Status asked = prepared.ok() ? ask(*link.relay, stream == nullptr) : Status();
+        const Status asked = prepared.ok() ? ask(*link.relay, stream == nullptr, last_look) : Status();
         if (!prepared.ok() || !asked.ok()) {
             link.why_not = prepared.ok() ? failed(asked) : prepared.message();
             link.relay.reset();
@@ -153,15 +159,20 @@ std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes,
         link.relay->begin(chunk_bytes);
         relays.push_back(link.relay.get());
     }
-    leave_to_owners(relays);
+    leave_to_owners(relays, bytes);
     if (relays.empty()) return std::nullopt;
     is_used_ = true;
     return Use(*this, std::move(relays));
 }
 
-Status Links::ask(Relay& relay, bool is_waited) const {
-    if (const auto is_free = relay.is_free(most_times_of(own_pace_))) relay.pace().looked(*is_free);
-    if (relay.pace().is_due()) return relay.look();
+Status Links::ask(Relay& relay, bool is_waited, Relay*& last_look) const {
+    if (const auto is_free = relay.is_free(most_times_of(own_pace_, links_.size()))) relay.pace().looked(*is_free);
+    if (relay.pace().is_due()) {
+        // One after the other: together they would find the host's memory busy.
+        Status begun = relay.look(last_look);
+        last_look = &relay;
+        return begun;
+    }
     return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
 }
 
@@ -212,11 +223,11 @@ void Links::Use::own_arrives(std::size_t bytes, TimePoint sent, bool was_idle) {
 }
 
 double Links::Use::most_times() const {
-    return most_times_of(own_);
+    return most_times_of(own_, relays_.size());
 }
 
 void Links::Use::ended(std::size_t bytes, double seconds) {
-    if (bytes >= timed_from_bytes) owner_->ceiling_.moved(links_, bytes, seconds);
+    owner_->ceiling_.moved(bytes, links_, seconds);
 }
 
 void Links::Use::begin_queue(Stream& stream) {
@@ -255,7 +266,7 @@ void Links::take_queue_times() {
     if (!own_seconds.ok() || own_seconds.value() <= 0) return;
     own_pace_.arrived(queued_.own_bytes, own_seconds.value(), false, never_shared);
     auto seconds = own_->seconds_between(*queued_.begun, *queued_.ended);
-    if (seconds.ok() && bytes >= timed_from_bytes) ceiling_.moved(queued_.links, bytes, seconds.value());
+    if (seconds.ok()) ceiling_.moved(bytes, queued_.links, seconds.value());
 }
 
 std::size_t Links::unshared(const std::vector<Relay*>& relays) {
@@ -263,9 +274,9 @@ std::size_t Links::unshared(const std::vector<Relay*>& relays) {
     return static_cast<std::size_t>(std::ranges::count_if(relays, is_free));
 }
 
-void Links::leave_to_owners(std::vector<Relay*>& relays) const {
+void Links::leave_to_owners(std::vector<Relay*>& relays, std::size_t bytes) const {
     const std::size_t all = 1 + unshared(relays);
-    std::size_t most = ceiling_.links(all, own_pace_.lateness() > reached_lateness) - 1;
+    std::size_t most = ceiling_.links(bytes, all, own_pace_.lateness() > reached_lateness) - 1;
     // The fastest stay, and those that others use, which take none.
     std::ranges::stable_sort(relays, std::greater(), [](Relay* relay) { return relay->pace().bytes_per_second(); });
     std::erase_if(relays, [&](Relay* relay) {

@@ -110,8 +110,9 @@ class Links {
     // For a copy of so many bytes in such chunks, in the order of `stream` or, without one, of the calling thread. None
     // where the own link does as well alone, another copy uses the relays, or no neighbour is of use.
     std::optional<Use> use(std::size_t bytes, std::size_t chunk_bytes, Stream* stream);
-    // What suits a copy; `waited`: by a thread that hands out the chunks as they arrive.
-    static std::size_t chunk_bytes(std::size_t bytes, bool waited);
+    // What suits a copy that is divided beforehand; and one whose chunks a thread hands out as they arrive.
+    static std::size_t chunk_bytes(std::size_t bytes);
+    std::size_t waited_chunk_bytes(std::size_t bytes) const;
 
     // What each link's part of such a copy would be, and why neighbours that were asked for have none.
     struct Shares {
@@ -148,10 +149,10 @@ class Links {
     };
     void prepare();
     // Whether others use its link, now and then; and of a copy that is waited for whether it answers at all.
-    Status ask(Relay& relay, bool is_waited) const;
+    Status ask(Relay& relay, bool is_waited, Relay*& last_look) const;
     static std::size_t unshared(const std::vector<Relay*>& relays);
     // Without those that would bring nothing, as the host's memory carries no more.
-    void leave_to_owners(std::vector<Relay*>& relays) const;
+    void leave_to_owners(std::vector<Relay*>& relays, std::size_t bytes) const;
     // Learns of the copy that was queued last and is to be timed, if it has ended.
     void take_queue_times();
 

@@ -16,7 +16,8 @@ namespace isthmus {
 class Pace {
   public:
     // What the link takes for a byte while nothing else uses it.
-    explicit Pace(double seconds_per_byte) : alone_(seconds_per_byte), mean_(seconds_per_byte) {}
+    explicit Pace(double seconds_per_byte)
+        : alone_(seconds_per_byte), mean_(seconds_per_byte), recent_(seconds_per_byte) {}
 
     // A chunk has arrived so long after the one before it; or after it was sent, if nothing was in flight then.
     // What takes more than `most_times` as long as alone is others' doing: packing threads take the host's memory from
@@ -27,9 +28,11 @@ class Pace {
         // What a lone chunk takes next to its bytes differs from machine to machine: it says that a link is slow, never
         // that it is fast.
         if (was_idle) each = std::max(alone_, each - idle_latency_seconds / static_cast<double>(bytes));
-        if (is_shared()) return;
         // A part that was queued counts as the chunks that it is made of, up to what one late part may say.
         const double chunks = std::clamp(static_cast<double>(bytes) / usual_chunk_bytes, 1.0, averaged / 2);
+        recent_ +=
+            (1 - std::pow(1 - 1 / averaged_recently, chunks)) * (std::min(each, most_counted * alone_) - recent_);
+        if (is_shared()) return;
         const double weight = 1 - std::pow(1 - 1 / averaged, chunks);
         mean_ += weight * (std::min(each, most_counted * alone_) - mean_);
         late_ += weight * (std::min(each / alone_, most_counted) / (most_times * allowed_) - late_);
@@ -54,6 +57,8 @@ class Pace {
     bool is_shared() const { return pause_ != 0; }
     // How many times as long as alone chunks take, at least 1.
     double lateness() const { return std::max(mean_ / alone_, 1.0); }
+    // The same, where the last few chunks were later than the mean of many shows yet.
+    double latest() const { return std::max(recent_ / alone_, lateness()); }
     // Another link took so many chunks.
     void pass(std::size_t chunks = 1) { passed_ = std::min(passed_ + chunks, most_pause); }
     // Whether it was left to others for so long that it is to be looked at.
@@ -90,14 +95,14 @@ class Pace {
         row_bytes_ = 0;
         row_seconds_ = 0;
     }
-    static constexpr double averaged = 16, most_counted = 16, usual_chunk_bytes = 8 << 20;
+    static constexpr double averaged = 16, averaged_recently = 3, most_counted = 16, usual_chunk_bytes = 8 << 20;
     // The share of what is allowed, with nothing else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
     static constexpr double most_allowed = 3;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
-    double alone_, mean_, late_ = usually_late;
+    double alone_, mean_, recent_, late_ = usually_late;
     double allowed_ = 1, suspected_ = 1;  // times as late as `most_times` says, and when it was last left to others
     TimePoint last_arrival_{};
     std::size_t row_bytes_ = 0;

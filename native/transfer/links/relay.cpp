@@ -118,13 +118,14 @@ bool Relay::may_soon_answer() const {
     return asked_at_ && seconds_between(*asked_at_, now()) < answer_seconds;
 }
 
-Status Relay::look() {
+Status Relay::look(Relay* after) {
     if (is_looking_) return {};
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
     const Region here{memory_.get(), memory_bytes, room_bytes};
     const Region host{asked_host_.get(), 0, room_bytes};
     Stream& stream = to_device_ ? *in_ : *out_;
+    if (after != nullptr) ISTHMUS_TRY(neighbour_->wait(stream, *after->look_ended_));
     ISTHMUS_TRY(neighbour_->record(*look_begun_, stream));
     for (std::size_t i = 0; i < look_copies; ++i) {
         ISTHMUS_TRY(neighbour_->copy(stream, to_device_ ? here : host, to_device_ ? host : here));

@@ -52,8 +52,9 @@ class Relay {
     bool answers();
     // It was asked a moment ago.
     bool may_soon_answer() const;
-    // Asks whether others use the link, by some copies of the same little memory. Does not wait.
-    Status look();
+    // Asks whether others use the link, by some copies of the same little memory, which begin when another relay's have
+    // ended if there is one. Does not wait.
+    Status look(Relay* after);
     // What came of that: whether it took at most so many times as long as the quickest. Nothing until it has ended.
     std::optional<bool> is_free(double most_times);
     bool has_slot() const { return sent_ - arrived_ < most_slots; }

@@ -177,7 +177,7 @@ Status Starter::enqueue(Stream& stream, const Task& task) {
     if (job.is_contiguous()) {
         const std::size_t bytes = job.extent.bytes();
         if (bytes > part_bytes && cut_of(task.choice, job.ends) == Cut::links) {
-            if (auto use = links_[job.to_device() ? 0 : 1].use(bytes, Links::chunk_bytes(bytes, false), &stream)) {
+            if (auto use = links_[job.to_device() ? 0 : 1].use(bytes, Links::chunk_bytes(bytes), &stream)) {
                 return enqueue_divided(stream, *use, job.destination_region(), job.source_region(), part_bytes);
             }
         }

@@ -167,7 +167,7 @@ Result<bool> SessionImpl::enqueue_divided(const BatchPiece& piece, Sides sides, 
     if (order.stream == nullptr) return false;
     ISTHMUS_TRY_ASSIGN(to, device_->borrow(ends.destination, piece.destination, bytes));
     ISTHMUS_TRY_ASSIGN(from, device_->borrow(ends.source, piece.source, bytes));
-    auto use = links(to_device).use(bytes, Links::chunk_bytes(bytes, false), order.stream);
+    auto use = links(to_device).use(bytes, Links::chunk_bytes(bytes), order.stream);
     if (!use) return false;
     // The own link's part is one command, as the driver's own copy is: queues are not filled sooner.
     ISTHMUS_TRY(starter_.enqueue_divided(*order.stream, *use, {to.get(), 0, bytes}, {from.get(), 0, bytes}, bytes));

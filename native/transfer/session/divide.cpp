@@ -29,7 +29,7 @@ Status Starter::enqueue_parts(Stream& stream, const Region& destination, const R
 Status Starter::enqueue_divided(Stream& stream, Links::Use& links, const Region& destination, const Region& source,
                                 std::size_t most_bytes) {
     const std::vector<Relay*> relays = links.relays();
-    const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, false);
+    const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes);
     const std::vector<std::size_t> bytes = links.divide(source.bytes, chunk_bytes);
     const std::size_t own_bytes = source.bytes - std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
     struct Part {

@@ -146,8 +146,8 @@ Outcome Mover::by_driver(const BatchPiece& piece, const Ends& ends, Cut cut, con
 Outcome Mover::in_parts(const Region& destination, const Region& source, Cut cut) {
     ISTHMUS_TRY_ASSIGN(loan, streams_.borrow());
     if (cut == Cut::links) {
-        const std::size_t chunk_bytes = Links::chunk_bytes(source.bytes, true);
         Links& links = links_[is_on_device(destination.allocation->kind()) ? 0 : 1];
+        const std::size_t chunk_bytes = links.waited_chunk_bytes(source.bytes);
         if (auto use = links.use(source.bytes, chunk_bytes, nullptr)) {
             return copy_divided(device_, loan, &*use, chunk_bytes, destination, source);
         }

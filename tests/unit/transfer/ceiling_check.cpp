@@ -24,9 +24,9 @@ int copies_with(Ceiling& ceiling, std::size_t all, double most, std::size_t want
     std::size_t last = all;
     for (int i = 0; i < copies; ++i) {
         const bool is_reached = static_cast<double>(last) * each > most;
-        last = ceiling.links(all, is_reached);
+        last = ceiling.links(bytes, all, is_reached);
         expect(last >= 2 && last <= all, "there are so many");
-        ceiling.moved(last, bytes, static_cast<double>(bytes) / std::min(static_cast<double>(last) * each, most));
+        ceiling.moved(bytes, last, static_cast<double>(bytes) / std::min(static_cast<double>(last) * each, most));
         count += last == wanted ? 1 : 0;
     }
     return count;
@@ -53,11 +53,41 @@ void links_that_add_again_are_used_again() {
     expect(copies_with(ceiling, 4, 1e12, 4) > 120, "the others are found to carry more again");
 }
 
+// Short copies over all links reach less than long ones over fewer.
+void sizes_are_compared_with_their_own() {
+    Ceiling ceiling;
+    (void)copies_with(ceiling, 4, 130e9, 3);
+    int count = 0;
+    for (int i = 0; i < 100; ++i) {
+        const std::size_t links = ceiling.links(bytes / 16, 4, true);
+        ceiling.moved(bytes / 16, links, static_cast<double>(bytes / 16) / (25e9 * static_cast<double>(links)));
+        count += links == 4 ? 1 : 0;
+    }
+    expect(count > 80, "what long copies reach with three says nothing of short ones");
+}
+
+// A link that begins anew carries less in its first copy.
+void the_first_copy_of_a_link_is_not_its_rate() {
+    Ceiling ceiling;
+    std::size_t last = 4;
+    int count = 0;
+    for (int i = 0; i < 400; ++i) {
+        const std::size_t links = ceiling.links(bytes, 4, true);
+        const double rate = links > last ? 100e9 : links == 4 ? 137e9 : links == 3 ? 124e9 : 102e9;
+        ceiling.moved(bytes, links, static_cast<double>(bytes) / rate);
+        last = links;
+        count += links == 4 ? 1 : 0;
+    }
+    expect(count > 340, "four carry a tenth more than three");
+}
+
 }  // namespace
 
 int main() {
     all_links_are_used_that_carry_more();
     links_that_add_nothing_are_left();
     links_that_add_again_are_used_again();
+    sizes_are_compared_with_their_own();
+    the_first_copy_of_a_link_is_not_its_rate();
     std::puts("as described");
 }

@@ -142,6 +142,16 @@ void own_load_is_allowed_for() {
     expect(pace.is_shared(), "what was late while others used it is not allowed for");
 }
 
+// Several links begin at once, all as late as the host's memory makes them: a neighbour's is not others' for that.
+void what_begins_late_together_is_nobody_elses() {
+    Pace own(alone), neighbour(alone);
+    for (int i = 0; i < 40; ++i) {
+        own.arrived(chunk, 1.57 * alone * chunk, false, 1e9);
+        neighbour.arrived(chunk, 1.57 * alone * chunk, false, most_times * own.latest());
+        expect(!neighbour.is_shared(), "from the first chunk on");
+    }
+}
+
 // A part of a copy that was queued is told as one: it is long enough to learn from.
 void a_long_part_is_learned_from() {
     Pace pace(alone);
@@ -161,5 +171,6 @@ int main() {
     long_parts_tell_at_once();
     own_load_is_allowed_for();
     a_long_part_is_learned_from();
+    what_begins_late_together_is_nobody_elses();
     std::puts("as described");
 }
