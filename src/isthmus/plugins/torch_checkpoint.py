@@ -5,7 +5,7 @@ state, such as ``optimizer.step()``. The structure of the copy is torch's own (t
 StateDictStager), so that DTensors and their kin stay what they are; memory and copies are Isthmus'.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
@@ -31,22 +31,43 @@ except (ImportError, AttributeError):
 
 # Smaller ones are packed with others on their way, and arrive in ordinary memory as fast.
 _LEAST_PINNED_BYTES = 1 << 20
+# So much is filled while memory for the next is got.
+_BEGUN_BYTES = 256 << 20
+_Begin = Callable[[list[Pair]], None]
 
 
 class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
-    """torch's copy of a state's structure, whose storages are made here, kept, and filled all together."""
+    """torch's copy of a state's structure, whose storages are made here, kept, and filled many at a time."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pairs: dict[int, Pair] = {}  # each storage once, also where torch 2.9 names it for each tensor
+        self._seen: set[int] = set()  # torch 2.9 names a storage for each tensor
+        self._pairs: list[Pair] = []
+        self._bytes = 0  # of these
+        self._begin: _Begin | None = None
+
+    def copy_of(self, state: Mapping[str, Any], begin: _Begin) -> Any:
+        """The structure; `begin` is called with what to fill, again and again while memory is got."""
+        self._begin = begin
+        try:
+            copy = self.stage(state)
+            begin(self._pairs)
+            return copy
+        finally:
+            self._seen, self._pairs, self._bytes, self._begin = set(), [], 0, None
 
     def _stage_untyped_storage(self, storage: torch.UntypedStorage, *_: object, **__: object) -> torch.UntypedStorage:
         kept: torch.UntypedStorage | None = self._cached_storage_mapping.get(storage)
         if kept is None or kept.nbytes() != storage.nbytes():
             kept = _host_storage(storage)
             self._cached_storage_mapping[storage] = kept
-        if storage.nbytes():
-            self.pairs[kept.data_ptr()] = _bytes_of(kept), _bytes_of(storage)
+        if storage.nbytes() and kept.data_ptr() not in self._seen:
+            self._seen.add(kept.data_ptr())
+            self._pairs.append((_bytes_of(kept), _bytes_of(storage)))
+            self._bytes += storage.nbytes()
+            if self._begin is not None and self._bytes >= _BEGUN_BYTES:
+                self._begin(self._pairs)
+                self._pairs, self._bytes = [], 0
         return kept
 
 
@@ -69,8 +90,7 @@ class Stager(staging.AsyncStager):  # type: ignore[misc, unused-ignore]
     def prepare(self, state_dict: Mapping[str, Any]) -> None:
         """Get the memory that a checkpoint of such a state takes, so that the first one takes no longer than later."""
         self.synchronize_staging()
-        self._storages.stage(state_dict)
-        self._storages.pairs.clear()
+        self._storages.copy_of(state_dict, lambda _: None)
 
     def stage(self, state_dict: Mapping[str, Any], **_: object) -> "Future[Any]":
         """Begin; the future has the copy, or raises what a copy raises. Waits for an earlier one that has not ended."""
@@ -103,19 +123,20 @@ class Stager(staging.AsyncStager):  # type: ignore[misc, unused-ignore]
         self.close()
 
     def _staged(self, state: Mapping[str, Any], current: "dict[torch.device, torch.cuda.Event]") -> Any:
-        try:
-            copy = self._storages.stage(state)
-            with ExitStack() as streams, torch.no_grad():
-                for device in {source.device for _, source in self._storages.pairs.values()} & current.keys():
+        entered: set[torch.device] = set()
+        with ExitStack() as under_way, torch.no_grad():
+
+            def begin(pairs: list[Pair]) -> None:
+                for device in ({source.device for _, source in pairs} & current.keys()) - entered:
                     if device not in self._streams:
                         self._streams[device] = torch.cuda.Stream(device)
                     stream = self._streams[device]
                     stream.wait_event(current[device])
-                    streams.enter_context(torch.cuda.stream(stream))
-                with copying(self._storages.pairs.values(), None):
-                    return copy
-        finally:
-            self._storages.pairs.clear()
+                    under_way.enter_context(torch.cuda.stream(stream))
+                    entered.add(device)
+                under_way.enter_context(copying(pairs, None))
+
+            return self._storages.copy_of(state, begin)
 
 
 def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:

@@ -14,6 +14,7 @@ from torch.distributed.checkpoint import staging  # noqa: E402
 
 from isthmus.plugins import torch_checkpoint  # noqa: E402
 from isthmus.plugins.torch_checkpoint import Stager  # noqa: E402
+from isthmus.torch.copying import copying as copying_of_pairs  # noqa: E402
 
 # torch warns of what single processes lack.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -96,6 +97,24 @@ def test_a_checkpoint_has_the_state_as_it_was(stager: Stager, state: dict[str, A
     assert same(list(leaves(loaded)), before[:count])
     dcp.load(loaded, checkpoint_id=tmp_path / "1", no_dist=True)
     assert all((leaf == 3).all() for leaf in leaves(loaded) if isinstance(leaf, torch.Tensor))
+
+
+def test_memory_is_filled_while_more_is_got(
+    stager: Stager, state: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+
+    def copying(pairs: list[Any], session: None) -> Any:
+        begun.append(len(pairs))
+        return copying_of_pairs(pairs, session)
+
+    monkeypatch.setattr(torch_checkpoint, "copying", copying)
+    monkeypatch.setattr(torch_checkpoint, "_BEGUN_BYTES", 4 << 20)
+    for _ in range(2):
+        assert same(stager.stage(state).result(), state)
+        assert len(begun) > 2
+        filled(state, 5.0)
+        begun.clear()
 
 
 def test_structure_and_shared_memory_are_kept(stager: Stager, state: dict[str, Any]) -> None:
