@@ -305,9 +305,8 @@ def _read_table(table: str | os.PathLike[str]) -> str:
 
 def _close() -> None:
     """At exit: copies that are under way end while all that they need is still there."""
-    if threading.active_count() > 1:
-        # Daemon threads never return, nor give back what they hold.
-        _native.tolerate_leaks()
+    # What daemon threads and the program's own variables hold is never given back.
+    _native.tolerate_leaks()
     _native.close_sessions()
 
 

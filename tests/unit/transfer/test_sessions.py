@@ -239,3 +239,13 @@ def test_sessions_that_are_kept_are_opened_anew_in_a_forked_child() -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _FORKED]
     ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "0\n"), ran.stderr
+
+
+def test_a_program_may_end_with_arrays_that_are_never_let_go_of() -> None:
+    program = """
+import ctypes, numpy, isthmus
+kept = isthmus.pinned_empty(1 << 20, numpy.uint8, device="host")
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
