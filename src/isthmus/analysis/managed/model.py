@@ -190,4 +190,6 @@ def overtaking(movement: Movement, method: ManagedWay, incumbent: ManagedWay, kn
     if movement.pattern == "percent":
         # Times grow in proportion to the share that moves, so that they are straight lines over it, in whole percents.
         return Overtaking(method, incumbent, uses_threshold(list(points), incumbents - challengers))
-    return Overtaking(method, incumbent, size_threshold(list(points), incumbents, challengers))
+    # Pages move whole: the times have steps.
+    threshold = size_threshold(list(points), incumbents, challengers, farthest_apart=4)
+    return Overtaking(method, incumbent, threshold)

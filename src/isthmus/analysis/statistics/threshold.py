@@ -64,17 +64,23 @@ class Threshold:
                 return False
 
 
-def size_threshold(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
+def size_threshold(
+    sizes: Sequence[int], incumbent: Draws, challenger: Draws, *, farthest_apart: float = math.inf
+) -> Threshold:
     """Where the challenger's seconds fall below the incumbent's, interpolated in logarithms of size and time.
 
-    Both hold one row for each of the ascending sizes, of which there must be one at least.
+    Both hold one row for each of the ascending sizes, of which there must be one at least. Of curves with steps nothing
+    is known between sizes that are more than `farthest_apart` times apart but that they cross.
     """
-    return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger))
+    return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger), farthest_apart=farthest_apart)
 
 
-def size_threshold_of_logs(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
+def size_threshold_of_logs(
+    sizes: Sequence[int], incumbent: Draws, challenger: Draws, *, farthest_apart: float = math.inf
+) -> Threshold:
     """The same given the logarithms of both methods' seconds, for comparing each with many others."""
-    return _threshold(np.asarray(sizes, dtype=np.float64), incumbent - challenger, logarithmic=True)
+    points = np.asarray(sizes, dtype=np.float64)
+    return _threshold(points, incumbent - challenger, logarithmic=True, farthest_apart=farthest_apart)
 
 
 def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
@@ -90,7 +96,9 @@ def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
     return replace(threshold, value=whole(threshold.value), low=whole(threshold.low), high=whole(threshold.high))
 
 
-def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: bool) -> Threshold:
+def _threshold(
+    points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: bool, farthest_apart: float = math.inf
+) -> Threshold:
     """The answer from gains (points by draws) that are positive where the challenger wins."""
     wins = gain > 0
     place = _last_crossing(np.log(points) if logarithmic else points, gain, wins)
@@ -112,6 +120,10 @@ def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: boo
     low, median, high = (ordered[round((len(valid) - 1) * share)] for share in (1 - _ONE_SIDED, 0.5, _ONE_SIDED))
     value = median if np.isnan(places[0]) else places[0]
     low, high = min(low, value), max(high, value)
+    if points[0] < value < points[-1]:
+        after = int(np.searchsorted(points, value))
+        if points[after] > farthest_apart * points[after - 1]:
+            low, high = min(low, points[after - 1]), max(high, points[after])
     if not _narrow(low, high, *ends):
         return nothing
     everywhere: dict[float, State] = {0.0: "always", math.inf: "never"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS, Draws
-from isthmus.analysis.statistics.threshold import MOST_USES, size_threshold, uses_threshold
+from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
 
 SIZES = [1 << power for power in range(10, 21)]
 
@@ -136,3 +136,16 @@ def test_the_number_of_uses_has_an_interval() -> None:
     assert found.value == 144
     assert 110 < found.low < 125
     assert 165 < found.high < 185
+
+
+def test_a_crossing_between_sizes_that_are_far_apart_is_no_figure() -> None:
+    def between(second: int) -> Threshold:
+        sizes = [4 << 10, second << 10, 196 << 10, 372 << 10]
+        return size_threshold(
+            sizes, curve([2.4] * 4, 0.02), curve([2.7, 1.7, 1.6, 1.4], 0.02, seed=2), farthest_apart=4
+        )
+
+    near, far = between(16), between(180)
+    assert near.state == "from"
+    assert near.value < 16 << 10
+    assert far.state == "cannot_tell"
