@@ -14,7 +14,7 @@ from isthmus.advice.machines import elsewhere_words, other_devices
 from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import Spent, call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
-from isthmus.advice.records import Mask, library_of, other_vendor
+from isthmus.advice.records import library_of, other_vendor
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
@@ -24,7 +24,7 @@ from isthmus.advice.vendor_code import words_of_vendor
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Interval, Run, format_seconds
-from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, Trace, grouped, vendors
+from isthmus.trace import DIRECTIONS, UNKNOWN, Trace, grouped, vendors
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
 _BY_KIND = ("pageable", "slow-copies")
@@ -206,15 +206,8 @@ def _of_trace(trace: Trace) -> Iterator[str]:
     called = np.zeros(len(trace.calls), np.bool_)
     called[copies.call[(copies.call >= 0) & (copies.call < called.size)]] = True
     copying = [place for place, name in enumerate(trace.names) if vendors.copies(name)]
-    made = _outermost(trace, np.flatnonzero(np.isin(trace.calls.name, copying)), called)
-    if count := int((~made).sum()):
-        yield say("advice.unseen_copies", count=count, of=made.size)
-    if "calls" in trace.knows and (count := int((copies.call[copies.migration != 1] == UNKNOWN).sum())):
-        yield say("advice.unseen_calls", count=count)
-
-
-def _outermost(trace: Trace, rows: Integers, called: Mask) -> Mask:
-    """For each of these calls that is in none of the others, whether it or one within made a copy on a device."""
+    # For each of these calls that is in none of the others, whether it or one within made a copy on a device.
+    rows = np.flatnonzero(np.isin(trace.calls.name, copying))
     calls = trace.calls
     order = rows[np.lexsort((-calls.end_ns[rows], calls.start_ns[rows], calls.thread[rows], calls.process[rows]))]
     outer = np.ones(order.size, np.bool_)
@@ -223,4 +216,7 @@ def _outermost(trace: Trace, rows: Integers, called: Mask) -> Mask:
         outer[group[1:]] = calls.end_ns[order[group[1:]]] > ends[:-1]
     made = np.zeros(int(outer.sum()), np.bool_)
     np.logical_or.at(made, np.cumsum(outer) - 1, called[order])
-    return made
+    if count := int((~made).sum()):
+        yield say("advice.unseen_copies", count=count, of=made.size)
+    if "calls" in trace.knows and (count := int((copies.call[copies.migration != 1] == UNKNOWN).sum())):
+        yield say("advice.unseen_calls", count=count)

@@ -22,7 +22,10 @@ def are_rounds(scene: Scene, begin: Seconds, end: Seconds) -> bool:
     interval holds kernels of names that no earlier one does. So may the program after its loop; but no network copies
     in and out in each layer, nor has so many of them as a long loop has rounds.
     """
-    if _most_hold(begin, end, scene.moments(scene.trace.kernels.start_ns[_named(scene, _OPTIMIZER)])):
+    kernels, names = scene.trace.kernels, scene.trace.names
+    alike = [number for number, name in enumerate(names) if _OPTIMIZER.search(name)]
+    rows: Integers = np.flatnonzero((kernels.process == scene.process) & np.isin(kernels.name, alike))
+    if _most_hold(begin, end, scene.moments(scene.trace.kernels.start_ns[rows])):
         return True
     moved = scene.copies
     waits = np.flatnonzero(scene.trace.calls.process == scene.process)
@@ -41,13 +44,6 @@ def coverage(scene: Scene, begins: Seconds) -> float:
     distances = np.diff(begins)
     ordinary = distances[distances <= SLOW_STEP_TIMES * np.median(distances)]
     return float(ordinary.sum() + np.median(distances)) / max(scene.span_seconds - float(begins[0]), 1e-9)
-
-
-def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:
-    kernels, names = scene.trace.kernels, scene.trace.names
-    alike = [number for number, name in enumerate(names) if pattern.search(name)]
-    rows: Integers = np.flatnonzero((kernels.process == scene.process) & np.isin(kernels.name, alike))
-    return rows
 
 
 def _most_hold(begin: Seconds, end: Seconds, moments: Seconds) -> bool:

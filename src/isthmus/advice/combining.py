@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.advice.rates import Range
-from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule
 from isthmus.advice.scene import Scene
 from isthmus.record import Interval
@@ -27,7 +26,12 @@ def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]], most: float | Non
     bounds: dict[int, float] = {}
     for rule, scene, draft in drafts:
         before = claimed.setdefault(id(scene), [])
-        free = _unclaimed(before, rule, draft)
+        # Which records of a draft no draft before it changes, but for rules whose gains add up with its own.
+        free = np.ones(draft.rows.size, np.bool_)
+        for other, earlier in before:
+            adds_up = other.name in rule.beyond or rule.name in other.beyond
+            if earlier.table == draft.table and not adds_up:
+                free &= ~np.isin(draft.rows, earlier.rows)
         before.append((rule, draft))
         share = float(free.mean()) if free.size else 0.0
         whole = gain_of(scene, draft)
@@ -40,16 +44,6 @@ def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]], most: float | Non
     gains = [_within(total, max(bounds[scene], 0.0)) for scene, total in totals.items()]
     largest = max(gains, key=lambda gain: gain.median, default=None)
     return largest if largest and largest.median > 0 else None
-
-
-def _unclaimed(before: Sequence[tuple[Rule, Draft]], rule: Rule, draft: Draft) -> Mask:
-    """Which records of a draft no draft before it changes, but for rules whose gains add up with its own."""
-    free = np.ones(draft.rows.size, np.bool_)
-    for other, earlier in before:
-        adds_up = other.name in rule.beyond or rule.name in other.beyond
-        if earlier.table == draft.table and not adds_up:
-            free &= ~np.isin(draft.rows, earlier.rows)
-    return free
 
 
 def _bound(scene: Scene, draft: Draft) -> float:

@@ -43,7 +43,11 @@ def named_steps(scene: Scene) -> tuple[Seconds, Seconds] | None:
         begin, end = begin[outer], end[outer]
         rank = _rank(name)
         is_sure = rank == 0
-        begin, end = _at_work(scene, launched, begin, end)
+        # Those within the time recorded that launched something: a profiler names a step after its last, too.
+        until = np.append(begin[1:], end[-1:])
+        kept = np.searchsorted(launched, until) > np.searchsorted(launched, begin)
+        kept &= (end > 0) & (begin < scene.span_seconds)
+        begin, end = (np.maximum(begin[kept], 0.0), np.minimum(end[kept], scene.span_seconds))
         if begin.size >= (2 if is_sure else LEAST_STEPS) and (is_sure or _takes_most(scene, begin)):
             candidates.append((rank, begin.size, name, (begin, end)))
     for rank, _, _, phase in sorted(candidates, key=lambda each: each[:3]):
@@ -95,14 +99,6 @@ def _rows(scene: Scene) -> Integers:
 
 def _rank(name: str) -> int:
     return 0 if _SURE.match(name) else 1 if _TELLING.fullmatch(name) else _ANY
-
-
-def _at_work(scene: Scene, launched: Seconds, begin: Seconds, end: Seconds) -> tuple[Seconds, Seconds]:
-    """Those within the time recorded that launched something: a profiler names a step after its last, too."""
-    until = np.append(begin[1:], end[-1:])
-    kept = np.searchsorted(launched, until) > np.searchsorted(launched, begin)
-    kept &= (end > 0) & (begin < scene.span_seconds)
-    return np.maximum(begin[kept], 0.0), np.minimum(end[kept], scene.span_seconds)
 
 
 def _takes_most(scene: Scene, begin: Seconds) -> bool:

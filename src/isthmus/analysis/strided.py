@@ -131,16 +131,12 @@ def glance(run: Run) -> Glance | None:
     chosen = list(firsts.values())
     if not chosen:
         return None
-    return Glance((_grid([chosen[at] for at in spread(len(chosen), _MOST)]),))
-
-
-def _grid(cells: Sequence[Cell]) -> Grid:
     names = [say("pieces_report.fastest"), say("labels.told_time"), method_name(STRIDED.incumbent)]
     rows = (
         (
             say("labels.named_value", name=shape_words(cell), value=way_words(cell)),
             (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.incumbent))),
         )
-        for cell in cells
+        for cell in [chosen[at] for at in spread(len(chosen), _MOST)]
     )
-    return text_grid(say("pieces_report.known_title"), say("pieces_report.corner_way"), names, rows)
+    return Glance((text_grid(say("pieces_report.known_title"), say("pieces_report.corner_way"), names, rows),))

@@ -177,7 +177,13 @@ class Reader:
 
     def _fleet_file(self, path: Path, fleet: _Fleet, wrong: dict[int, list[int]]) -> FilePart:
         """The members of a fleet file; `wrong` names the points of a member whose data arrived wrong."""
-        points = self._points_of(path, bytes(fleet.points))
+        raw = bytes(fleet.points)
+        if raw not in self._points:
+            try:
+                self._points[raw] = tuple(msgspec.json.decode(raw, type=list[Point]))
+            except msgspec.ValidationError as error:
+                raise RunFileError(f"{path}: points are not as the schema says: {error}") from error
+        points = self._points[raw]
         medians = np.full((len(fleet.members), len(points)), np.nan, np.float32)
         devices = []
         for place, member in enumerate(fleet.members):
@@ -197,14 +203,6 @@ class Reader:
         medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
         run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
         return FilePart(points, devices, medians, fleet.missing, run_files, tuple(fleet.notes))
-
-    def _points_of(self, path: Path, raw: bytes) -> tuple[Point, ...]:
-        if raw not in self._points:
-            try:
-                self._points[raw] = tuple(msgspec.json.decode(raw, type=list[Point]))
-            except msgspec.ValidationError as error:
-                raise RunFileError(f"{path}: points are not as the schema says: {error}") from error
-        return self._points[raw]
 
     def _run(self, path: Path, run: Run) -> FilePart:
         """A run file as a device: what a rank measured in one phase, or what was measured alone."""

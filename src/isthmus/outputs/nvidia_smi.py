@@ -39,6 +39,9 @@ def _query(text: str) -> Iterator[Reading | str]:
         if link.generation is None and link.width is None:
             yield f"nvidia-smi -q has no link of GPU {index}: it ended before, or a virtual machine hides it"
         reasons = [name.lower() for name in _THROTTLING if _value(body, name) == "Active"]
+        # Whether the device worked in a state in which its link does not slow down; a desktop's few per cent are rest.
+        state = re.match(r"P(\d{1,2})\b", _value(body, "Performance State"))
+        is_awake = state is None or int(state[1]) <= _MOST_AWAKE
         yield Reading(
             vendor="NVIDIA",
             index=index,
@@ -47,16 +50,9 @@ def _query(text: str) -> Iterator[Reading | str]:
             uuid=_value(body, "GPU UUID"),
             driver=driver,
             link=link if (link.generation or link.width) else None,
-            is_busy=_is_busy(body),
+            is_busy=is_awake and (_whole(_value(body, "G(?:PU|pu)")) or 0) >= _LEAST_BUSY,
             conditions={"throttling": ", ".join(reasons)} if reasons else {},
         )
-
-
-def _is_busy(body: str) -> bool:
-    """Whether the device worked in a state in which its link does not slow down; a desktop's few per cent are rest."""
-    state = re.match(r"P(\d{1,2})\b", _value(body, "Performance State"))
-    is_awake = state is None or int(state[1]) <= _MOST_AWAKE
-    return is_awake and (_whole(_value(body, "G(?:PU|pu)")) or 0) >= _LEAST_BUSY
 
 
 def _value(text: str, name: str) -> str:

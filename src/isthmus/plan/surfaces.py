@@ -38,7 +38,9 @@ def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) 
     threads = max((cell.threads for cell in cells.values()), default=0)
     target = run.settings.target_relative_half_width
     methods: list[Method] = []
-    for method in sorted(samples, key=_plainness):
+    for method in sorted(
+        samples, key=lambda method: _PLAINEST.index(method) if method in _PLAINEST else len(_PLAINEST)
+    ):
         surface = cost_surface(samples[method], known_within=target)
         if surface.side(spot) or (method in _BY_UNITS and not aligned):
             continue
@@ -46,10 +48,6 @@ def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) 
         options = {"threads": threads} if threads and method in _PACKED_ON_THREADS else {}
         methods.append(Method(method, seconds, options=options))
     return list(by_time(methods))
-
-
-def _plainness(method: str) -> int:
-    return _PLAINEST.index(method) if method in _PLAINEST else len(_PLAINEST)
 
 
 def reasons(cells: Iterable[Cell], known: Iterable[Method], *, aligned: bool) -> tuple[dict[str, str], dict[str, str]]:

@@ -33,7 +33,9 @@ def _blocks(counts: Counts) -> Iterator[Block]:
     yield Answer((_verdict(counts, copies, locked),), failed=counts.wrong > 0)
     if locked and copies:
         yield Prose(_locked(counts, locked))
-    if _are_rounded_up(locked):
+    # Whether all blocks of several MiB are powers of two, as torch rounds them.
+    blocks, size, _ = _sum(locked)
+    if blocks >= _LEAST_ROUNDED and size == sum(row.copies << row.power for row in locked):
         yield Prose(say("acceleration.rounded_up", setting=_TORCH_SETTING), "small")
     if counts.queued[0] and copies:
         yield Prose(_queued(counts))
@@ -43,7 +45,13 @@ def _blocks(counts: Counts) -> Iterator[Block]:
     if counts.moved:
         yield Table((_table(counts),))
     if any(copies for copies, _ in counts.left.values()):
-        yield Table((_left(counts),))
+        headings = [say(f"acceleration.column_{name}") for name in ("copies", "bytes")]
+        rows = (
+            (say(f"acceleration.left_{reason}"), (str(copies), decimal_bytes(size)))
+            for reason, (copies, size) in counts.left.items()
+            if copies
+        )
+        yield Table((text_grid("", say("acceleration.left"), headings, rows),))
     for reason, processes in counts.plain.items():
         yield Prose(say("acceleration.plain", count=processes, why=say(f"acceleration.left_{reason}")))
     if counts.uncounted:
@@ -79,12 +87,6 @@ def _locked(counts: Counts, rows: list[Moved]) -> str:
     return say("acceleration.locked_saved", **made, gain=format_seconds(driver - seconds))
 
 
-def _are_rounded_up(rows: list[Moved]) -> bool:
-    """Whether all blocks of several MiB are powers of two, as torch rounds them."""
-    blocks, size, _ = _sum(rows)
-    return blocks >= _LEAST_ROUNDED and size == sum(row.copies << row.power for row in rows)
-
-
 def _queued(counts: Counts) -> str:
     copies, size = counts.queued
     return say("acceleration.queued", count=copies, bytes=decimal_bytes(size))
@@ -107,16 +109,6 @@ def _table(counts: Counts) -> Grid:
     return text_grid(
         "", say("acceleration.column_size"), headings, ((_size(row), _cells(counts, row)) for row in counts.moved)
     )
-
-
-def _left(counts: Counts) -> Grid:
-    headings = [say(f"acceleration.column_{name}") for name in ("copies", "bytes")]
-    rows = (
-        (say(f"acceleration.left_{reason}"), (str(copies), decimal_bytes(size)))
-        for reason, (copies, size) in counts.left.items()
-        if copies
-    )
-    return text_grid("", say("acceleration.left"), headings, rows)
 
 
 def _size(row: Moved) -> str:

@@ -201,13 +201,26 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, e
     own = snippet or _language_of(traces)
     for number, finding in enumerate(advice.findings, 1):
         shown: Where = "everywhere" if everything or number <= _MOST_SHOWN else "long"
-        yield from _finding(number, finding, advice, shown)
+        heading = say("advice_report.finding", number=number, severity=level_word(finding.level), title=finding.title)
+        yield Heading(heading, 3, where=shown)
+        if finding.gain_seconds is not None:
+            yield Answer((_gain(finding, _saved_alone(finding.gain_seconds), advice),), where=shown)
+        yield from (Prose(text, where=shown) for text in (finding.cause, finding.change) if text)
         # Who asks for a language wants the code that runs.
         in_full = everything or (snippet is not None and shown == "everywhere")
         if not in_full and shown == "everywhere":
             of_interface = next((name for name in ("opencl", "hip") if name in finding.snippets), "cuda")
             yield from _in_short(finding, own or of_interface)
-        yield from _snippets(finding, snippet, own, everything=in_full)
+        # Sorting keeps the order of the others.
+        names = sorted((name for name in finding.snippets if snippet in (None, name)), key=lambda name: name != own)
+        for place, name in enumerate(names):
+            title = say("advice_report.snippet", language=name)
+            yield Code(title, finding.snippets[name].rstrip(), where="long" if place or not in_full else "everywhere")
+        if in_full and (others := names[1:]):
+            languages = enumerated(others, "or")
+            yield Prose(
+                say("advice_report.other_snippets", option="--snippet", languages=languages), "small", where="terminal"
+            )
         where = _where(everything)
         if finding.evidence:
             yield Table((_evidence(finding.evidence),), where=where)
@@ -216,14 +229,6 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, e
     more = len(advice.findings) - _MOST_SHOWN
     if more > 0 and not everything:
         yield Prose(say("advice_report.more", count=more, option="--all"), "small", where="terminal")
-
-
-def _finding(number: int, finding: Finding, advice: Advice, where: Where) -> Iterator[Block]:
-    heading = say("advice_report.finding", number=number, severity=level_word(finding.level), title=finding.title)
-    yield Heading(heading, 3, where=where)
-    if finding.gain_seconds is not None:
-        yield Answer((_gain(finding, _saved_alone(finding.gain_seconds), advice),), where=where)
-    yield from (Prose(text, where=where) for text in (finding.cause, finding.change) if text)
 
 
 def _in_short(finding: Finding, library: str) -> Iterator[Block]:
@@ -261,19 +266,6 @@ def _language_of(traces: Sequence[Trace]) -> str | None:
         return "xpu" if intel else library
     sites = [site for trace in traces for site in trace.sites]
     return "isthmus" if any(".py:" in frame for site in sites for frame in site) else None
-
-
-def _snippets(finding: Finding, snippet: str | None, own: str | None, *, everything: bool) -> Iterator[Block]:
-    # Sorting keeps the order of the others.
-    names = sorted((name for name in finding.snippets if snippet in (None, name)), key=lambda name: name != own)
-    for place, name in enumerate(names):
-        title = say("advice_report.snippet", language=name)
-        yield Code(title, finding.snippets[name].rstrip(), where="long" if place or not everything else "everywhere")
-    if everything and (others := names[1:]):
-        languages = enumerated(others, "or")
-        yield Prose(
-            say("advice_report.other_snippets", option="--snippet", languages=languages), "small", where="terminal"
-        )
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Grid:

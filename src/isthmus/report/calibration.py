@@ -29,7 +29,14 @@ def _blocks(table: Mapping[str, Any]) -> Iterator[Block]:
         blocks = ", ".join(f"{rule['direction']} {rule['blocks']}" for rule in table["kernels"])
         yield Prose(say("calibration.blocks", blocks=blocks))
     if table["ways"]:
-        yield Table((_links(table),))
+        # Which other devices' links large copies take too, by tables of older versions.
+        rows = []
+        for rule in table["ways"]:
+            size = format_bytes(rule["from_bytes"])
+            used = say("calibration.used_from", size=size) if rule["gains"] else say("calibration.used_never")
+            rate = format_rate(rule["bytes"] / rule["seconds"])
+            rows.append((rule["direction"], (rule["device"], rate, used)))
+        yield Table((_grid("calibration.links", ("direction", "device", "link_rate", "used"), rows, words=1),))
     if "gains" in table:
         yield Table((_gains(table["gains"]),))
         yield Answer((_verdict(table),))
@@ -75,17 +82,6 @@ def _pieces(table: Mapping[str, Any]) -> Grid:
         for (direction, *shape), methods in counts.items()
     )
     return _grid("calibration.pieces", ("direction", "memory", "apart", "layout", "methods"), rows, words=4)
-
-
-def _links(table: Mapping[str, Any]) -> Grid:
-    """Which other devices' links large copies take too, by tables of older versions."""
-    rows = []
-    for rule in table["ways"]:
-        size = format_bytes(rule["from_bytes"])
-        used = say("calibration.used_from", size=size) if rule["gains"] else say("calibration.used_never")
-        rate = format_rate(rule["bytes"] / rule["seconds"])
-        rows.append((rule["direction"], (rule["device"], rate, used)))
-    return _grid("calibration.links", ("direction", "device", "link_rate", "used"), rows, words=1)
 
 
 def _gains(gains: Sequence[Mapping[str, Any]]) -> Grid:

@@ -152,11 +152,7 @@ def _rates(rates: Sequence[Rate]) -> Grid:
 
 def _rate(rate: Rate, size: int) -> str:
     text = _digits(rate.rate)
-    return text if rate.bytes == size else _at(text, rate.bytes)
-
-
-def _at(what: str, size: int) -> str:
-    return say("bandwidth_report.glance_at", what=what, size=format_bytes(size))
+    return text if rate.bytes == size else say("bandwidth_report.glance_at", what=text, size=format_bytes(rate.bytes))
 
 
 def _normal(rate: Rate | None) -> str:

@@ -50,24 +50,20 @@ def _race(number: int, race: Race) -> Iterator[Block]:
     key = "races.system_call" if race.by_system_call else "races.touch"
     key = "races.other" if race.between_streams else key
     touch = say(key, offset=race.offset, thread=race.touch_thread, stream=_stream(race.other_stream))
-    yield Code(say("races.picture"), _picture(copy, touch, between_streams=race.between_streams), alone=True)
+    # Time runs to the right: who asks for the copy, which may still run, and who meets it. The texts come last.
+    arrow = "\N{BLACK CIRCLE}\N{BOX DRAWINGS LIGHT HORIZONTAL}\N{BLACK RIGHT-POINTING TRIANGLE}"
+    runs, may_run = "\N{FULL BLOCK}", "\N{LIGHT SHADE}" * 6
+    first = arrow + runs * 26 + may_run
+    second = " " * 14 + arrow + runs * 12 + may_run if race.between_streams else " " * 16 + "\N{BLACK CIRCLE}"
+    missing = f"{' ' * 16}\N{BALLOT X}"
+    rows = ((first, copy), (missing, say("races.missing")), (second, touch))
+    yield Code(say("races.picture"), "\n".join(f"{drawn:<37}{text}" for drawn, text in rows), alone=True)
     yield Code(copy, "\n".join(race.copied_at[:_MOST_FRAMES]))
     yield Code(touch, "\n".join(race.touched_at[:_MOST_FRAMES]))
     cure = "order" if race.between_streams else "read" if race.into_host else "write"
     language = "python" if race.in_python else "native"
     yield Labelled(say("races.missing"), (say(f"races.missing_{'edge' if race.between_streams else 'wait'}"),))
     yield Labelled(say("races.cure"), (say(f"races.cure_{language}_{cure}"),))
-
-
-def _picture(copy: str, touch: str, *, between_streams: bool) -> str:
-    """Time runs to the right: who asks for the copy, which may still run, and who meets it. The texts come last."""
-    arrow = "\N{BLACK CIRCLE}\N{BOX DRAWINGS LIGHT HORIZONTAL}\N{BLACK RIGHT-POINTING TRIANGLE}"
-    runs, may_run = "\N{FULL BLOCK}", "\N{LIGHT SHADE}" * 6
-    first = arrow + runs * 26 + may_run
-    second = " " * 14 + arrow + runs * 12 + may_run if between_streams else " " * 16 + "\N{BLACK CIRCLE}"
-    missing = f"{' ' * 16}\N{BALLOT X}"
-    rows = ((first, copy), (missing, say("races.missing")), (second, touch))
-    return "\n".join(f"{drawn:<37}{text}" for drawn, text in rows)
 
 
 def _kind(race: Race) -> str:

@@ -100,7 +100,12 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
         yield Prose(origin_line(each.run), "small", where="page")
         yield from verdict_blocks(each.run, each.conclusions)
     if not several and shown:
-        yield from _glance(every[0].run, shown[0])
+        first = shown[0]
+        grids = dict(glances(every[0].run, first.name)).get(first.name)
+        if grids:
+            yield Table(grids.grids, narrow=True, where="page")
+        if charted := next((part for part in first.parts if part.charts), None):
+            yield Charts(charted.charts[:1], charted.legend, still=True)
     yield from (_answer(each, titles, each.title if several else "") for each in every)
     for each in every:
         if each.conclusions.findings:
@@ -119,15 +124,6 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
     )
     yield Machines(machines, where="long")
     yield from _method(every, with_transfers="bandwidth" in titles)
-
-
-def _glance(run: Run, first: Section) -> Iterator[Block]:
-    """The figures that answer most, and the chart that shows them: all that a page shows unfolded."""
-    grids = dict(glances(run, first.name)).get(first.name)
-    if grids:
-        yield Table(grids.grids, narrow=True, where="page")
-    if charted := next((part for part in first.parts if part.charts), None):
-        yield Charts(charted.charts[:1], charted.legend, still=True)
 
 
 def _of(each: _Concluded, title: str, several: bool) -> str:

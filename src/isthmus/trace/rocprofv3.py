@@ -93,24 +93,20 @@ class _File(msgspec.Struct, frozen=True, rename={"processes": "rocprofiler-sdk-t
 def read_rocprofv3(path: Path) -> Trace:
     """The trace in a JSON file of rocprofv3. Raises TraceFileError for what is damaged, too large, or no such file."""
     try:
-        content = msgspec.json.decode(_text(path), type=_File)
+        text, size = Text(path), 0
+        chunks = []
+        for chunk in text.chunks():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _MOST_MIB << 20:
+                raise TraceFileError(f"{path}: larger than {_MOST_MIB} MiB; record a shorter time")
+        content = msgspec.json.decode(b"".join(chunks), type=_File)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise TraceFileError(
             f"{path}: damaged, or of another version of rocprofv3: {printable(str(error))}; expected the file of "
             f"{ROCPROFV3}"
         ) from error
     return _trace(path, content.processes)
-
-
-def _text(path: Path) -> bytes:
-    text, size = Text(path), 0
-    chunks = []
-    for chunk in text.chunks():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > _MOST_MIB << 20:
-            raise TraceFileError(f"{path}: larger than {_MOST_MIB} MiB; record a shorter time")
-    return b"".join(chunks)
 
 
 def _trace(path: Path, processes: Sequence[_Process]) -> Trace:

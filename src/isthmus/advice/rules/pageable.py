@@ -80,7 +80,15 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
         "library": lambda: rates.library(group.direction, sizes, fresh=memory == "new pages"),
     }
     candidates: list[Remedy] = []
-    for name in _candidates(scene, group.direction, memory):
+    if memory == "new pages":
+        # They are not there yet to be locked, and a copy from a pinned buffer has to make them, too.
+        names: tuple[str, ...] = ("kept", "library")
+    else:
+        never = {"h2d": "kept", "d2h": "loader"}[group.direction]
+        names = tuple(
+            name for name in _WAYS[scene.interface] if name not in (_FOR_NEW if memory != "new" else (never,))
+        )
+    for name in tuple(name for name in names if name != "library" or _has_library(scene)):
         try:
             gains = saved(group.cost, recipes[name](), group.exposed)
             candidates.append(Remedy(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
@@ -109,18 +117,6 @@ def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Ran
 
 def _has_library(scene: Scene) -> bool:
     return scene.interface == "cuda" and not scene.other_vendor
-
-
-def _candidates(scene: Scene, direction: Direction, memory: Memory) -> tuple[str, ...]:
-    if memory == "new pages":
-        # They are not there yet to be locked, and a copy from a pinned buffer has to make them, too.
-        names: tuple[str, ...] = ("kept", "library")
-    else:
-        never = {"h2d": "kept", "d2h": "loader"}[direction]
-        names = tuple(
-            name for name in _WAYS[scene.interface] if name not in (_FOR_NEW if memory != "new" else (never,))
-        )
-    return tuple(name for name in names if name != "library" or _has_library(scene))
 
 
 def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:

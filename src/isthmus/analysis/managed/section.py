@@ -37,7 +37,7 @@ from isthmus.document.pivot import columns_of, grid_of, rows_of
 from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
 from isthmus.language import can_say, say
-from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
+from isthmus.record import Interval, Run, format_bytes, format_seconds
 
 Movements = Sequence[Source[Movement]]
 _PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
@@ -185,21 +185,17 @@ def _size_rows(each: Counted) -> Iterator[Row]:
         share = f"{100 * one.bytes * one.count / total:.1f}" if total else "0"
         yield Row(name, (Cell(str(one.count)), Cell(share), Cell(format_bytes(one.alignment_bytes))))
     for fault in each.case.faults:
-        count = Cell(_faults_words(each, fault))
+        # ``16``, ``180 in 40 groups``, or ``≥ 5`` where more pages moved for faults than were reported to fault.
+        moved = sum(
+            one.count
+            for one in each.case.migrations
+            if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
+        )
+        words = str(fault.count)
+        if fault.groups != fault.count:
+            words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
+        count = Cell(f"≥ {words}" if fault.groups < moved else words)
         yield Row(_mover(fault.side, ""), (count, missing(), missing()))
-
-
-def _faults_words(each: Counted, fault: Faults) -> str:
-    """``16``, ``180 in 40 groups``, or ``≥ 5`` where more pages moved for faults than were reported to fault."""
-    moved = sum(
-        one.count
-        for one in each.case.migrations
-        if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
-    )
-    words = str(fault.count)
-    if fault.groups != fault.count:
-        words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
-    return f"≥ {words}" if fault.groups < moved else words
 
 
 def _touches_part(runs: Sequence[Run]) -> Part:

@@ -9,7 +9,7 @@ from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Look, Timeline, curves_chart, numbered_look
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, missing, time_cell
+from isthmus.document.grid import Cell, Grid, Group, Row, excerpt, missing, time_cell
 from isthmus.document.pivot import columns_of, groups_of, rows_of, word_column
 from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
@@ -58,7 +58,7 @@ def _best_grids(everything: _Overlaps) -> tuple[Grid, ...]:
     return tuple(
         Grid(
             _sized(say("overlap_report.best"), size),
-            _columns(_BEST),
+            columns_of(say(f"overlap_report.heading_{name}") for name in _BEST),
             groups_of((kind_label(each.value.host_memory), _best_row(each, best)) for each, best in by_size[size]),
             corner,
         )
@@ -120,10 +120,6 @@ def _share_cell(source: Source[Overlap] | None, place: tuple[int, int]) -> Cell:
 
 def _sized(title: str, size: int) -> str:
     return say("common.comma").join([title, format_bytes(size)])
-
-
-def _columns(names: Sequence[str]) -> tuple[Column, ...]:
-    return columns_of(say(f"overlap_report.heading_{name}") for name in names)
 
 
 def _plain_cell(seconds: Interval | None) -> Cell:

@@ -23,7 +23,10 @@ Fields = npt.NDArray[np.int8]
 
 def fleet_map(survey: Survey) -> FleetMap:
     """The map of a fleet, of a size that does not grow with it beyond what can be shown."""
-    hosts = _ordered(survey)
+    devices = survey.gathered.devices
+    rank = {host: place for place, host in enumerate(survey.suspects)}
+    last = len(rank)
+    hosts = sorted(survey.hosts, key=lambda machine: rank.get(devices[survey.hosts[machine][0]].host, last))
     names, places_of = _columns_of(survey)
     wide = min(len(names), _MOST_COLUMNS)
     lines, starts = _lines(hosts)
@@ -39,13 +42,6 @@ def fleet_map(survey: Survey) -> FleetMap:
         fields = {phase: _fields(survey, phase, cells, row, column, shape) for phase in ("alone", "together")}
         views.append(MapView(name, fields["alone"].tolist(), fields["together"].tolist()))
     return FleetMap(lines, names[:wide], views)
-
-
-def _ordered(survey: Survey) -> list[str]:
-    devices = survey.gathered.devices
-    rank = {host: place for place, host in enumerate(survey.suspects)}
-    last = len(rank)
-    return sorted(survey.hosts, key=lambda machine: rank.get(devices[survey.hosts[machine][0]].host, last))
 
 
 def _lines(hosts: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -121,7 +117,9 @@ def _columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:
     A device's number says where it is. Processes that see one device each all call it 0: then its address does,
     among those that most hosts have; and where that tells nothing, its place among the host's devices.
     """
-    named = {machine: _specs(survey, places) for machine, places in survey.hosts.items()}
+    named = {
+        machine: [survey.gathered.devices[place].spec for place in places] for machine, places in survey.hosts.items()
+    }
     usual = _usual_addresses(survey)
     for machine, specs in named.items():
         if len(set(specs)) < len(specs):
@@ -134,10 +132,6 @@ def _columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:
     one_kind = len({_backend(spec) for spec in columns}) == 1
     names = [spec.partition(":")[2] or "0" for spec in columns] if one_kind else columns
     return names, {machine: [at[spec] for spec in specs] for machine, specs in named.items()}
-
-
-def _specs(survey: Survey, places: list[int]) -> list[str]:
-    return [survey.gathered.devices[place].spec for place in places]
 
 
 def _usual_addresses(survey: Survey) -> dict[str, int]:

@@ -4,7 +4,7 @@ A lane holds its longest records one by one; where they are many, also of every 
 which any record was in progress.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,7 @@ from isthmus.document.chart import Look, look, numbered_look
 from isthmus.document.document import Picture
 from isthmus.document.section import Lane, Lanes
 from isthmus.language import clauses, say
-from isthmus.report.trace.names import CopyKind, copy_kinds
+from isthmus.report.trace.names import copy_kinds
 from isthmus.report.trace.records import named
 from isthmus.report.trace.totals import devices_of, recorded_on
 from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, kernel_name, site_words, union
@@ -51,7 +51,14 @@ def lanes_of(trace: Trace) -> Lanes:
     sources = [*_devices(trace), *_threads(trace)]
     lanes = Lanes(end - begin, left_out=max(len(sources) - _MOST_LANES, 0))
     sources = sources[:_MOST_LANES]
-    for source, most in zip(sources, _shared([source.start_ns.size for source in sources]), strict=True):
+    # How many of each may be there singly, so that all are MOST_SINGLE at most and small ones are there whole.
+    sizes = [source.start_ns.size for source in sources]
+    shares = [0] * len(sizes)
+    left = MOST_SINGLE
+    for done, place in enumerate(sorted(range(len(sizes)), key=lambda place: sizes[place])):
+        shares[place] = min(sizes[place], left // (len(sizes) - done))
+        left -= shares[place]
+    for source, most in zip(sources, shares, strict=True):
         lanes.lanes.append(_lane(lanes, source, most, begin))
     return lanes
 
@@ -65,7 +72,9 @@ def _devices(trace: Trace) -> Iterator[_Source]:
         for kind in copy_kinds(copies):
             chosen = copies.taken(kind.rows)
             tell = _copy_words(trace, chosen)
-            yield _Source(name(kind.name), _look(kind), chosen.start_ns, chosen.end_ns, tell, chosen.bytes)
+            yield _Source(
+                name(kind.name), look(kind.memory or "device"), chosen.start_ns, chosen.end_ns, tell, chosen.bytes
+            )
         if len(kernels):
             tell = _told(trace, kernels.name, kernels.stream, kernel_name)
             title = say("trace_report.kernels")
@@ -112,22 +121,8 @@ def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
     return Lane(source.name, source.look.variable, records, start, lasted[places].tolist(), texts, moved, busy)
 
 
-def _shared(sizes: Sequence[int]) -> list[int]:
-    """How many of each may be there singly, so that all are MOST_SINGLE at most and small ones are there whole."""
-    shares = [0] * len(sizes)
-    left = MOST_SINGLE
-    for done, place in enumerate(sorted(range(len(sizes)), key=lambda place: sizes[place])):
-        shares[place] = min(sizes[place], left // (len(sizes) - done))
-        left -= shares[place]
-    return shares
-
-
 def _lane_name(device: str, name: str) -> str:
     return say("trace_report.lane_device", device=device, name=name)
-
-
-def _look(kind: CopyKind) -> Look:
-    return look(kind.memory or "device")
 
 
 def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:

@@ -55,22 +55,18 @@ def copy_kinds(copies: Copies) -> list[CopyKind]:
         key = key * choices + column + 1
     by_name: dict[str, CopyKind] = {}
     for rows in grouped(key * 2 + copies.migration.clip(0)):
-        kind = _kind(copies, rows)
+        columns = (copies.direction, copies.source, copies.destination, copies.cause)
+        direction, source, destination, cause = (int(column[rows[0]]) for column in columns)
+        migration = bool(copies.migration[rows[0]] == 1)
+        on_host = {direction_index("h2d"): source, direction_index("d2h"): destination}.get(direction, UNKNOWN)
+        memory = "" if on_host == UNKNOWN else MEMORY_KINDS[on_host]
+        kind = CopyKind(
+            copy_name(direction, source, destination, migration=migration, cause=cause), migration, memory, rows
+        )
         same = by_name.get(kind.name)
         # Kinds that differ in what goes without saying have one name.
         by_name[kind.name] = kind if same is None else _joined(same, rows)
     return list(by_name.values())
-
-
-def _kind(copies: Copies, rows: Integers) -> CopyKind:
-    columns = (copies.direction, copies.source, copies.destination, copies.cause)
-    direction, source, destination, cause = (int(column[rows[0]]) for column in columns)
-    migration = bool(copies.migration[rows[0]] == 1)
-    on_host = {direction_index("h2d"): source, direction_index("d2h"): destination}.get(direction, UNKNOWN)
-    memory = "" if on_host == UNKNOWN else MEMORY_KINDS[on_host]
-    return CopyKind(
-        copy_name(direction, source, destination, migration=migration, cause=cause), migration, memory, rows
-    )
 
 
 def _joined(one: CopyKind, rows: Integers) -> CopyKind:

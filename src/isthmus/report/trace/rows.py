@@ -36,7 +36,12 @@ class TraceRow:
 def activity_rows(trace: Trace) -> list[TraceRow]:
     """Copies and migrations by direction and memory, memory that was set, and kernels by name; the longest first."""
     rows = [*_copies(trace.copies), *_memsets(trace.memsets)]
-    rows += _joined(_named("kernel", trace.kernels.name, trace.kernels.lasted_ns, trace.names, kernel_name))
+    # Rows of one name as one: a kernel's instances differ in what its short name leaves out.
+    by_name: dict[str, TraceRow] = {}
+    for row in _named("kernel", trace.kernels.name, trace.kernels.lasted_ns, trace.names, kernel_name):
+        same = by_name.get(row.name)
+        by_name[row.name] = row if same is None else _sum(same, row)
+    rows += list(by_name.values())
     return sorted(rows, key=lambda row: -row.total_ns)
 
 
@@ -85,15 +90,6 @@ def _row(kind: str, name: str, lasted_ns: Integers) -> TraceRow:
     # Clocks of devices are set now and then: nothing lasts less than no time.
     lasted = lasted_ns.clip(0)
     return TraceRow(kind, name, lasted.size, int(lasted.sum()), int(lasted.min()), int(lasted.max()))
-
-
-def _joined(rows: Sequence[TraceRow]) -> list[TraceRow]:
-    """Rows of one name as one: a kernel's instances differ in what its short name leaves out."""
-    by_name: dict[str, TraceRow] = {}
-    for row in rows:
-        same = by_name.get(row.name)
-        by_name[row.name] = row if same is None else _sum(same, row)
-    return list(by_name.values())
 
 
 def _sum(one: TraceRow, other: TraceRow) -> TraceRow:

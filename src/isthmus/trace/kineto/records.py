@@ -286,18 +286,15 @@ class Records:
     def _add_unitrace(self, event: Event, start_ns: int, end_ns: int) -> None:
         name, pid, thread = _text(event.name), whole(event.pid), self._thread(event)
         number = whole(event.arguments.id)
-        where = (self._queue(pid, thread), thread, UNKNOWN if number == UNKNOWN else number + 1)
+        # The number of the device whose queue is written as a thread of this process.
+        device = self._device_of.setdefault(pid, len(self._device_of))
+        self.flows.queues[pid, thread] = (device, thread)
+        where = (device, thread, UNKNOWN if number == UNKNOWN else number + 1)
         if (copy := level_zero(name)) is None:
             self.kernels.add(start_ns, end_ns, *where, 0, self._name(name))
         else:
             (direction, *kinds), size = copy
             self.copies.add(start_ns, end_ns, *where, size, direction, *kinds)
-
-    def _queue(self, pid: int, thread: int) -> int:
-        """The number of the device whose queue is written as a thread of this process."""
-        device = self._device_of.setdefault(pid, len(self._device_of))
-        self.flows.queues[pid, thread] = (device, thread)
-        return device
 
     def _add_memset(self, event: Event, start_ns: int, end_ns: int) -> None:
         if (count := _bytes(event.arguments)) == UNKNOWN:
