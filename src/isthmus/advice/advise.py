@@ -1,33 +1,42 @@
-"""Applies every rule to every process, and puts the findings in order."""
+"""Applies every rule to every process, puts the findings in order, and says what a trace lacks for a rule."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from isthmus.advice.code import words_of_vendor
 from isthmus.advice.combining import gain_together
 from isthmus.advice.competing import Drafted, settled
 from isthmus.advice.extrapolated import draft_of
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
 from isthmus.advice.links import generation_of, most_to_gain
 from isthmus.advice.machines import elsewhere_words, other_devices
-from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import Spent, call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
-from isthmus.advice.records import library_of, other_vendor
+from isthmus.advice.records import interface_of_all, library_of, other_vendor
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.steps import steps_of
 from isthmus.advice.thresholds import least_gain
-from isthmus.advice.vendor_code import words_of_vendor
 from isthmus.language import enumerated, say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import Interval, Run, format_seconds
-from isthmus.trace import DIRECTIONS, UNKNOWN, Trace, grouped, vendors
+from isthmus.trace import DIRECTIONS, UNKNOWN, Knowledge, Maker, Trace, grouped, vendors
 
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
 _BY_KIND = ("pageable", "slow-copies")
+# How to record what is missing where that is not `isthmus trace`; a maker that cannot record it has no entry.
+_COMMANDS: dict[tuple[Knowledge, Maker], str] = {
+    ("calls", "nsys"): "nsys profile --trace=cuda",
+    ("kernels", "nsys"): "nsys profile --trace=cuda",
+    ("migrations", "nsys"): "nsys profile --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
+    ("calls", "rocprof"): vendors.ROCPROFV3,
+    ("kernels", "rocprof"): vendors.ROCPROFV3,
+    ("calls", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+    ("kernels", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+}
 
 
 def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source: str = "") -> Advice:
@@ -220,3 +229,26 @@ def _of_trace(trace: Trace) -> Iterator[str]:
         yield say("advice.unseen_copies", count=count, of=made.size)
     if "calls" in trace.knows and (count := int((copies.call[copies.migration != 1] == UNKNOWN).sum())):
         yield say("advice.unseen_calls", count=count)
+
+
+def missing_words(knowledge: Knowledge, trace: Trace) -> str:
+    """What is missing in a trace, and the option of recording that gives it, where there is one."""
+    if knowledge == "migrations" and interface_of_all([trace]) == "opencl":
+        return say("advice.lacks_migrations_opencl")
+    vendor = other_vendor(trace)
+    if vendor and (knowledge, trace.maker) not in _COMMANDS:
+        return say("advice.lacks_vendor", what=say(f"trace_report.known_{knowledge}"), vendor=vendor)
+    isthmus = "isthmus trace --contents" if knowledge == "contents" else "isthmus trace"
+    command = _COMMANDS.get((knowledge, trace.maker), isthmus)
+    return say("advice.lacks", what=say(f"trace_report.known_{knowledge}"), command=command)
+
+
+def unknown_kinds_words(every: Sequence[Scene]) -> str:
+    """That some copies do not tell the kind of the host's memory; empty where all do."""
+    count = sum(int((scene.host_kind(scene.copies) == UNKNOWN).sum()) for scene in every)
+    if not count:
+        return ""
+    vendors = [vendor for scene in every if (vendor := other_vendor(scene.trace))]
+    if vendors:
+        return say("advice.lacks_kinds_vendor", count=count, vendor=vendors[0])
+    return say("advice.lacks_kinds", count=count)

@@ -1,16 +1,32 @@
-"""From a need to its plan, and what it costs the neighbours: each kind of need has a module of its own."""
+"""From a need to its plan, predicted or timed, and what it costs the neighbours: each kind of need has its module."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from isthmus.analysis.interference import NEIGHBOURS, Cost, costs, largest, telling
-from isthmus.plan.answer import Plan
+from isthmus.analysis.statistics.resample import resampled_medians
+from isthmus.language import say
+from isthmus.plan.answer import Method, Plan, by_time
 from isthmus.plan.buffers import buffer_ways, pipeline_ways
 from isthmus.plan.managed import managed_ways
 from isthmus.plan.surfaces import pieces_ways, section_ways
-from isthmus.record import BufferNeed, Device, Interval, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed
+from isthmus.record import (
+    BufferNeed,
+    Case,
+    Device,
+    Interval,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    Run,
+    SectionNeed,
+    Timed,
+    median_interval,
+)
 
 # Each takes the kind of need that it is for, which a type cannot say of a table.
 _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
@@ -29,6 +45,8 @@ _MODEL_ERROR = 0.4
 _KERNELS = {"kernel", "pack_kernel", "mapped"}
 _THREADS = {"isthmus", "pack", "pack_threads", "staging", "staged"}
 _STAGED = {"pageable", "driver"}
+# Methods whose medians are as near as this are level: the plainest leads.
+_LEVEL = 1.02
 
 
 def answer(run: Run, need: Need) -> Plan:
@@ -91,3 +109,39 @@ def _is_such(cost: Cost, method: str) -> bool:
     if method in _THREADS:
         return cost.method == "isthmus"
     return cost.method == "copy" and cost.memory == ("pageable" if method in _STAGED else "pinned")
+
+
+def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
+    """The methods that were timed, the fastest first; those that cannot be had, and those not reached in time."""
+    scale = need.amount / timed.need.amount
+    fastest: dict[str, Case] = {}
+    unknown: dict[str, str] = {}
+    unpriced: dict[str, str] = {}
+    for case in timed.cases:
+        samples, name = case.samples("host_seconds"), case.method
+        if case.verified == "no":
+            unknown[name] = say("labels.wrong_data")
+        elif case.skipped:
+            unknown.setdefault(name, case.note)
+        elif not samples:
+            unpriced[name] = say("plan.no_time")
+        elif name not in fastest or median(samples) < median(fastest[name].samples("host_seconds")):
+            # Numbers of chunks are one method, whose best counts.
+            fastest[name] = case
+    methods = by_time((_way(case, scale) for case in fastest.values()), _LEVEL)
+    unknown = {name: reason for name, reason in unknown.items() if name not in fastest}
+    wrong = sum(case.verified == "no" for case in timed.cases)
+    return on_device(Plan(need, methods, unknown, unpriced, timed=timed, scale=scale, wrong=wrong), device)
+
+
+def _way(case: Case, scale: float) -> Method:
+    samples = case.samples("host_seconds")
+    draws = resampled_medians([samples])[0] * scale
+    seconds = median_interval(samples).scaled(scale)
+    return Method(case.method, seconds, options=_options(case), draws=draws, samples=len(samples))
+
+
+def _options(case: Case) -> Mapping[str, int]:
+    if case.streams:
+        return {"chunks": case.pieces or 1, "streams": case.streams}
+    return {"threads": case.threads} if case.threads and case.threads > 1 else {}

@@ -20,9 +20,8 @@ from isthmus.trace.columns import (
     memory_index,
 )
 from isthmus.trace.isthmus.blocks import join_parts
-from isthmus.trace.kernel_names import kernel_name
 from isthmus.trace.opening import open_trace
-from isthmus.trace.recorded import grouped
+from isthmus.trace.recorded import grouped, kernel_name
 from isthmus.trace.sites import own_frame, package, site_words
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union

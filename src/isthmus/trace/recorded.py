@@ -28,6 +28,8 @@ MOST_BYTES = 1 << 48
 NO_NUMBER = 0xFFFFFFFF
 # Places in `CAUSES` as CUPTI numbers why pages moved; 0 is unknown.
 CAUSE_OF = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
+_LONGEST = 80
+_UNNAMED = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\})::")
 
 
 def sound_rows(start_ns: Integers, end_ns: Integers, sizes: Integers | None, first_ns: int) -> Integers:
@@ -119,3 +121,22 @@ class Names:
         """For each number the index of its text; UNKNOWN where it has none."""
         named = {number: texts[number] for number in np.unique(numbers).tolist() if number in texts}
         return looked_up(numbers, {number: self.place(text) for number, text in named.items()})
+
+
+def kernel_name(full: str) -> str:
+    """A kernel's name without its result, its template arguments and its parameters."""
+    kept: list[str] = []
+    depth, previous = 0, ""
+    text = _UNNAMED.sub("", full)
+    for letter in text:
+        if letter == "<":
+            depth += 1
+        elif letter == ">" and previous != "-":
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            if letter == "(":
+                break
+            kept.append(letter)
+        previous = letter
+    name = "".join(kept).strip().rpartition(" ")[2] or text
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -10,7 +10,7 @@ from isthmus.fleet import survey
 from isthmus.fleet.survey import fleet_rows
 from isthmus.record import Launch, Missing, Run, Summary
 from isthmus.report.fleet import map as fleet_map
-from isthmus.report.fleet.files import about_files
+from isthmus.report.fleet.words import about_files
 from tests.synthetic import fleet as synthetic_fleet
 from tests.synthetic import runs as synthetic
 

@@ -9,8 +9,7 @@ import pytest
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
-from isthmus.report.fleet.files import about_files
-from isthmus.report.fleet.words import beside_reference, evidence
+from isthmus.report.fleet.words import about_files, beside_reference, evidence
 from tests.synthetic import fleet as synthetic_fleet
 from tests.synthetic import runs as synthetic
 

@@ -6,7 +6,7 @@ A change is a paragraph in the file of each library that has calls for it, under
 from functools import cache
 from importlib.resources import files
 
-from isthmus.advice.vendor_code import in_hip, in_xpu
+from isthmus.advice.code import in_hip, in_xpu
 
 # Those that have lines, besides HIP and torch of Intel's devices, whose are those of others by other names.
 LIBRARIES = ("torch", "jax", "cupy", "cuda", "opencl")

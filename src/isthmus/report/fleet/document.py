@@ -45,9 +45,9 @@ from isthmus.language import enumerated, first_few, say
 from isthmus.messages import printable
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.words import group_name
-from isthmus.report.fleet.files import about_files
 from isthmus.report.fleet.map import fleet_map
 from isthmus.report.fleet.words import (
+    about_files,
     beside_reference,
     cause_name,
     cause_why,

@@ -13,8 +13,7 @@ from isthmus.report.advice import advice_blocks, short_blocks
 from isthmus.report.trace.lanes import timeline
 from isthmus.report.trace.names import direction_name
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records
-from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
-from isthmus.report.trace.totals import kernels_recorded, moved, shares
+from isthmus.report.trace.totals import TraceRow, activity_rows, call_rows, kernels_recorded, moved, shares
 from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Maker, Trace, direction_index
 
 # Kernels and calls that take longest are named; the rest is one line.

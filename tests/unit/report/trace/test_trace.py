@@ -11,8 +11,7 @@ from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.report import formats_for, write
 from isthmus.report.trace.document import trace_document
 from isthmus.report.trace.lanes import lanes_of
-from isthmus.report.trace.rows import activity_rows, call_rows
-from isthmus.report.trace.totals import shares
+from isthmus.report.trace.totals import activity_rows, call_rows, shares
 from isthmus.trace import Calls, Copies, Intervals, Process, Trace, Windows, kernel_name
 from tests.made_traces import FIRST_NS, KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
