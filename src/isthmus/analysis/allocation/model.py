@@ -21,11 +21,6 @@ PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 _ABSENT = 0.1
 
 
-def ns_per_byte(point: Point) -> Interval:
-    """The time of a call over its size, in nanoseconds."""
-    return point.seconds.scaled(1e9 / point.bytes)
-
-
 @dataclass(frozen=True)
 class CostCurve:
     """One phase of one kind of memory, by ascending size; it has a point at least."""

@@ -10,7 +10,6 @@ from isthmus.analysis.allocation.model import (
     CostCurve,
     Phase,
     allocation_costs,
-    ns_per_byte,
     pinned_choices,
 )
 from isthmus.analysis.figures import legend_of
@@ -33,8 +32,8 @@ _LOST = 0.95
 Measured = Source[AllocationCosts]
 
 
-def phase_grid(measured: Sequence[Measured], phase: Phase, *, per_byte: bool = False) -> Grid | None:
-    """Times of one phase, sizes down and kinds across, or those over the size; None where no run measured it."""
+def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
+    """Times of one phase, sizes down and kinds across; None where no run measured it."""
     curves = [(curve, each) for each in measured for curve in each.value.curves if curve.phase == phase]
     if not curves:
         return None
@@ -46,14 +45,11 @@ def phase_grid(measured: Sequence[Measured], phase: Phase, *, per_byte: bool = F
         point, why = curve.at(size), skips[id(each), curve.kind].get(size)
         if point is None:
             return missing() if why is None else skipped(why)
-        return _per_byte(point) if per_byte else _time(point)
+        return _time(point)
 
     rows = rows_of(sorted({size for curve, _ in curves for size in curve.sizes}), format_bytes, curves, cell)
     columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), each.label) for curve, each in curves)
-    title = say(f"allocation_report.part_{phase}")
-    if per_byte:
-        return Grid(say("allocation_report.per_byte", phase=title), columns, (Group("ns", rows),))
-    return Grid(title, columns, (Group("", rows),))
+    return Grid(say(f"allocation_report.part_{phase}"), columns, (Group("", rows),))
 
 
 def cheapest_pinned_grid(measured: Measured) -> Grid | None:
@@ -86,10 +82,6 @@ def _time(point: Point | None) -> Cell:
     return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
 
 
-def _per_byte(point: Point) -> Cell:
-    return Cell(f"{ns_per_byte(point).median:.2g}", state="ok" if point.converged else "wide", detail=_detail(point))
-
-
 def _detail(point: Point) -> str:
     low, high = format_seconds(point.seconds.low), format_seconds(point.seconds.high)
     return say("allocation_report.time_detail", low=low, high=high, count=len(point.samples))
@@ -105,7 +97,7 @@ def section(runs: Sequence[Run]) -> Section | None:
             map(cheapest_pinned_grid, measured),
         ),
     )
-    parts = [_phase_part(measured, phase, per_byte=each) for phase in PHASES for each in (False, True)]
+    parts = [_phase_part(measured, phase) for phase in PHASES]
     parts += [Part(title, note, grids=tuple(filter(None, grids))) for title, note, grids in tables]
     return section_of("allocation", [*parts, *published_parts(runs, "allocation")] if measured else ())
 
@@ -125,37 +117,26 @@ def _costs(run: Run) -> list[AllocationCosts]:
     return [costs] if costs else []
 
 
-def _phase_part(measured: Sequence[Measured], phase: Phase, *, per_byte: bool) -> Part | None:
-    """Times of a phase; with `per_byte` over the size, on pages alone: the same figures once more."""
-    grid = phase_grid(measured, phase, per_byte=per_byte)
+def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
+    grid = phase_grid(measured, phase)
     if grid is None:
         return None
     kinds = {curve.kind for each in measured for curve in each.value.curves if curve.phase == phase}
     return Part(
         grid.title,
-        charts=tuple(_charts(measured, phase, per_byte)),
+        charts=tuple(_charts(measured, phase)),
         legend=legend_of({kind_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)}),
         grids=(grid,),
-        page_only=per_byte,
     )
 
 
-def _charts(measured: Sequence[Measured], phase: Phase, per_byte: bool) -> Iterator[Chart]:
+def _charts(measured: Sequence[Measured], phase: Phase) -> Iterator[Chart]:
     """Host memory of each run, then managed memory and that of the device, on one scale."""
     heading = say(f"allocation_report.part_{phase}")
-    # Seconds of a call, or nanoseconds of a byte.
-    times = [
-        (ns_per_byte(point) if per_byte else point.seconds)
-        for each in measured
-        for curve in each.value.curves
-        if curve.phase == phase
-        for point in curve.points
-    ]
+    curves = [curve for each in measured for curve in each.value.curves if curve.phase == phase]
+    times = [point.seconds for curve in curves for point in curve.points]
     domain = min(each.low for each in times) * 0.8, max(each.high for each in times) * 1.25
     y = Axis(say("allocation_report.axis_call"), domain, labels="seconds")
-    if per_byte:
-        heading = say("allocation_report.per_byte", phase=heading)
-        y = Axis(say("allocation_report.axis_byte"), domain)
     for on_device, side in ((False, "host"), (True, "device")):
         for each in measured:
             curves = [curve for curve in each.value.curves if curve.phase == phase and _belongs(curve.kind, on_device)]
@@ -164,7 +145,7 @@ def _charts(measured: Sequence[Measured], phase: Phase, per_byte: bool) -> Itera
                 continue
             title = each.titled(say(f"allocation_report.chart_{side}"))
             label = say("allocation_report.chart_label", phase=heading, chart=title)
-            drawn = [_drawn(curve, per_byte) for curve in curves]
+            drawn = [_drawn(curve) for curve in curves]
             yield Chart(title, label, curves_chart(drawn, Axis(say("page.size"), labels="bytes"), y))
 
 
@@ -173,14 +154,13 @@ def _belongs(kind: str, on_device: bool) -> bool:
     return kind == "malloc" or (kind in _DEVICE_SIDE) == on_device
 
 
-def _drawn(curve: CostCurve, per_byte: bool) -> Drawn:
+def _drawn(curve: CostCurve) -> Drawn:
     name = kind_label(curve.kind)
     rows = tuple(
         row(
             name,
             point.bytes,
-            # Seconds of a call, or nanoseconds of a byte.
-            ns_per_byte(point) if per_byte else point.seconds,
+            point.seconds,
             size=format_bytes(point.bytes),
             time=format_seconds(point.seconds.median),
             interval=say(

@@ -1,10 +1,10 @@
 """The charts of the breakeven experiment: times and speed-ups against size."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from isthmus.analysis.breakeven.derived import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
-from isthmus.analysis.breakeven.words import FEW_AND_MANY, PLAIN_CASES, case_words, uses_count
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.figures import legend_of
 from isthmus.analysis.labels import Source, kind_label
 from isthmus.document.chart import Axis, Drawn, Look, Row, curves_chart, look, numbered_look, row
@@ -57,36 +57,6 @@ def speed_charts(analyses: Analyses) -> tuple[Chart, ...]:
     )
 
 
-def both_cases_legend() -> tuple[LegendEntry, ...]:
-    """Both cases with either number of uses."""
-    return legend_of({name: numbered_look(index) for index, (name, _, _) in enumerate(_both_cases())})
-
-
-def both_cases_charts(analyses: Analyses) -> tuple[Chart, ...]:
-    """How many times as fast as pageable memory pinned memory is, both cases in one chart, for each run."""
-    drawn = [
-        (
-            each,
-            [
-                _drawn(name, numbered_look(index), each.value.measured.speed_up(case, "pinned", uses), _speed_row)
-                for index, (name, case, uses) in enumerate(_both_cases())
-            ],
-        )
-        for each in analyses
-    ]
-    axis = Axis(say("breakeven_report.axis_speed"))
-    return tuple(_on_one_scale(say("breakeven_report.chart_both"), drawn, axis, _EVEN))
-
-
-def _both_cases() -> list[tuple[str, str, int]]:
-    comma = say("common.comma")
-    return [
-        (comma.join([capitalised(case_words(case)), uses_count(uses)]), case, uses)
-        for case in PLAIN_CASES
-        for uses in FEW_AND_MANY
-    ]
-
-
 def by_uses_charts(analyses: Analyses) -> tuple[Chart, ...]:
     """How many times as fast as pageable memory pinned memory is, against size, a curve for each number of uses."""
     return _charts(
@@ -108,34 +78,24 @@ def _charts(
     uses: int | None = None,
     rules: Sequence[tuple[float, str]] = (),
 ) -> tuple[Chart, ...]:
-    """One chart for each case and run, of so many uses; those of several runs stand side by side on the same scale.
+    """One chart for each case and run with points, of so many uses; those of several runs are on the same scale.
 
     Data that is produced in place makes curves of the same shape, which the tables hold.
     """
-    made: list[Chart] = []
+    charts: list[Chart] = []
     for case in PLAIN_CASES:
         words = [capitalised(case_words(case)), *([uses_count(uses)] if uses is not None else [])]
-        drawn = [(each, draw(each.value, case)) for each in analyses]
-        made += _on_one_scale(say("common.comma").join(words), drawn, y, rules)
-    return tuple(made)
-
-
-def _on_one_scale(
-    words: str,
-    runs: Iterable[tuple[Source[BreakevenAnalysis], Sequence[Drawn]]],
-    y: Axis,
-    rules: Sequence[tuple[float, str]] = (),
-) -> Iterator[Chart]:
-    """A chart for each run that has curves with points."""
-    shown = [(source, [curve for curve in curves if curve.rows]) for source, curves in runs]
-    points = [point for _, curves in shown for curve in curves for point in curve.rows]
-    ends = [end for point in points for end in (point["low"], point["high"])] + [value for value, _ in rules]
-    for source, curves in shown:
-        if curves:
-            size = Axis(say("page.size"), labels="bytes")
-            axis = Axis(y.title, (0.8 * min(ends), 1.25 * max(ends)), labels=y.labels)
-            label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
-            yield Chart(source.titled(words), label, curves_chart(curves, size, axis, rules=rules))
+        title = say("common.comma").join(words)
+        shown = [(source, [curve for curve in draw(source.value, case) if curve.rows]) for source in analyses]
+        points = [point for _, curves in shown for curve in curves for point in curve.rows]
+        ends = [end for point in points for end in (point["low"], point["high"])] + [value for value, _ in rules]
+        for source, curves in shown:
+            if curves:
+                axis = Axis(y.title, (0.8 * min(ends), 1.25 * max(ends)), labels=y.labels)
+                label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=title)
+                spec = curves_chart(curves, Axis(say("page.size"), labels="bytes"), axis, rules=rules)
+                charts.append(Chart(source.titled(title), label, spec))
+    return tuple(charts)
 
 
 def _drawn(name: str, drawn: Look, intervals: dict[int, Interval], point: Callable[[str, int, Interval], Row]) -> Drawn:

@@ -7,8 +7,6 @@ from functools import partial
 
 from isthmus.analysis.breakeven.charts import (
     Analyses,
-    both_cases_charts,
-    both_cases_legend,
     by_uses_charts,
     kinds_legend,
     speed_charts,
@@ -56,7 +54,6 @@ def section(runs: Sequence[Run]) -> Section | None:
     parts = (
         Part(say("breakeven_report.times"), charts=time_charts(analyses), legend=kinds, grids=times),
         Part(speed, charts=speed_charts(analyses), legend=kinds),
-        Part(say("breakeven_report.both_cases"), charts=both_cases_charts(analyses), legend=both_cases_legend()),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(analyses), legend=uses_legend()),
         Part(
             say("breakeven_report.from_size"),
