@@ -1,6 +1,5 @@
 """What rules that look at kernels conclude where those were recorded in windows alone."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -72,13 +71,18 @@ def _extrapolated(rule: Rule, scene: Scene, within: Scene, rates: Rates) -> Draf
     rows, gains, took = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:3])
     before = float(draft.gains[:, 0].sum())
     factor = float(gains[:, 0].sum()) / before if before > 0 else 1.0
+
+    # The facts of the windows, with those that are totals for the whole time.
+    def grown(value: Any) -> Any:
+        return round(value * factor) if isinstance(value, int) else value * factor
+
     return replace(
         draft,
         rows=rows,
         gains=gains,
         took=None if draft.took is None else took,
         bound=None if draft.bound is None else draft.bound * factor,
-        facts=_grown(draft.facts, rule.totals, factor),
+        facts={name: grown(value) if name in rule.totals else value for name, value in draft.facts.items()},
         windows=min((part.windows for part in parts if part.windows), default=0),
     )
 
@@ -116,12 +120,3 @@ def _places(scene: Scene, table: str, rows: Integers) -> Integers:
     if table == "copies":
         return copy_places(scene, rows)
     return call_places(scene, rows if table == "calls" else scene.trace.allocations.call[rows])
-
-
-def _grown(facts: Mapping[str, Any], totals: frozenset[str], factor: float) -> dict[str, Any]:
-    """The facts of the windows, with those that are totals for the whole time."""
-
-    def grown(value: Any) -> Any:
-        return round(value * factor) if isinstance(value, int) else value * factor
-
-    return {name: grown(value) if name in totals else value for name, value in facts.items()}

@@ -27,16 +27,14 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def glance(run: Run) -> Glance | None:
     """The fastest method by size and number of the first surface that a report shows; None where there is none."""
-    surfaces = main_sources([each for each in sources([run], _surfaces) if each.value.measured])
+    surfaces = main_sources(
+        [each for each in sources([run], lambda run: piece_surfaces(run, BATCHING)) if each.value.measured]
+    )
     if not surfaces:
         return None
     grid = fastest_grid(surfaces[0])
     title = say("pieces_report.glance_batching", surface=grid.title, incumbent=method_name(BATCHING.incumbent))
     return Glance((excerpt(grid, _MOST, columns=spread(len(grid.columns), _MOST_COUNTS), title=title),))
-
-
-def _surfaces(run: Run) -> Sequence[Surface]:
-    return piece_surfaces(run, BATCHING)
 
 
 def findings(run: Run) -> list[Finding]:

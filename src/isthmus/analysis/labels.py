@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.analysis.statistics.curve import Curve, Point
-from isthmus.language import can_say, say
+from isthmus.language import say, say_or
 from isthmus.messages import printable
 from isthmus.record import Run, format_rate, format_seconds
 
@@ -24,17 +24,12 @@ _USUAL_METHODS = {
 
 def kind_heading(kind: str) -> str:
     """A memory kind as a column heading of short lines."""
-    return in_lines(kind_label(kind))
-
-
-def kind_label(kind: str) -> str:
-    """A memory kind in a legend or a cell of a table."""
-    return memory_label(kind)
+    return in_lines(memory_label(kind))
 
 
 def direction_title(direction: str) -> str:
     """The direction as a heading; for both directions it says that rates are sums."""
-    return _said(f"labels.direction_{direction}") or direction
+    return say_or(f"labels.direction_{direction}", direction)
 
 
 def heading(curve: Curve) -> str:
@@ -54,7 +49,7 @@ def in_lines(label: str) -> str:
 
 def moved_label(kind: str) -> str:
     """A memory kind with how the bandwidth experiment moves it unless stated otherwise."""
-    return _said(f"memory.moved_label_{kind}") or kind_label(kind)
+    return say_or(f"memory.moved_label_{kind}", memory_label(kind))
 
 
 def is_usual(method: str, kind: str) -> bool:
@@ -137,11 +132,6 @@ class Source(Generic[_Value]):
 def sources(runs: Sequence[Run], analysis: Callable[[Run], Iterable[_Value]]) -> list[Source[_Value]]:
     """All that an analysis gives of each run, run after run."""
     return [Source(runs, index, value) for index, run in enumerate(runs) for value in analysis(run)]
-
-
-def _said(key: str) -> str:
-    """The text, or nothing for what only newer versions know."""
-    return say(key) if can_say(key) else ""
 
 
 def details(point: Point) -> dict[str, str]:

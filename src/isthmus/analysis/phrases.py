@@ -1,32 +1,28 @@
 """Words that conclusions share: names of memory kinds, ranges, factors and shares."""
 
 from isthmus.document.grid import UNKNOWN, Cell
-from isthmus.language import can_say, in_brackets, say
+from isthmus.language import in_brackets, say, say_or
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_rate
 
 
 def memory_name(kind: str) -> str:
     """The kind in running text; one that this version does not know keeps its field name."""
-    key = f"memory.text_{kind}"
-    return say(key) if can_say(key) else kind.replace("_", " ")
+    return say_or(f"memory.text_{kind}", kind.replace("_", " "))
 
 
 def memory_label(kind: str) -> str:
     """The kind in a legend, a list or a cell of a table."""
-    key = f"memory.label_{kind}"
-    return say(key) if can_say(key) else kind.replace("_", " ")
+    return say_or(f"memory.label_{kind}", kind.replace("_", " "))
 
 
 def moved_memory_name(kind: str) -> str:
     """The kind in running text about bandwidth, with the direction in which it moves where that is no plain copy."""
-    key = f"memory.moved_text_{kind}"
-    return say(key) if can_say(key) else memory_name(kind)
+    return say_or(f"memory.moved_text_{kind}", memory_name(kind))
 
 
 def direction_name(direction: str) -> str:
     """``H2D``; for both directions at once it says that rates are sums."""
-    key = f"common.way_{direction}"
-    return say(key) if can_say(key) else direction
+    return say_or(f"common.way_{direction}", direction)
 
 
 def direction_word(direction: str) -> str:

@@ -55,7 +55,7 @@ def _typical(cells: Iterable[Cell], kind: str) -> list[Cell]:
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of sections of arrays; None where that is nothing but skips."""
     # The narrowest of each kind as programs exchange them; then, on the page alone, the others.
-    known = [each for each in sources(runs, _cells) if each.value.shape.is_known]
+    known = [each for each in sources(runs, lambda run: piece_cells(run, STRIDED)) if each.value.shape.is_known]
     chosen = main_known([each.value for each in known])
     main = [each for each in known if each.value in chosen]
     others = [each for each in known if each not in main]
@@ -67,10 +67,6 @@ def section(runs: Sequence[Run]) -> Section | None:
         title = say("pieces_report.known_other_title")
         parts.append(Part(title, grids=(_known_grid(others),), page_only=bool(main)))
     return section_of("strided", [*parts, *pieces_parts(runs, STRIDED)], ("threads",))
-
-
-def _cells(run: Run) -> Sequence[Cell]:
-    return piece_cells(run, STRIDED)
 
 
 def main_known(cells: Iterable[Cell]) -> list[Cell]:

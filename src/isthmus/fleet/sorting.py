@@ -132,17 +132,13 @@ def host_list(names: Iterable[str]) -> str:
         # 0 for numbers without leading zeros, which count from 9 to 10; a width for those that have some.
         width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
         families[match[1], match[3], width].add(int(digits))
-    _share_widths(families)
-    return ",".join([_bracketed(*family, numbers) for family, numbers in families.items() if numbers] + alone)
-
-
-def _share_widths(families: dict[tuple[str, str, int], set[int]]) -> None:
-    """Numbers such as 10 go with 08 and 09, since they are as wide."""
+    # Numbers such as 10 go with 08 and 09, since they are as wide.
     for (before, after, width), numbers in list(families.items()):
         if width and (plain := families.get((before, after, 0))):
             fitting = {number for number in plain if len(str(number)) == width}
             numbers.update(fitting)
             plain -= fitting
+    return ",".join([_bracketed(*family, numbers) for family, numbers in families.items() if numbers] + alone)
 
 
 def _bracketed(before: str, after: str, width: int, numbers: set[int]) -> str:

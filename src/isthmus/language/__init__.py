@@ -90,6 +90,11 @@ def can_say(key: str) -> bool:
     return name in read(spoken(), subject)
 
 
+def say_or(key: str, otherwise: str) -> str:
+    """The text of a key without placeholders, or what stands for it where there is none."""
+    return say(key) if can_say(key) else otherwise
+
+
 @cache
 def _text(language: Language, key: str) -> Text:
     subject, _, name = key.partition(".")

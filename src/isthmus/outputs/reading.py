@@ -74,18 +74,15 @@ class Reading(msgspec.Struct, kw_only=True):
             if getattr(self, name) in ("", (), None):
                 setattr(self, name, getattr(other, name))
         self.figures = [*self.figures, *other.figures]
-        self.conditions = self._conditions_with(other)
-        self.link = self._link_with(other)
-        self.is_busy = self.is_busy or other.is_busy
-
-    def _conditions_with(self, other: "Reading") -> dict[str, str]:
-        """A device has the errors of both ends of its link; of one end that several logs count, the most."""
+        # A device has the errors of both ends of its link; of one end that several logs count, the most.
         joined = {**other.conditions, **self.conditions}
         for name in joined:
             if name.startswith("aer_"):
                 counts = [int(each.conditions.get(name, "0")) for each in (self, other)]
                 joined[name] = str(max(counts) if self.index is None else sum(counts))
-        return joined
+        self.conditions = joined
+        self.link = self._link_with(other)
+        self.is_busy = self.is_busy or other.is_busy
 
     def _link_with(self, other: "Reading") -> Link | None:
         """What the link runs at by the busy device's reading, or the faster one; what it can do by the fuller one."""

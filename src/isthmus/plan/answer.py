@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
-from isthmus.language import can_say, say
+from isthmus.language import say, say_or
 from isthmus.plan.prices import Price, Unpriced
 from isthmus.record import Device, Interval, Need, Timed
 
@@ -104,8 +104,7 @@ def step_name(name: str) -> str:
     verb, _, direction = name.partition("_")
     if verb == "memcpy":
         return say("plan.step_memcpy")
-    key = f"plan.step_{name}"
-    return direction.upper() if direction in {"h2d", "d2h"} else say(key) if can_say(key) else name
+    return direction.upper() if direction in {"h2d", "d2h"} else say_or(f"plan.step_{name}", name)
 
 
 def by_time(methods: Iterable[Method], matters: float = MATTERS) -> tuple[Method, ...]:

@@ -50,7 +50,21 @@ def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block
         yield Prose(text, "small")
     yield from (Prose(f"! {warning}", "warning") for warning in warning_words(plan))
     if plan.methods:
-        yield Table((_ways(plan),))
+        uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
+        moved = plan.need.moved_bytes
+        names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
+        fastest = min(method.seconds.median for method in plan.methods)
+        rows = []
+        for method in plan.methods:
+            median, low, high = method.seconds
+            cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
+            cells += [format_seconds(median / uses)] if uses > 1 else []
+            cells += [format_rate(moved / median)] if moved else []
+            cells += [f"{median / fastest:.2f}"]
+            rows.append((way_words(plan.need, method.name, method.options), cells))
+        yield Table(
+            (text_grid("", say("labels.corner_method"), (say(f"plan.heading_{each}") for each in names), rows),)
+        )
     if text := ruled_out_words(plan):
         yield Prose(text, "small")
     if plan.unpriced:
@@ -107,22 +121,6 @@ def _languages(plan: Plan, method: Method, snippet: str | None) -> Sequence[str]
 
 def _with_calls(plan: Plan, language: str) -> Method | None:
     return next((method for method in plan.methods if language in snippet_languages(plan.need, method.name)), None)
-
-
-def _ways(plan: Plan) -> Grid:
-    uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
-    moved = plan.need.moved_bytes
-    names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
-    fastest = min(method.seconds.median for method in plan.methods)
-    rows = []
-    for method in plan.methods:
-        median, low, high = method.seconds
-        cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
-        cells += [format_seconds(median / uses)] if uses > 1 else []
-        cells += [format_rate(moved / median)] if moved else []
-        cells += [f"{median / fastest:.2f}"]
-        rows.append((way_words(plan.need, method.name, method.options), cells))
-    return text_grid("", say("labels.corner_method"), (say(f"plan.heading_{each}") for each in names), rows)
 
 
 def _steps(plan: Plan) -> Grid:

@@ -20,7 +20,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     pins = _pinned_next(scene, scene.call(rows))
     rows, pins = rows[pins != UNKNOWN], pins[pins != UNKNOWN]
-    held, sizes = _held(scene)[pins], scene.trace.copies.bytes[rows]
+    # Bytes that each call allocated, UNKNOWN where the trace does not say.
+    allocations = scene.trace.allocations
+    buffers = np.full(len(scene.trace.calls), UNKNOWN)
+    known = (allocations.call >= 0) & (allocations.call < buffers.size) & (allocations.release != 1)
+    buffers[allocations.call[known]] = allocations.bytes[known]
+    held, sizes = buffers[pins], scene.trace.copies.bytes[rows]
     # Rounded up, as allocators do.
     alike = np.where(held > 0, (held >= sizes) & (held <= MOST_ROUNDED_UP * sizes), _of_its_line(scene, rows, pins))
     # Whether a thread did nothing of its own to speak of before each call.
@@ -81,15 +86,6 @@ def _pins(scene: Scene) -> Integers:
     pins = pins[(pins >= 0) & (pins < len(trace.calls))]
     registers = [place for place, name in enumerate(trace.names) if "Register" in name]
     return pins[~np.isin(trace.calls.name[pins], registers)]
-
-
-def _held(scene: Scene) -> Integers:
-    """Bytes that each call allocated, UNKNOWN where the trace does not say."""
-    allocations = scene.trace.allocations
-    buffers = np.full(len(scene.trace.calls), UNKNOWN)
-    known = (allocations.call >= 0) & (allocations.call < buffers.size) & (allocations.release != 1)
-    buffers[allocations.call[known]] = allocations.bytes[known]
-    return buffers
 
 
 def _of_its_line(scene: Scene, rows: Integers, calls: Integers) -> Mask:

@@ -42,7 +42,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     rows = np.concatenate([side.rows for side in sides])
     touched = _touched(scene, rows)
-    facts: dict[str, Any] = {"returns": _returns(scene, rows), "bytes": touched}
+    # How often pages came back to where they had been before.
+    copies = scene.trace.copies
+    known = rows[copies.source_address[rows] != UNKNOWN]
+    order = known[np.lexsort((copies.start_ns[known], copies.source_address[known]))]
+    same = np.diff(copies.source_address[order]) == 0
+    facts: dict[str, Any] = {"returns": int((same & (np.diff(copies.direction[order]) != 0)).sum()), "bytes": touched}
     facts["evicted"] = _evicted(scene)
     facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
     bound = sum(side.bound for side in sides)
@@ -146,15 +151,6 @@ def _evicted(scene: Scene) -> tuple[int, int] | None:
     copies = scene.trace.copies
     rows = np.flatnonzero((copies.process == scene.process) & (copies.cause == cause_index("eviction")))
     return (int(rows.size), int(copies.bytes[rows].clip(0).sum())) if rows.size else None
-
-
-def _returns(scene: Scene, rows: Integers) -> int:
-    """How often pages came back to where they had been before."""
-    copies = scene.trace.copies
-    known = rows[copies.source_address[rows] != UNKNOWN]
-    order = known[np.lexsort((copies.start_ns[known], copies.source_address[known]))]
-    same = np.diff(copies.source_address[order]) == 0
-    return int((same & (np.diff(copies.direction[order]) != 0)).sum())
 
 
 def _faults(scene: Scene, kind: str) -> int:

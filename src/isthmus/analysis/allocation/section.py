@@ -13,7 +13,8 @@ from isthmus.analysis.allocation.model import (
     pinned_choices,
 )
 from isthmus.analysis.figures import legend_of
-from isthmus.analysis.labels import Source, kind_heading, kind_label, sources
+from isthmus.analysis.labels import Source, kind_heading, sources
+from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document.chart import Axis, Drawn, curves_chart, look, row
@@ -45,10 +46,14 @@ def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
         point, why = curve.at(size), skips[id(each), curve.kind].get(size)
         if point is None:
             return missing() if why is None else skipped(why)
-        return _time(point)
+        if point is None:
+            return missing()
+        if point.seconds.relative_half_width >= _LOST:
+            return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
+        return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
 
     rows = rows_of(sorted({size for curve, _ in curves for size in curve.sizes}), format_bytes, curves, cell)
-    columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), each.label) for curve, each in curves)
+    columns = tuple(Column(kind_heading(curve.kind), memory_label(curve.kind), each.label) for curve, each in curves)
     return Grid(say(f"allocation_report.part_{phase}"), columns, (Group("", rows),))
 
 
@@ -58,11 +63,11 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
     kinds = [kind for kind in (*NEW_WAYS, EXISTING) if any(kind in choice.costs for choice in choices)]
     rows = []
     for choice in choices:
-        names = enumerated([kind_label(kind) for kind in choice.cheapest], "or")
+        names = enumerated([memory_label(kind) for kind in choice.cheapest], "or")
         best = say("allocation_report.tied", kinds=names) if len(choice.cheapest) > 1 else names
         cells = [time_cell(choice.costs.get(kind)) for kind in kinds]
         rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
-    columns = [Column(kind_heading(kind), kind_label(kind)) for kind in kinds]
+    columns = [Column(kind_heading(kind), memory_label(kind)) for kind in kinds]
     columns.append(Column(say("allocation_report.cheapest_new"), say("allocation_report.cheapest_new"), prose=True))
     return grid_of(measured.titled(say("allocation_report.cheapest")), columns, [Group("", tuple(rows))])
 
@@ -72,14 +77,6 @@ def _skipped(run: Run, kind: str) -> dict[int, str]:
     wanted = ("allocation", kind, "allocate")
     skips = (case for case in run.cases if case.skipped)
     return {case.bytes: case.note for case in skips if (case.experiment, case.host_memory, case.method) == wanted}
-
-
-def _time(point: Point | None) -> Cell:
-    if point is None:
-        return missing()
-    if point.seconds.relative_half_width >= _LOST:
-        return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
-    return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
 
 
 def _detail(point: Point) -> str:
@@ -125,7 +122,7 @@ def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
     return Part(
         grid.title,
         charts=tuple(_charts(measured, phase)),
-        legend=legend_of({kind_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)}),
+        legend=legend_of({memory_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)}),
         grids=(grid,),
     )
 
@@ -155,7 +152,7 @@ def _belongs(kind: str, on_device: bool) -> bool:
 
 
 def _drawn(curve: CostCurve) -> Drawn:
-    name = kind_label(curve.kind)
+    name = memory_label(curve.kind)
     rows = tuple(
         row(
             name,

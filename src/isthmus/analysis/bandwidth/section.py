@@ -101,14 +101,6 @@ def glance(run: Run) -> Glance | None:
         if len(shown) > _MOST_KINDS:
             shown.pop(kind, None)
     ranked = sorted(shown.values(), key=lambda curves: _place(curves[main], size))[:_MOST_KINDS]
-    grids = [_overview(ranked, directions, main, size)]
-    chosen = (kinds.get(kind, {}).get(direction) for kind in _BY_SIZE for direction in ONE_WAY)
-    if by_size := _by_size([curve for curve in chosen if curve]):
-        grids.append(by_size)
-    return Glance(tuple(grids))
-
-
-def _overview(ranked: Sequence[_Directions], directions: Sequence[str], main: str, size: int) -> Grid:
     fastest = max(_rate(curves[main], size) for curves in ranked)
     small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
     names = [*map(_direction, directions), f"{format_bytes(small)} {_direction(main)}"]
@@ -121,7 +113,11 @@ def _overview(ranked: Sequence[_Directions], directions: Sequence[str], main: st
         cells.append(Cell("#" * max(round(_BAR * _rate(curves[main], size) / fastest), 1), state="bar"))
         rows.append(Row(curve_name(curves[main]), tuple(cells)))
     columns = (*columns_of([*names, say("bandwidth_report.glance_half")]), Column("", _direction(main), prose=True))
-    return Grid("", columns, (Group("", tuple(rows)),), corner=_at("GB/s", size))
+    grids = [Grid("", columns, (Group("", tuple(rows)),), corner=_at("GB/s", size))]
+    chosen = (kinds.get(kind, {}).get(direction) for kind in _BY_SIZE for direction in ONE_WAY)
+    if by_size := _by_size([curve for curve in chosen if curve]):
+        grids.append(by_size)
+    return Glance(tuple(grids))
 
 
 def _by_size(curves: Sequence[Curve]) -> Grid | None:

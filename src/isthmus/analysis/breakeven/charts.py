@@ -6,7 +6,8 @@ from isthmus.analysis.breakeven.derived import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.figures import legend_of
-from isthmus.analysis.labels import Source, kind_label
+from isthmus.analysis.labels import Source
+from isthmus.analysis.phrases import memory_label
 from isthmus.document.chart import Axis, Drawn, Look, Row, curves_chart, look, numbered_look, row
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
@@ -21,7 +22,7 @@ Analyses = Sequence[Source[BreakevenAnalysis]]
 def kinds_legend(analyses: Analyses) -> tuple[LegendEntry, ...]:
     """Every memory kind that any of them measured, once."""
     kinds = {kind for each in analyses for _, kind in each.value.measured.totals}
-    return legend_of({kind_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)})
+    return legend_of({memory_label(kind): look(kind) for kind in sorted(kinds, key=kind_rank)})
 
 
 def uses_legend() -> tuple[LegendEntry, ...]:
@@ -34,7 +35,7 @@ def time_charts(analyses: Analyses) -> tuple[Chart, ...]:
     return _charts(
         analyses,
         lambda analysis, case: [
-            _drawn(kind_label(kind), look(kind), analysis.once.get((case, kind), {}), _time_row)
+            _drawn(memory_label(kind), look(kind), analysis.once.get((case, kind), {}), _time_row)
             for kind in analysis.measured.kinds(case)
         ],
         Axis(say("breakeven_report.axis_time"), labels="seconds"),
@@ -47,7 +48,7 @@ def speed_charts(analyses: Analyses) -> tuple[Chart, ...]:
     return _charts(
         analyses,
         lambda analysis, case: [
-            _drawn(kind_label(kind), look(kind), analysis.measured.speed_up(case, kind, 1), _speed_row)
+            _drawn(memory_label(kind), look(kind), analysis.measured.speed_up(case, kind, 1), _speed_row)
             for kind in analysis.measured.kinds(case)
             if kind != "pageable"
         ],

@@ -17,8 +17,8 @@ from isthmus.analysis.breakeven.derived import DERIVED_USES, BreakevenAnalysis, 
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import PLAIN_CASES, WIDE, case_words, from_to, uses_count
-from isthmus.analysis.labels import Source, kind_heading, kind_label, sources
-from isthmus.analysis.phrases import about_bytes, memory_name
+from isthmus.analysis.labels import Source, kind_heading, sources
+from isthmus.analysis.phrases import about_bytes, memory_label, memory_name
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.threshold import Threshold
@@ -113,7 +113,7 @@ def time_grids(analyses: Analyses) -> Iterator[Grid]:
             cell = partial(_time_cell, scale=scale)
             rows = rows_of((size for size in sizes if (size < MIB) == is_small), format_bytes, curves, cell)
             groups.append(Group(unit, rows))
-        columns = (Column(kind_heading(kind), kind_label(kind), label) for label, kind, _ in curves)
+        columns = (Column(kind_heading(kind), memory_label(kind), label) for label, kind, _ in curves)
         if grid := grid_of(say("breakeven_report.one_use", case=case_words(case)), columns, groups):
             yield grid
 
@@ -139,7 +139,7 @@ def threshold_grids(analyses: Analyses) -> Iterator[Grid]:
                 each for each in challengers[index + 1 :] if incumbent == "pageable" or (incumbent, each) in _CHOICES
             )
             title = say("breakeven_report.against", memory=memory_name(incumbent))
-            groups.append(Group(title, rows_of(chosen, kind_label, across, cell)))
+            groups.append(Group(title, rows_of(chosen, memory_label, across, cell)))
         title = say("breakeven_report.wins_from_size", case=case_words(case))
         if grid := grid_of(title, _uses_columns(analyses), groups, say("labels.corner_method")):
             yield grid
@@ -178,7 +178,7 @@ def uses_grids(analyses: Analyses) -> Iterator[Grid]:
             return uses_cell(column[1].value.measured.least_uses(of, column[0], "pageable", kind))
 
         kinds = (kind for kind in _kinds(analyses, case) if kind != "pageable")
-        groups = [Group("", rows_of(kinds, kind_label, across, cell))]
+        groups = [Group("", rows_of(kinds, memory_label, across, cell))]
         title = say("breakeven_report.wins_from_uses", case=case_words(case))
         if grid := grid_of(title, columns, groups, say("labels.corner_method")):
             yield grid
@@ -203,7 +203,7 @@ def fastest_grid(analyses: Analyses) -> Grid | None:
 def _fastest_cell(case: str, among: Sequence[str], column: tuple[int, Source[BreakevenAnalysis]], uses: int) -> Cell:
     size, source = column
     kinds = source.value.measured.fastest(case, uses, size, among=among)
-    return Cell(clauses(map(kind_label, kinds)) or "-")
+    return Cell(clauses(map(memory_label, kinds)) or "-")
 
 
 def size_cell(threshold: Threshold | None) -> Cell:

@@ -4,7 +4,7 @@ import math
 
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.language import can_say, say
+from isthmus.language import say, say_or
 from isthmus.record import format_bytes
 
 # The cases that reports show; data that is produced in place makes curves of the same shape.
@@ -17,8 +17,7 @@ WIDE = 1.5
 
 def case_words(case: str) -> str:
     """The case in running text; one that this version does not know keeps its field name."""
-    key = f"breakeven.case_{case}"
-    return say(key) if can_say(key) else case.replace("_", " ")
+    return say_or(f"breakeven.case_{case}", case.replace("_", " "))
 
 
 def answer_words(threshold: Threshold) -> str:

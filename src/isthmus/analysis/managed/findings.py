@@ -1,22 +1,18 @@
 """What the managed experiment says: where on demand beats copying all, what is fastest, how much moves at a time."""
 
-from collections.abc import Mapping
-
-from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.granularity import Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import (
     ON_DEMAND,
     WHOLE_COPIES,
     ManagedWay,
     Movement,
-    Pattern,
     main_movements,
     overtaking,
     why_no_migration,
 )
 from isthmus.analysis.managed.published import paper_answers
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
-from isthmus.analysis.phrases import factor_words
+from isthmus.analysis.phrases import factor_words, memory_label
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.document.finding import Finding, known
 from isthmus.language import clauses, enumerated, say, sentences
@@ -35,7 +31,22 @@ def findings(run: Run) -> list[Finding]:
     if percents := main.get("percent"):
         candidates += [_prefetch(percents), _advice(percents)]
     if main:
-        candidates += [_fastest(main), _stays(why_no_migration(run)), _paper(run)]
+        # At the ends of what was measured by most methods: elsewhere the fastest may be one that was left out.
+        parts = []
+        for movement in main.values():
+            counts = {
+                place: sum(movement.at(method, place) is not None for method in movement.curves)
+                for place in movement.places
+            }
+            places = [place for place, count in counts.items() if count == max(counts.values())]
+            parts += [_fastest_words(movement, place) for place in dict.fromkeys([*places[:1], *places[-1:]])]
+        text = sentences(parts)
+        why = why_no_migration(run)
+        candidates += [
+            Finding("note", "managed_fastest", text) if text else None,
+            Finding("note", "managed_stays", say("managed.stays", why=why)) if why else None,
+            _paper(run),
+        ]
     return known(*candidates, *granularity_findings(run))
 
 
@@ -114,7 +125,7 @@ def _threshold(movement: Movement, run: Run) -> Finding | None:
         say(
             "managed_report.against",
             what=managed_answer(pattern, each.threshold),
-            memory=kind_label(each.incumbent.memory),
+            memory=memory_label(each.incumbent.memory),
         )
         for each in answers
     ]
@@ -156,20 +167,6 @@ def _advice(movement: Movement) -> Finding | None:
     return Finding("note", "managed_advice", text)
 
 
-def _fastest(main: Mapping[Pattern, Movement]) -> Finding | None:
-    """At the ends of what was measured by most methods: elsewhere the fastest may be one that was left out."""
-    parts = []
-    for movement in main.values():
-        counts = {
-            place: sum(movement.at(method, place) is not None for method in movement.curves)
-            for place in movement.places
-        }
-        places = [place for place, count in counts.items() if count == max(counts.values())]
-        parts += [_fastest_words(movement, place) for place in dict.fromkeys([*places[:1], *places[-1:]])]
-    text = sentences(parts)
-    return Finding("note", "managed_fastest", text) if text else None
-
-
 def _fastest_words(movement: Movement, place: int) -> str:
     """The fastest method at one place and those without a significant difference; empty where there is no choice."""
     points = {method: point for method in movement.curves if (point := movement.at(method, place))}
@@ -180,7 +177,3 @@ def _fastest_words(movement: Movement, place: int) -> str:
     tied.sort(key=lambda method: points[method].seconds.median)
     methods = enumerated([way_label(method) for method in tied], "or")
     return say("managed.fastest", touched=touched_words(movement.pattern, place), methods=methods)
-
-
-def _stays(why: str) -> Finding | None:
-    return Finding("note", "managed_stays", say("managed.stays", why=why)) if why else None

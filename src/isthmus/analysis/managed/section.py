@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from isthmus.analysis.figures import cell_of, legend_of
-from isthmus.analysis.labels import Source, in_one_text, kind_label, sources
+from isthmus.analysis.labels import Source, in_one_text, sources
 from isthmus.analysis.managed.granularity import Counted, Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import (
     WHOLE_COPIES,
@@ -27,6 +27,7 @@ from isthmus.analysis.managed.words import (
     way_label,
     way_look,
 )
+from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point
@@ -36,7 +37,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row, excerpt, inter
 from isthmus.document.pivot import columns_of, grid_of, rows_of
 from isthmus.document.section import Chart, Glance, Part, Section, section_of
 from isthmus.grouping import grouped
-from isthmus.language import can_say, say
+from isthmus.language import say, say_or
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 
 Movements = Sequence[Source[Movement]]
@@ -161,8 +162,7 @@ def _pass_title(each: Counted) -> str:
 
 
 def _mover(mover: str, direction: str) -> str:
-    key = f"granularity.mechanism_{mover if mover in _SIDES else f'{mover}_{direction}'}"
-    return say(key) if can_say(key) else mover
+    return say_or(f"granularity.mechanism_{mover if mover in _SIDES else f'{mover}_{direction}'}", mover)
 
 
 def _sizes_part(runs: Sequence[Run]) -> Part:
@@ -262,7 +262,7 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
     keys = [(pattern, incumbent) for pattern in _PATTERNS for incumbent in WHOLE_COPIES]
     columns = tuple(
         Column(f"{name}\n{memory}", say("managed_report.against", what=name, memory=memory))
-        for name, memory in ((pattern_name(pattern), kind_label(incumbent.memory)) for pattern, incumbent in keys)
+        for name, memory in ((pattern_name(pattern), memory_label(incumbent.memory)) for pattern, incumbent in keys)
     )
     methods = dict.fromkeys(method for _, _, method in answers)
     rows = rows_of(methods, way_label, keys, lambda key, method: _threshold_cell(key[0], answers.get((*key, method))))

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Mapping
 
-from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.model import ManagedWay, Pattern
-from isthmus.analysis.phrases import about_bytes
+from isthmus.analysis.phrases import about_bytes, memory_label
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.chart import Look, look, numbered_look
@@ -31,7 +30,7 @@ _LOOKS: Mapping[ManagedWay, Look] = {
 
 def way_label(method: ManagedWay) -> str:
     """``copy all, pinned``; without the memory where the method says it: ``on demand``."""
-    return say(f"managed_report.label_{method.method}", memory=kind_label(method.memory))
+    return say(f"managed_report.label_{method.method}", memory=memory_label(method.memory))
 
 
 def way_look(method: ManagedWay) -> Look:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.figures import cell_of, legend_of, quotient_cell
-from isthmus.analysis.labels import Source, kind_label, run_label, sources
+from isthmus.analysis.labels import Source, run_label, sources
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_overlaps, overlaps, traced
+from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Look, Timeline, curves_chart, numbered_look
@@ -28,11 +29,15 @@ _BOUND_LOOK = numbered_look(5)
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
     everything, mains = _sorted(sources(runs, overlaps)), _sorted(sources(runs, _mains))
+    # When each stage of each chunk was in progress; None where no run has a timeline.
+    cases = sources(runs, traced)
+    cases.sort(key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory), each.index))
+    charts = tuple(map(_timeline, cases))
     parts = [
         Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=_best_grids(everything)),
         Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=_shares_grids(mains)),
         speedup_part(mains),
-        timeline_part(runs),
+        Part(say("overlap_report.timelines"), say("overlap_report.timelines_note"), charts) if charts else None,
     ]
     return section_of("overlap", parts, ("work", "bound"))
 
@@ -59,7 +64,7 @@ def _best_grids(everything: _Overlaps) -> tuple[Grid, ...]:
         Grid(
             _sized(say("overlap_report.best"), size),
             columns_of(say(f"overlap_report.heading_{name}") for name in _BEST),
-            groups_of((kind_label(each.value.host_memory), _best_row(each, best)) for each, best in by_size[size]),
+            groups_of((memory_label(each.value.host_memory), _best_row(each, best)) for each, best in by_size[size]),
             corner,
         )
         for size in sorted(by_size)
@@ -99,7 +104,7 @@ def _shares_grids(chosen: _Overlaps) -> tuple[Grid, ...]:
                 [(streams, of_run.get(index)) for streams, index in across],
                 lambda column, chunks: _share_cell(column[1], (chunks, column[0])),
             )
-            title = say("common.comma").join([kind_label(kind), say("overlap.work", x=f"≈{ratio:g}")])
+            title = say("common.comma").join([memory_label(kind), say("overlap.work", x=f"≈{ratio:g}")])
             groups.append(Group(title, rows))
         corner = capitalised(say("overlap_report.chunks"))
         grids.append(Grid(_sized(say("overlap_report.shares"), size), tuple(columns), tuple(groups), corner))
@@ -167,16 +172,8 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
         yield Drawn(name, _BOUND_LOOK, rows)
 
 
-def timeline_part(runs: Sequence[Run]) -> Part | None:
-    """When each stage of each chunk was in progress; None where no run has a timeline."""
-    cases = sources(runs, traced)
-    cases.sort(key=lambda each: (each.value.bytes, kind_rank(each.value.host_memory), each.index))
-    charts = tuple(map(_timeline, cases))
-    return Part(say("overlap_report.timelines"), say("overlap_report.timelines_note"), charts) if charts else None
-
-
 def _title(host_memory: str, size: int, rest: str) -> str:
-    return say("common.comma").join([kind_label(host_memory), format_bytes(size), rest])
+    return say("common.comma").join([memory_label(host_memory), format_bytes(size), rest])
 
 
 def _timeline(source: Source[Case]) -> Chart:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import direction_name, factor_words, link_rate
+from isthmus.analysis.phrases import direction_name, factor_words, link_rate, memory_label
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.words import figure_words, layout_words, method_name, shape_words, way_words
 from isthmus.document.finding import Finding
@@ -56,7 +55,7 @@ def _gain(cell: Cell) -> str:
     return say(
         "pieces.gain",
         direction=direction_name(cell.direction),
-        memory=kind_label(cell.host_memory),
+        memory=memory_label(cell.host_memory),
         method=method_name(cell.fastest, cell.threads),
         figure=figure_words(cell.kind, cell.best),
         times=factor_words(cell.gain),

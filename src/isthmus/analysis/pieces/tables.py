@@ -36,7 +36,9 @@ def pieces_parts(runs: Sequence[Run], kind: Kind) -> list[Part | None]:
     """The fastest method everywhere, from where it pays, then all figures."""
     surfaces = sources(runs, lambda run: piece_surfaces(run, kind))
     main = main_sources(surfaces)
-    last = curves_part(main), figures_part(kind, surfaces)
+    # Every point of every method.
+    title = say(f"pieces_report.figures_title_{kind.shows}")
+    last = curves_part(main), Part(title, grids=tuple(map(_grid, surfaces)), page_only=True)
     return [*map_parts(surfaces), _pays_part(kind, main), *last]
 
 
@@ -84,12 +86,6 @@ def curves_part(surfaces: Surfaces) -> Part:
     methods = (method for each in surfaces for method in each.value.methods)
     legend = methods_legend(surfaces[0].value.kind, methods) if surfaces else ()
     return Part(say("pieces_report.curves_title"), charts=charts, legend=legend)
-
-
-def figures_part(kind: Kind, surfaces: Surfaces) -> Part:
-    """Every point of every method."""
-    title = say(f"pieces_report.figures_title_{kind.shows}")
-    return Part(title, grids=tuple(map(_grid, surfaces)), page_only=True)
 
 
 def method_columns(methods: Sequence[str]) -> tuple[Column, ...]:

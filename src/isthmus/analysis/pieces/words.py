@@ -1,7 +1,7 @@
 """Words that conclusions, tables and plans about pieces share: methods, layouts, sections."""
 
-from isthmus.analysis.labels import Source, kind_label
-from isthmus.analysis.phrases import direction_name
+from isthmus.analysis.labels import Source
+from isthmus.analysis.phrases import direction_name, memory_label
 from isthmus.analysis.pieces.cell import BATCHING, Cell, Kind, Shape
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.curve import Point
@@ -29,7 +29,7 @@ def method_look(kind: Kind, method: str) -> Look:
 
 def way_words(each: Cell | Surface) -> str:
     """``H2D, pinned``."""
-    return say("pieces.way", direction=direction_name(each.direction), memory=kind_label(each.host_memory))
+    return say("pieces.way", direction=direction_name(each.direction), memory=memory_label(each.host_memory))
 
 
 def layout_words(host: LayoutName, device: LayoutName) -> str:
@@ -49,7 +49,7 @@ def surface_title(source: Source[Surface]) -> str:
     layouts = layout_words(*surface.layouts)
     if surface.pitch_bytes is not None:
         layouts = say("pieces.pitch", layouts=layouts, pitch=format_bytes(surface.pitch_bytes))
-    named = {"direction": direction_name(surface.direction), "memory": kind_label(surface.host_memory)}
+    named = {"direction": direction_name(surface.direction), "memory": memory_label(surface.host_memory)}
     return source.titled(say("pieces.title", **named, layouts=layouts))
 
 

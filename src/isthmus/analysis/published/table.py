@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as changed
 
-from isthmus.analysis.labels import kind_label, run_label
-from isthmus.analysis.phrases import direction_name, link_rate, spanned
+from isthmus.analysis.labels import run_label
+from isthmus.analysis.phrases import direction_name, link_rate, memory_label, spanned
 from isthmus.analysis.published.source import Ends, Fields, Measured, Series, Source, Table, measured, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, interval_cell, missing, time_cell
 from isthmus.document.section import Part
@@ -112,7 +112,9 @@ def _headings(source: Source, columns: Sequence[_Column]) -> Iterator[Column]:
     if source.link_bytes_per_second:
         yield Column(of_link, say("common.comma").join([published, of_link]))
     for column in columns:
-        here = say("common.comma").join(filter(None, (say("published.here"), column.kind and kind_label(column.kind))))
+        here = say("common.comma").join(
+            filter(None, (say("published.here"), column.kind and memory_label(column.kind)))
+        )
         yield Column(here.replace(" ", "\n"), here, column.label)
         if source.link_bytes_per_second:
             yield Column(of_link, of_link, column.label)
@@ -141,8 +143,8 @@ def _name(series: Series) -> str:
     key = f"published.series_{series.text or series.name}"
     kind, direction = (str(series.case.get(field, "")) for field in ("host_memory", "direction"))
     if can_say(key):
-        return say(key, direction=direction_name(direction), memory=kind_label(kind), **series.words)
-    return f"{kind_label(kind)} {direction_name(direction)}" if kind and direction else series.name
+        return say(key, direction=direction_name(direction), memory=memory_label(kind), **series.words)
+    return f"{memory_label(kind)} {direction_name(direction)}" if kind and direction else series.name
 
 
 def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:

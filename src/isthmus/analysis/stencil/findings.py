@@ -4,7 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import factor_words, times
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencil_words, stencils, way_of, way_title
+from isthmus.analysis.stencil.model import (
+    MANAGED,
+    STENCIL_METHODS,
+    Stencil,
+    on_most_ranks,
+    stencil_words,
+    way_of,
+    way_title,
+)
 from isthmus.document.finding import Finding
 from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds
@@ -20,7 +28,7 @@ _PACKERS = {
 
 def findings(run: Run) -> list[Finding]:
     """The fastest method on each square, managed memory, and rows one by one; tables have the rest."""
-    everything = _on_most_ranks(run)
+    everything = on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
     candidates = [_fastest(each) for each in everything if each.halo == narrowest and len(each.points) > 1]
     turning = _turning([each for each in _squares(everything) if each.halo == narrowest])
@@ -30,20 +38,13 @@ def findings(run: Run) -> list[Finding]:
 
 def takeaway(run: Run) -> Finding | None:
     """What to take away from the largest square; None where no stencil was measured."""
-    everything = _on_most_ranks(run)
+    everything = on_most_ranks(run)
     everything = _squares(everything) or everything
     if not everything:
         return None
     narrowest = min(each.halo for each in everything)
     main = max((each for each in everything if each.halo == narrowest), key=lambda each: each.side)
     return Finding("note", "stencil", _fastest_sentence(main), do=(_advice(main),))
-
-
-def _on_most_ranks(run: Run) -> list[Stencil]:
-    """What there is to conclude from."""
-    everything = [each for each in stencils(run) if each.points]
-    most = max((each.ranks for each in everything), default=0)
-    return [each for each in everything if each.ranks == most]
 
 
 def _squares(everything: Sequence[Stencil]) -> list[Stencil]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isthmus.analysis.figures import Figure, figures
-from isthmus.analysis.labels import kind_label
+from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point
 from isthmus.grouping import grouped
-from isthmus.language import can_say, say
+from isthmus.language import say, say_or
 from isthmus.record import Case, Interval, Metric, Run
 
 # The plainest first.
@@ -104,6 +104,13 @@ def stencils(run: Run) -> list[Stencil]:
     return [each for each in all_stencils if any(one.measured for one in each.figures.values())]
 
 
+def on_most_ranks(run: Run) -> list[Stencil]:
+    """What there is to conclude from, as the paper did."""
+    everything = [each for each in stencils(run) if each.points]
+    most = max((each.ranks for each in everything), default=0)
+    return [each for each in everything if each.ranks == most]
+
+
 def _key(case: Case) -> _Key:
     rows, ranks = case.rows or 0, case.ranks or 1
     columns = case.bytes // _DOUBLE // rows if rows else 0
@@ -123,19 +130,17 @@ def _place(way: StencilWay) -> tuple[object, ...]:
 
 def way_label(method: str) -> str:
     """The method in a table; one that this version does not know keeps its field name."""
-    key = f"stencil.method_{method}"
-    return say(key) if can_say(key) else method.replace("_", " ")
+    return say_or(f"stencil.method_{method}", method.replace("_", " "))
 
 
 def way_title(method: StencilWay) -> str:
     """A method as one bar or in a sentence: ``GPU packs, pinned``."""
-    return say("common.comma").join([way_label(method[0]), kind_label(method[1])])
+    return say("common.comma").join([way_label(method[0]), memory_label(method[1])])
 
 
 def phase_words(phase: Metric) -> str:
     """A phase in a heading."""
-    key = f"stencil.phase_{phase}"
-    return say(key) if can_say(key) else phase.replace("_", " ")
+    return say_or(f"stencil.phase_{phase}", phase.replace("_", " "))
 
 
 def stencil_words(stencil: Stencil) -> str:

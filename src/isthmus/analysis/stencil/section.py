@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.figures import cell_of, quotient_cell
-from isthmus.analysis.labels import Source, kind_label, sources
+from isthmus.analysis.labels import Source, sources
+from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
@@ -11,6 +12,7 @@ from isthmus.analysis.stencil.model import (
     STENCIL_PHASES,
     Stencil,
     StencilWay,
+    on_most_ranks,
     phase_words,
     stencil_words,
     stencils,
@@ -37,17 +39,10 @@ def section(runs: Sequence[Run]) -> Section | None:
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
     """The quotient of two methods by side, for squares in strips with halos of one column, as the paper has them."""
     over, under = ((str(method["method"]), str(method["host_memory"])) for method in (series.case, series.over))
-    alike = [each for each in _on_most_ranks(run) if each.halo == 1 and each.down == 1 and each.is_square]
+    alike = [each for each in on_most_ranks(run) if each.halo == 1 and each.down == 1 and each.is_square]
     target = 2 * run.settings.target_relative_half_width
     quotients = ((each.side, each.ratio(over, under)) for each in alike)
     return {side: Measured(value, value.relative_half_width > target) for side, value in quotients if value}
-
-
-def _on_most_ranks(run: Run) -> list[Stencil]:
-    """What is like the paper's."""
-    everything = stencils(run)
-    most = max((each.ranks for each in everything), default=0)
-    return [each for each in everything if each.ranks == most]
 
 
 def glance(run: Run) -> Glance | None:
@@ -84,7 +79,7 @@ def phase_columns() -> tuple[Column, ...]:
 def _grid(source: Source[Stencil]) -> Grid:
     stencil = source.value
     rows = (
-        (way_label(method[0]), Row(kind_label(method[1]), cells_of(stencil, method, source.target)))
+        (way_label(method[0]), Row(memory_label(method[1]), cells_of(stencil, method, source.target)))
         for method in stencil.methods
     )
     return Grid(source.lettered(stencil_words(stencil)), phase_columns(), groups_of(rows), say("stencil_report.memory"))

@@ -4,17 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from isthmus.analysis.figures import Figure, brief_rate, cell_of, figures, legend_of, link_rules, rate_cell, rate_rows
-from isthmus.analysis.labels import (
-    DIRECTIONS,
-    Source,
-    direction_title,
-    in_lines,
-    kind_label,
-    of_run,
-    run_label,
-    sources,
-)
-from isthmus.analysis.phrases import direction_name, direction_word, link_rate
+from isthmus.analysis.labels import DIRECTIONS, Source, direction_title, in_lines, of_run, run_label, sources
+from isthmus.analysis.phrases import direction_name, direction_word, link_rate, memory_label
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import ONE_WAY
@@ -61,7 +52,7 @@ def glance(run: Run) -> Glance | None:
     counts = sorted({count for curve in chosen for count in curve.points})
     shown = (counts[at] for at in spread(len(counts), _MOST))
     rows = rows_of(shown, str, chosen, lambda curve, count: brief_rate(curve.points.get(count)))
-    kinds = ((kind_label(curve.host_memory), direction_name(curve.direction)) for curve in chosen)
+    kinds = ((memory_label(curve.host_memory), direction_name(curve.direction)) for curve in chosen)
     columns = tuple(Column("\n".join(each), each[0]) for each in kinds)
     title = say("threads_report.glance", size=format_bytes(size))
     return Glance((Grid(title, columns, (Group("", rows),), say("threads_report.corner_threads")),))
@@ -108,7 +99,7 @@ def _charts(curves: _Curves) -> Iterator[Chart]:
     in_order = sorted(curves, key=lambda each: (kind_rank(each.value.host_memory), each.index))
     for (kind, _), chosen in grouped(in_order, lambda each: (each.value.host_memory, each.index)).items():
         first = chosen[0]
-        title = say("common.comma").join([direction_title(first.value.direction), kind_label(kind)])
+        title = say("common.comma").join([direction_title(first.value.direction), memory_label(kind)])
         rules = link_rules(first.run, both=first.value.direction == "both")
         spec = curves_chart([_drawn(each.value) for each in chosen], threads, rate, rules=rules)
         title = first.titled(title)
@@ -153,7 +144,7 @@ def _grid(size: int, curves: _Curves) -> Grid:
         ]
         enough = (_enough(each.value if each else None) for each in ordered)
         rows.append(Row(say("threads_report.enough"), (*enough, *(BLANK for _ in shown))))
-        groups.append(Group(say("common.comma").join([kind_label(kind), "GB/s"]), tuple(rows)))
+        groups.append(Group(say("common.comma").join([memory_label(kind), "GB/s"]), tuple(rows)))
     title = say("common.comma").join([format_bytes(size), direction_title(direction)])
     return Grid(title, tuple(columns), tuple(groups), corner=say("threads_report.corner_threads"))
 
@@ -196,7 +187,7 @@ def _entry(figure: Figure) -> Entry:
     elif node := _node(figure):
         name = comma.join(filter(None, (name, node)))
     how = say("threads_report.devices_grid", count=count) if count > 1 else say("threads_report.alone")
-    kind = kind_label(case.host_memory)
+    kind = memory_label(case.host_memory)
     # Without a target it is the sum over all of them.
     moved = case.bytes_moved if name else count * case.bytes_moved
     cell = cell_of(figure, lambda point: rate_cell(replace(point, bytes_moved=moved)))

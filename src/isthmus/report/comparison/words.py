@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from isthmus.analysis.labels import is_usual, kind_label, moved_label
-from isthmus.analysis.phrases import describe_device
+from isthmus.analysis.labels import is_usual, moved_label
+from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
 from isthmus.document.grid import Cell
 from isthmus.language import can_say, capitalised, first_few, in_brackets, say, sentences
@@ -44,7 +44,7 @@ def _moved(experiment: str, method: str, direction: str, memory: str) -> str:
     """Way and memory as tables of bandwidth name them; the method before them where they do not imply it."""
     way = say("bandwidth_report.glance_both") if direction == "both" else _way(direction)
     if experiment != "bandwidth" or not direction:
-        return " ".join(filter(None, (method, way, kind_label(memory))))
+        return " ".join(filter(None, (method, way, memory_label(memory))))
     if method == "duplex":
         method, way = "", say("compare.of_both", direction=way)
     if method == "isthmus":

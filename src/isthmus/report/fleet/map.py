@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import direction_name
+from isthmus.analysis.phrases import direction_name, memory_label
 from isthmus.document.section import FleetMap, MapView
 from isthmus.fleet import CellKey, Survey, natural
 from isthmus.language import in_brackets, say
@@ -63,7 +62,7 @@ def _kinds(survey: Survey) -> dict[str, list[tuple[int, CellKey]]]:
     kinds: dict[str, list[tuple[int, CellKey]]] = {}
     for place, cell in enumerate(survey.cells):
         kind = cell.kind
-        memory = kind_label(kind.host_memory)
+        memory = memory_label(kind.host_memory)
         name = say("common.comma").join([memory, direction_name(kind.direction)] if kind.direction else [memory])
         method = "" if kind.experiment == "bandwidth" else f"{kind.experiment} {kind.method}: "
         kinds.setdefault(method + name, []).append((place, cell))

@@ -57,7 +57,12 @@ def _events(trace: Trace) -> Iterator[Event]:
     yield from _copies(trace, tracks)
     for table, category in ((trace.kernels, "kernel"), (trace.memsets, "memset")):
         yield from _intervals(trace, table, category, tracks)
-    yield from _calls(trace)
+    first, _ = trace.span_ns
+    calls: Calls
+    for calls in in_chunks(trace.calls):
+        columns = (calls.start_ns - first, calls.lasted_ns.clip(0), calls.process, calls.thread, calls.name)
+        for start, lasted, process, thread, name in zip(*(each.tolist() for each in columns), strict=True):
+            yield _span(named(trace.names, name) or "", "call", _pid(trace, process), max(thread, 0), start, lasted)
     yield from tracks.names
 
 
@@ -100,15 +105,6 @@ def _intervals(trace: Trace, table: Intervals, category: str, tracks: _Tracks) -
                 pid, f"{_device(known_number(device))} {_stream(known_number(stream))}", start, start + lasted
             )
             yield _span(named(trace.names, name) or category, category, pid, track, start, lasted)
-
-
-def _calls(trace: Trace) -> Iterator[Event]:
-    first, _ = trace.span_ns
-    calls: Calls
-    for calls in in_chunks(trace.calls):
-        columns = (calls.start_ns - first, calls.lasted_ns.clip(0), calls.process, calls.thread, calls.name)
-        for start, lasted, process, thread, name in zip(*(each.tolist() for each in columns), strict=True):
-            yield _span(named(trace.names, name) or "", "call", _pid(trace, process), max(thread, 0), start, lasted)
 
 
 def _span(name: str, category: str, pid: int, track: int, start: int, lasted: int) -> Event:

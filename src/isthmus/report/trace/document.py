@@ -53,7 +53,17 @@ def _blocks(trace: Trace) -> Iterator[Block]:
     yield Prose(
         say("trace_report.recorded", maker=_MAKERS[trace.maker], count=len(trace.processes), span=seconds), "small"
     )
-    yield Answer((_answer(trace),))
+    # What moved in each direction, in one sentence.
+    parts = []
+    for each in moved(trace):
+        name = say(
+            "trace_report.migration" if each.migration else "trace_report.copy",
+            direction=direction_name(each.direction),
+        )
+        size = decimal_bytes(each.bytes)
+        size = say("trace_report.at_least", size=size) if each.is_least else size
+        parts.append(f"{name} {size}{in_brackets(f'{each.copies}x')}")
+    yield Answer(((say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")),))
     if end > begin:
         yield timeline(trace)
         if devices := shares(trace):
@@ -72,20 +82,6 @@ def _blocks(trace: Trace) -> Iterator[Block]:
     if remarks or trace.notes:
         yield Heading(say("trace_report.remarks"))
         yield Bullets(tuple(map(Item, (*trace.notes, *remarks))))
-
-
-def _answer(trace: Trace) -> str:
-    """What moved in each direction, in one sentence."""
-    parts = []
-    for each in moved(trace):
-        name = say(
-            "trace_report.migration" if each.migration else "trace_report.copy",
-            direction=direction_name(each.direction),
-        )
-        size = decimal_bytes(each.bytes)
-        size = say("trace_report.at_least", size=size) if each.is_least else size
-        parts.append(f"{name} {size}{in_brackets(f'{each.copies}x')}")
-    return say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")
 
 
 def _devices(trace: Trace, span_ns: int) -> Grid:
