@@ -1,6 +1,6 @@
 """Reads the JSON of rocprofv3 (ROCprofiler-SDK), recorded as `ROCPROFV3` says."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -117,9 +117,9 @@ def _trace(path: Path, processes: Sequence[_Process]) -> Trace:
         device_names[number] = printable((agent.product_name or agent.name)[:100])
     names = Names()
     notes: list[str] = []
-    copied = _columns(processes, "memory_copy", _copy_of(devices), notes)
-    called = _columns(processes, "hip_api", _call_of(names), notes)
-    run = _columns(processes, "kernel_dispatch", _kernel_of(devices, names), notes)
+    copied = _columns("memory_copy", _copies(processes, devices), notes)
+    called = _columns("hip_api", _calls(processes, names), notes)
+    run = _columns("kernel_dispatch", _kernels(processes, devices, names), notes)
     call = places_of(copied["process"], copied["correlation"], called["process"], called["correlation"])
     of_kernel = places_of(run["process"], run["correlation"], called["process"], called["correlation"])
     knows: dict[Knowledge, bool] = {"calls": called["start_ns"].size > 0, "kernels": run["start_ns"].size > 0}
@@ -144,81 +144,64 @@ def _trace(path: Path, processes: Sequence[_Process]) -> Trace:
     )
 
 
-# What a record has next to its times, in the order of `_FIELDS`.
-_Values = tuple[int, int, int, int, int, int]
-_FIELDS = ("operation", "device", "stream", "thread", "bytes", "name")
+_COLUMNS = (
+    *("start_ns", "end_ns", "process", "correlation"),
+    *("operation", "device", "stream", "thread", "bytes", "name"),
+)
 
 
-def _columns(
-    processes: Sequence[_Process],
-    table: str,
-    values: Callable[[_Process], Callable[[_Record], _Values]],
-    notes: list[str],
-) -> dict[str, Integers]:
+def _row(process: int, record: _Record, values: Mapping[str, int]) -> tuple[int, ...]:
+    known = {
+        "start_ns": record.start_timestamp,
+        "end_ns": record.end_timestamp,
+        "process": process,
+        "correlation": record.correlation_id.internal,
+        **values,
+    }
+    row = (known.get(name, UNKNOWN) for name in _COLUMNS)
+    # Handles, numbers and times that a column has no room for are as good as none.
+    return tuple(value if -(1 << 63) <= value < 1 << 63 else UNKNOWN for value in row)
+
+
+def _columns(table: str, rows: Iterable[tuple[int, ...]], notes: list[str]) -> dict[str, Integers]:
     """The records of all processes that can be right, by when they began."""
-    rows = [
-        tuple(map(_in_64_bits, row))
-        for number, process in enumerate(processes)
-        for of_process in (values(process),)
-        for each in getattr(process.buffer_records, table)
-        for row in (
-            (each.start_timestamp, each.end_timestamp, number, each.correlation_id.internal, *of_process(each)),
-        )
-    ]
-    columns = np.array(rows, np.int64).reshape(len(rows), 4 + len(_FIELDS)).T
-    named = dict(zip(("start_ns", "end_ns", "process", "correlation", *_FIELDS), columns, strict=True))
+    columns = np.array(list(rows), np.int64).reshape(-1, len(_COLUMNS)).T
+    named = dict(zip(_COLUMNS, columns, strict=True))
     sound = sound_rows(named["start_ns"], named["end_ns"], None, 1)
-    if wrong := len(rows) - sound.size:
-        notes.append(f"{table}: left out {wrong} of {len(rows)} records, whose times cannot be right.")
+    if wrong := columns.shape[1] - sound.size:
+        notes.append(f"{table}: left out {wrong} of {columns.shape[1]} records, whose times cannot be right.")
     named["bytes"] = np.where(named["bytes"] > MOST_BYTES, UNKNOWN, named["bytes"])
     return {name: column[sound] for name, column in named.items()}
 
 
-def _in_64_bits(value: int) -> int:
-    """Handles, numbers and times that a column has no room for are as good as none."""
-    return value if -(1 << 63) <= value < 1 << 63 else UNKNOWN
-
-
-def _copy_of(devices: Mapping[int, int]) -> Callable[[_Process], Callable[[_Record], _Values]]:
-    def of_process(_process: _Process) -> Callable[[_Record], _Values]:
-        def values(record: _Record) -> _Values:
+def _copies(processes: Sequence[_Process], devices: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+    for number, process in enumerate(processes):
+        for record in process.buffer_records.memory_copy:
             direction = _DIRECTIONS.get(record.operation)
             agents = (record.src_agent_id.handle, record.dst_agent_id.handle)
             ends = [devices[agent] for agent in agents if agent in devices]
             if direction == "d2d" and len(set(ends)) > 1:
                 direction = "peer"
-            number = UNKNOWN if direction is None else direction_index(direction)
-            return number, ends[0] if ends else UNKNOWN, UNKNOWN, UNKNOWN, record.bytes, UNKNOWN
-
-        return values
-
-    return of_process
+            operation = UNKNOWN if direction is None else direction_index(direction)
+            device = ends[0] if ends else UNKNOWN
+            yield _row(number, record, {"operation": operation, "device": device, "bytes": record.bytes})
 
 
-def _call_of(names: Names) -> Callable[[_Process], Callable[[_Record], _Values]]:
-    def of_process(process: _Process) -> Callable[[_Record], _Values]:
+def _calls(processes: Sequence[_Process], names: Names) -> Iterator[tuple[int, ...]]:
+    for number, process in enumerate(processes):
         kinds = [each.operations for each in process.strings.buffer_records]
-
-        def values(record: _Record) -> _Values:
+        for record in process.buffer_records.hip_api:
             operations = kinds[record.kind] if 0 <= record.kind < len(kinds) else []
             known = 0 <= record.operation < len(operations)
             name = names.place(printable(operations[record.operation][:100])) if known else UNKNOWN
-            return UNKNOWN, UNKNOWN, UNKNOWN, record.thread_id, UNKNOWN, name
-
-        return values
-
-    return of_process
+            yield _row(number, record, {"thread": record.thread_id, "name": name})
 
 
-def _kernel_of(devices: Mapping[int, int], names: Names) -> Callable[[_Process], Callable[[_Record], _Values]]:
-    def of_process(process: _Process) -> Callable[[_Record], _Values]:
+def _kernels(processes: Sequence[_Process], devices: Mapping[int, int], names: Names) -> Iterator[tuple[int, ...]]:
+    for number, process in enumerate(processes):
         symbols = {each.kernel_id: each.formatted_kernel_name for each in process.kernel_symbols}
-
-        def values(record: _Record) -> _Values:
+        for record in process.buffer_records.kernel_dispatch:
             info = record.dispatch_info
             name = names.place(printable(symbols.get(info.kernel_id, "")[:1000]))
-            return UNKNOWN, devices.get(info.agent_id.handle, UNKNOWN), info.queue_id.handle, UNKNOWN, UNKNOWN, name
-
-        return values
-
-    return of_process
+            device = devices.get(info.agent_id.handle, UNKNOWN)
+            yield _row(number, record, {"device": device, "stream": info.queue_id.handle, "name": name})
