@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from isthmus.advice.rates import Rates
+from isthmus.advice.rates import Rates, priced
 from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, NEW_PAGES_TIMES, SLOW_PAGEABLE_TIMES, TRACED_BYTES
-from isthmus.plan import Unpriced
 from isthmus.trace import Integers, direction_index, memory_index
 
 
@@ -16,9 +15,8 @@ def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
     mask: Mask = (copies.direction[rows] == direction_index("d2h")) & (copies.bytes[rows] >= TRACED_BYTES)
     mask &= scene.host_kind(rows) == memory_index("pageable")
     if mask.any():
-        try:
-            price = rates.copy("pageable", "d2h", copies.bytes[rows[mask]])
-        except Unpriced:
+        price = priced(rates.copy, "pageable", "d2h", copies.bytes[rows[mask]])
+        if price is None:
             return np.zeros(rows.size, np.bool_)
         cost = scene.cost(rows[mask], rates)
         mask[mask] = (cost > SLOW_PAGEABLE_TIMES * price[:, 2]) & (cost < NEW_PAGES_TIMES * price[:, 2])

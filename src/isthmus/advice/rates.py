@@ -1,6 +1,7 @@
 """What copies and the memory around them take on the machine of a run: for many sizes at a time, with their ranges."""
 
 from collections.abc import Callable
+from typing import ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from isthmus.language import say
 from isthmus.plan import Plan, PriceList, Unpriced, answer
 from isthmus.record import Direction, Interval, Need, Run
 
+_P = ParamSpec("_P")
 Seconds = npt.NDArray[np.float64]
 # Seconds whose last axis is the median, the low and the high end of its 95 % interval.
 Range = npt.NDArray[np.float64]
@@ -110,6 +112,14 @@ def prices_by_itself(run: Run) -> bool:
 def range_of(interval: Interval) -> Range:
     """An interval as an array."""
     return np.array(interval, np.float64)
+
+
+def priced(price: Callable[_P, Range], *arguments: _P.args, **options: _P.kwargs) -> Range | None:
+    """What a function of rates says; None where it cannot."""
+    try:
+        return price(*arguments, **options)
+    except Unpriced:
+        return None
 
 
 def saved(cost: npt.NDArray[np.float64], new: Range, bound: npt.NDArray[np.float64]) -> Range:

@@ -6,12 +6,10 @@ from functools import cached_property
 import numpy as np
 
 from isthmus.advice.machines import other_devices
-from isthmus.advice.rates import Range, Rates, Seconds
+from isthmus.advice.rates import Rates, Seconds, priced
 from isthmus.advice.records import ONE_WAY, Mask, Records
 from isthmus.advice.thresholds import LONGEST_START_SECONDS, SHORTEST_LAUNCH_SECONDS, TRACED_BYTES
 from isthmus.advice.windows import Sample, sample_of
-from isthmus.plan import Unpriced
-from isthmus.record import Direction
 from isthmus.trace import UNKNOWN, Integers, Trace, Union, direction_index, grouped, memory_index, union, vendors
 
 # Longer than any trace, and short enough for sums of it to keep nanoseconds.
@@ -186,29 +184,28 @@ class Scene(Records):
         before = self._free_beside(rows).covered(begin, self.device_begin(rows))
         before = np.minimum(before, LONGEST_START_SECONDS)
         seconds: Seconds = before + end - self.device_begin(rows)
-        sizes = self.trace.copies.bytes[rows]
+        small = self.trace.copies.bytes[rows] < TRACED_BYTES
+        seconds[small] = np.fmin(seconds[small], self._priced(rates, rows[small]))
+        return seconds
+
+    def _priced(self, rates: Rates, rows: Integers) -> Seconds:
+        """Seconds of each copy by these rates; NaN where they do not say."""
+        copies, seconds = self.trace.copies, np.full(rows.size, np.nan)
         for direction in ONE_WAY:
             for kind in ("pageable", "pinned"):
-                alike = (self.host_kind(rows) == memory_index(kind)) & (sizes < TRACED_BYTES)
-                alike &= self.trace.copies.direction[rows] == direction_index(direction)
-                if alike.any() and (known := _known(rates, kind, direction, sizes[alike])) is not None:
-                    seconds[alike] = np.minimum(seconds[alike], known[:, 0])
+                alike = self.host_kind(rows) == memory_index(kind)
+                alike &= copies.direction[rows] == direction_index(direction)
+                known = priced(rates.copy, kind, direction, copies.bytes[rows[alike]]) if alike.any() else None
+                if known is not None:
+                    seconds[alike] = known[:, 0]
         return seconds
 
     def _scale(self, rows: Integers) -> Seconds:
         """How many times as long as in the trace each copy takes on the machine that prices it; 1 where unknown."""
-        scale = np.ones(rows.size)
         if self.other is None:
-            return scale
-        took = np.maximum(self.took(rows), 1e-9)
-        for direction in ONE_WAY:
-            for kind in ("pageable", "pinned"):
-                alike = self.host_kind(rows) == memory_index(kind)
-                alike &= self.trace.copies.direction[rows] == direction_index(direction)
-                sizes = self.trace.copies.bytes[rows[alike]]
-                if alike.any() and (known := _known(self.other, kind, direction, sizes)) is not None:
-                    scale[alike] = known[:, 0] / took[alike]
-        return scale
+            return np.ones(rows.size)
+        seconds = self._priced(self.other, rows)
+        return np.where(np.isnan(seconds), 1.0, seconds / np.maximum(self.took(rows), 1e-9))
 
     def waits(self, rows: Integers) -> Integers:
         """The call in which a thread waited for each copy: its own, or one right after it; UNKNOWN where none did."""
@@ -353,13 +350,6 @@ class Scene(Records):
     def _asynchronous(self) -> Mask:
         """Whether calls of each name return before what they ask for is done; the last entry is for no name."""
         return np.array([*map(vendors.asynchronous, self.trace.names), True])
-
-
-def _known(rates: Rates, kind: str, direction: Direction, sizes: Integers) -> Range | None:
-    try:
-        return rates.copy(kind, direction, sizes)
-    except Unpriced:
-        return None
 
 
 def scenes(traces: Sequence[Trace], rates: Rates) -> list[Scene]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isthmus.advice.rates import Range, Rates, Seconds
+from isthmus.advice.rates import Range, Rates, Seconds, priced
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
@@ -17,7 +17,6 @@ from isthmus.advice.thresholds import (
     least_gain,
 )
 from isthmus.language import say
-from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, format_seconds
 from isthmus.trace import Integers
 
@@ -35,9 +34,8 @@ def _pages(scene: Scene, rates: Rates) -> Draft | None:
     begin, _ = scene.occupied(rows)
     began = scene.device_begin(rows)
     before = np.maximum(scene.idle_before(begin, began) - LONGEST_START_SECONDS, 0.0)
-    try:
-        staged = rates.library("h2d", scene.trace.copies.bytes[rows], fresh=False)
-    except Unpriced:
+    staged = priced(rates.library, "h2d", scene.trace.copies.bytes[rows], fresh=False)
+    if staged is None:
         staged = rates.memcpy(scene.trace.copies.bytes[rows])
     # Threads that read ahead take no less than the copy within the host.
     gains = np.maximum(before[:, np.newaxis] - staged[:, [0, 2, 1]], 0.0)

@@ -6,13 +6,12 @@ import numpy as np
 
 from isthmus.advice.code import own_code
 from isthmus.advice.places import previous
-from isthmus.advice.rates import Range, Rates, Seconds
+from isthmus.advice.rates import Range, Rates, priced
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words, removed
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND
 from isthmus.language import say
-from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, near_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index
 
@@ -51,17 +50,12 @@ def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> M
     between = np.maximum(begin - end, 0.0)
     if "calls" in scene.trace.knows:
         between = between - scene.calling.covered(end, begin)
-    unchanged = same_place & (between < _least_to_change(rates, scene.trace.copies.bytes[back]))
+    # To write so many bytes takes the host what a memcpy does, else more than on any machine.
+    sizes, memcpy = scene.trace.copies.bytes[back], priced(rates.memcpy, scene.trace.copies.bytes[back])
+    least = sizes / FASTEST_WRITE_BYTES_PER_SECOND if memcpy is None else memcpy[:, 0]
+    unchanged = same_place & (between < least)
     same: Mask = np.where(known, content[there] == content[back], unchanged)
     return same
-
-
-def _least_to_change(rates: Rates, sizes: Integers) -> Seconds:
-    """Seconds that the host needs to write so many bytes: what a memcpy takes, else less than on any machine."""
-    try:
-        return rates.memcpy(sizes)[:, 0]
-    except Unpriced:
-        return sizes / FASTEST_WRITE_BYTES_PER_SECOND
 
 
 def _find_round_trip(scene: Scene, rates: Rates) -> Draft | None:
@@ -87,10 +81,8 @@ def _moved_by_host(scene: Scene, rates: Rates, there: Integers, back: Integers) 
     came, left = scene.host_address(there), scene.host_address(back)
     own = scene.own_time(scene.occupied(there)[1], scene.asked(back))
     own = np.where((came != left) & (came != UNKNOWN) & (left != UNKNOWN), own, 0.0)
-    try:
-        return np.minimum(own[:, np.newaxis], rates.memcpy(scene.trace.copies.bytes[back]))
-    except Unpriced:
-        return np.zeros((back.size, 3))
+    memcpy = priced(rates.memcpy, scene.trace.copies.bytes[back])
+    return np.zeros((back.size, 3)) if memcpy is None else np.minimum(own[:, np.newaxis], memcpy)
 
 
 def _words_round_trip(summary: Summary) -> Words:

@@ -9,7 +9,7 @@ from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
 from isthmus.advice.new_pages import into_new_pages, most_in_a_row
 from isthmus.advice.places import copy_places, size_steps
-from isthmus.advice.rates import Range, Rates, Seconds, saved
+from isthmus.advice.rates import Range, Rates, Seconds, priced, saved
 from isthmus.advice.records import ONE_WAY, Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
@@ -106,9 +106,8 @@ def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Ran
     """
     if not _has_library(scene):
         return None
-    try:
-        seconds = rates.library(group.direction, group.sizes, fresh=memory == "new pages")
-    except Unpriced:
+    seconds = priced(rates.library, group.direction, group.sizes, fresh=memory == "new pages")
+    if seconds is None:
         return None
     gains = saved(group.cost, seconds, group.exposed)
     gains[(group.sizes < ACCELERATED_BYTES) | (gains[:, 0] < 0)] = 0.0
