@@ -48,7 +48,9 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
         text = _text(path)
         if mixed := mixed_up(path, text.encode(), "output of another tool"):
             raise RunFileError(mixed)
-        printed = _read(text)
+        documents, rest = _documents(text)
+        read = [each for document in documents for reader in _JSON for each in reader(document)]
+        printed = [*read, *(each for reader in _TEXTS for each in reader(rest))]
         if not printed:
             raise RunFileError(f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(text)}")
         listed |= pci.addresses(text)
@@ -78,12 +80,6 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     if not runs:
         raise RunFileError("; ".join(unread))
     return Outputs(runs, unread)
-
-
-def _read(text: str) -> list[Reading | str]:
-    documents, rest = _documents(text)
-    read = [each for document in documents for reader in _JSON for each in reader(document)]
-    return [*read, *(each for reader in _TEXTS for each in reader(rest))]
 
 
 def _is_lspci(reading: Reading) -> bool:

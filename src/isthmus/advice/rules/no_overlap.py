@@ -80,7 +80,8 @@ def pipelines(scene: Scene) -> list[Pipeline]:
     is_large = (largest >= LARGE_COPY_BYTES) & (np.minimum(copied, work) >= OVERLAP_SECONDS)
     is_large &= np.bincount(iteration, stages == _WORK) <= MOST_SINGLE_KERNELS
     # Copies of a size that comes again and again belong to a loop whose iterations were not recognised.
-    is_large &= ~np.isin(largest, _repeated(sizes[row_of >= 0]))
+    distinct, counts = np.unique(sizes[row_of >= 0], return_counts=True)
+    is_large &= ~np.isin(largest, distinct[counts > 2 * LEAST_CYCLES])
     usable = np.flatnonzero((work > 0) & (copied > 0))
     kinds = [usable[group] for group in grouped(moved[0][usable], moved[1][usable])]
     kinds = [same_kind for same_kind in kinds if same_kind.size >= LEAST_CYCLES or is_large[same_kind].all()]
@@ -94,11 +95,6 @@ def pipelines(scene: Scene) -> list[Pipeline]:
             Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop)
         )
     return all_pipelines
-
-
-def _repeated(sizes: Integers) -> Integers:
-    distinct, counts = np.unique(sizes, return_counts=True)
-    return distinct[counts > 2 * LEAST_CYCLES]
 
 
 def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float, float]:

@@ -66,7 +66,10 @@ def waits(scene: Scene) -> Waits:
     trace = scene.trace
     mine = trace.calls.process == scene.process
     # Where nothing tells who launched, it may be any thread.
-    if (launches := _calls_of_kernels(scene)).size:
+    kernels = scene.trace.kernels
+    calls = kernels.call[kernels.process == scene.process]
+    launches: Integers = calls[(calls >= 0) & (calls < len(scene.trace.calls))]
+    if launches.size:
         mine &= np.isin(trace.calls.thread, np.unique(trace.calls.thread[launches]))
     rows = scene.copies
     made = np.full(len(trace.calls), UNKNOWN)
@@ -153,13 +156,6 @@ def _arrived(scene: Scene, begin: Seconds, end: Seconds, *, migrated: bool) -> M
         wanted &= copies.bytes > SMALL_COPY_BYTES
     arrivals = np.sort(scene.device_end(np.flatnonzero(wanted)))
     return np.searchsorted(arrivals, end) > np.searchsorted(arrivals, begin)
-
-
-def _calls_of_kernels(scene: Scene) -> Integers:
-    kernels = scene.trace.kernels
-    calls = kernels.call[kernels.process == scene.process]
-    known: Integers = calls[(calls >= 0) & (calls < len(scene.trace.calls))]
-    return known
 
 
 def _find(scene: Scene, _rates: Rates) -> Draft | None:

@@ -71,16 +71,16 @@ def _devices(trace: Trace) -> Iterator[_Source]:
         kernels, memsets = (table.taken(table.device == device) for table in (trace.kernels, trace.memsets))
         for kind in copy_kinds(copies):
             chosen = copies.taken(kind.rows)
-            tell = _copy_words(trace, chosen)
+            tell = partial(_copy_words, trace, chosen)
             yield _Source(
                 name(kind.name), look(kind.memory or "device"), chosen.start_ns, chosen.end_ns, tell, chosen.bytes
             )
         if len(kernels):
-            tell = _told(trace, kernels.name, kernels.stream, kernel_name)
+            tell = partial(_words, trace, kernels.name, kernels.stream, kernel_name)
             title = say("trace_report.kernels")
             yield _Source(name(title), numbered_look(2), kernels.start_ns, kernels.end_ns, tell)
         if len(memsets):
-            tell = _told(trace, memsets.name, memsets.stream)
+            tell = partial(_words, trace, memsets.name, memsets.stream, str)
             yield _Source(name("memset"), numbered_look(3), memsets.start_ns, memsets.end_ns, tell, memsets.bytes)
         starts, ends = (
             np.concatenate([getattr(table, side) for table in (copies, kernels, memsets)])
@@ -100,7 +100,8 @@ def _threads(trace: Trace) -> Iterator[_Source]:
         process, thread = int(chosen.process[0]), int(chosen.thread[0])
         pid = trace.processes[process].pid if 0 <= process < len(trace.processes) else ""
         name = say("trace_report.lane_thread", pid=pid, thread="" if thread == UNKNOWN else thread)
-        yield _Source(name, numbered_look(6), chosen.start_ns, chosen.end_ns, _told(trace, chosen.name))
+        tell = partial(_words, trace, chosen.name, None, str)
+        yield _Source(name, numbered_look(6), chosen.start_ns, chosen.end_ns, tell)
 
 
 def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
@@ -125,31 +126,20 @@ def _lane_name(device: str, name: str) -> str:
     return say("trace_report.lane_device", device=device, name=name)
 
 
-def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:
+def _copy_words(trace: Trace, copies: Copies, row: int) -> str:
     """Call, stream and the innermost line of the program."""
-
-    def tell(row: int) -> str:
-        call = int(copies.call[row])
-        known = 0 <= call < len(trace.calls)
-        name = (named(trace.names, int(trace.calls.name[call])) or "") if known else ""
-        site = int(trace.calls.site[call]) if known else UNKNOWN
-        line = site_words(trace.sites[site]) if 0 <= site < len(trace.sites) else ""
-        return clauses([name, _stream(int(copies.stream[row])), line])
-
-    return tell
+    call = int(copies.call[row])
+    known = 0 <= call < len(trace.calls)
+    name = (named(trace.names, int(trace.calls.name[call])) or "") if known else ""
+    site = int(trace.calls.site[call]) if known else UNKNOWN
+    line = site_words(trace.sites[site]) if 0 <= site < len(trace.sites) else ""
+    return clauses([name, _stream(int(copies.stream[row])), line])
 
 
-def _told(
-    trace: Trace, name: Integers, stream: Integers | None = None, shown: Callable[[str], str] = str
-) -> Callable[[int], str]:
+def _words(trace: Trace, name: Integers, stream: Integers | None, shown: Callable[[str], str], row: int) -> str:
     """The name of the kernel or the call at a place, and its stream."""
-
-    def tell(row: int) -> str:
-        return clauses(
-            [shown(named(trace.names, int(name[row])) or ""), "" if stream is None else _stream(int(stream[row]))]
-        )
-
-    return tell
+    text = shown(named(trace.names, int(name[row])) or "")
+    return clauses([text, "" if stream is None else _stream(int(stream[row]))])
 
 
 def _stream(number: int) -> str:
