@@ -23,9 +23,9 @@ def columns_of(headings: Iterable[str], run: str = "") -> tuple[Column, ...]:
     return tuple(Column(heading, heading.replace("\n", " "), run) for heading in headings)
 
 
-def word_column(name: str, run: str = "", separator: str = " ") -> Column:
+def word_column(name: str, run: str = "") -> Column:
     """A column whose heading has a line for each word of its name."""
-    return Column(name.replace(separator, "\n"), name, run)
+    return Column(name.replace(" ", "\n"), name, run)
 
 
 def rows_of(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from isthmus.compare import Cause, Difference, GroupKey
 from isthmus.fleet.cells import CellKey, unseen_spread
-from isthmus.fleet.significance import RATE, named_devices, slow_p_values
+from isthmus.fleet.significance import named_devices, slow_p_values
 from isthmus.record import Phase
 
 # Smaller losses do not matter, however significant they are.
@@ -87,18 +87,14 @@ class Outlier:
 
 
 def found_outliers(
-    residuals: npt.NDArray[np.float64],
-    cells: Sequence[CellKey],
-    members: Sequence[int],
-    margin: float = MARGIN,
-    rate: float = RATE,
+    residuals: npt.NDArray[np.float64], cells: Sequence[CellKey], members: Sequence[int], margin: float = MARGIN
 ) -> list[Outlier]:
     """The slow devices of one group, those that lose most first.
 
     `residuals` has a row a cell and a column for each of `members`.
     """
     p = slow_p_values(residuals, [unseen_spread(cell.kind) for cell in cells])
-    _, slow = named_devices(p, rate)
+    _, slow = named_devices(p)
     # Half of a group may be slower than the other half; the middle of what is measured is what counts.
     return _outliers(residuals, slow & (np.nan_to_num(residuals) >= math.log1p(margin)), cells, members)
 

@@ -1,7 +1,7 @@
 """From a need to its plan, predicted or timed, and what it costs the neighbours: each kind of need has its module."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -43,8 +43,7 @@ _MODEL_ERROR = 0.4
 # Methods by what of them goes on concurrently: a kernel over the link, threads that pack, the driver's copy of memory
 # that it stages by itself. All others are copies of memory that the device reaches by its copy engines.
 _KERNELS = {"kernel", "pack_kernel", "mapped"}
-_THREADS = {"isthmus", "pack", "pack_threads", "staging", "staged"}
-_STAGED = {"pageable", "driver"}
+_THREADS = {"isthmus", "pack", "pack_threads", "staging"}
 # Methods whose medians are as near as this are level: the plainest leads.
 _LEVEL = 1.02
 
@@ -84,21 +83,12 @@ def beside(run: Run, need: Need, method: str) -> Mapping[str, float]:
     """
     if not isinstance(need, BufferNeed | PiecesNeed | SectionNeed):
         return {}
-    return slowdowns(run, ("h2d", "d2h") if need.direction == "both" else (need.direction,), method)
-
-
-def slowdowns(run: Run, directions: Iterable[str], method: str, blocks: int | None = None) -> Mapping[str, float]:
-    """The same of a method, or of a session's method, in these directions; a kernel of so many blocks where they were
-    measured, else of the fewest that fill the link. 0 blocks stand for all of the device.
-    """
     factors: dict[str, float] = {}
     for neighbour in NEIGHBOURS:
-        for direction in directions:
+        for direction in ("h2d", "d2h") if need.direction == "both" else (need.direction,):
             shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
-            # The kernel that sessions take, with the fewest blocks that fill the link, comes before that with all.
-            exact = [each for each in shown if each.blocks is not None and each.blocks == blocks]
-            cost = next((each for each in (*exact, *telling(shown)) if _is_such(each, method)), None)
-            if cost is not None:
+            # Of kernels that with the fewest blocks that fill the link, which sessions take.
+            if cost := next((each for each in telling(shown) if _is_such(each, method)), None):
                 factors[neighbour] = max(factors.get(neighbour, cost.slowdown.median), cost.slowdown.median)
     return factors
 
@@ -108,7 +98,7 @@ def _is_such(cost: Cost, method: str) -> bool:
         return cost.method == "kernel"
     if method in _THREADS:
         return cost.method == "isthmus"
-    return cost.method == "copy" and cost.memory == ("pageable" if method in _STAGED else "pinned")
+    return cost.method == "copy" and cost.memory == ("pageable" if method == "pageable" else "pinned")
 
 
 def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:

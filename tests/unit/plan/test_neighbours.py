@@ -4,7 +4,7 @@ import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.plan import Method, Plan, beside_words
-from isthmus.plan.planner import beside, slowdowns
+from isthmus.plan.planner import beside
 from isthmus.record import KIB, MIB, BufferNeed, Case, Direction, Interval, ManagedNeed, Metric, PiecesNeed, Run, Series
 from tests.synthetic import batching as synthetic_batching
 from tests.synthetic import runs as synthetic
@@ -68,18 +68,6 @@ def test_a_way_costs_what_it_is_made_of(run: Run, way: str, costs: dict[str, flo
 
 def test_both_ways_cost_what_the_worse_one_does(run: Run) -> None:
     assert beside(run, BufferNeed(MIB, "both"), "pinned") == pytest.approx({"compute": 0.02})
-
-
-def test_a_method_of_sessions_costs_what_its_kernel_does_with_its_blocks(run: Run) -> None:
-    def told(method: str, blocks: int = 0) -> float | None:
-        return slowdowns(run, ("h2d",), method, blocks).get("compute")
-
-    assert told("kernel", 2) == pytest.approx(0.10)
-    assert told("kernel", 0) == pytest.approx(1.62)  # all of the device
-    assert told("kernel", 16) == pytest.approx(0.10)  # not measured
-    assert told("direct") == pytest.approx(0.01)
-    assert told("driver") == pytest.approx(0.001)
-    assert told("staged") == pytest.approx(0.05)
 
 
 def test_nothing_is_said_where_nothing_was_measured(run: Run) -> None:

@@ -86,7 +86,7 @@ class CostSurface:
         return np.asarray(np.linalg.inv(system), dtype=np.float64)  # NumPy's releases declare it differently.
 
 
-def cost_surface(samples: Mapping[Spot, Sequence[float]], *, known_within: float = 0.0, seed: int = 0) -> CostSurface:
+def cost_surface(samples: Mapping[Spot, Sequence[float]], *, known_within: float = 0.0) -> CostSurface:
     """The surface through the medians of the samples (seconds) at each spot; of bytes and counts that are positive.
 
     No median counts as known better than within the share `known_within`, as `resampled_medians` says. Raises
@@ -94,7 +94,7 @@ def cost_surface(samples: Mapping[Spot, Sequence[float]], *, known_within: float
     """
     if not samples:
         raise ValueError("a cost surface needs at least one measured spot")
-    draws = resampled_medians(list(samples.values()), seed=seed, known_within=known_within)
+    draws = resampled_medians(list(samples.values()), known_within=known_within)
     return CostSurface(tuple(samples), draws)
 
 
