@@ -20,15 +20,16 @@ _BEGINNINGS = {
         "an execution trace of torch, which has no times of devices; record with torch.profiler, and "
         "export_chrome_trace('trace.json')"
     ),
-    re.compile(rb"\x89HDF\r\n\x1a\n"): (
-        "an HDF5 file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
-    ),
-    re.compile(rb"PAR1"): (
-        "a Parquet file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
-    ),
-    re.compile(rb"ARROW1|\xff\xff\xff\xff"): (
-        "an Arrow file, as nsys exports; make the other export: nsys export --type sqlite {stem}.nsys-rep"
-    ),
+    **{
+        re.compile(
+            begin
+        ): f"{kind} file, as nsys exports; make the other export: nsys export --type sqlite {{stem}}.nsys-rep"
+        for begin, kind in (
+            (rb"\x89HDF\r\n\x1a\n", "an HDF5"),
+            (rb"PAR1", "a Parquet"),
+            (rb"ARROW1|\xff{4}", "an Arrow"),
+        )
+    },
     re.compile(rb'\s*"?(Kind|Domain|Guid)"?,.*"?(Direction|Start_Timestamp|Correlation_Id|Function)"?'): (
         f"CSV of rocprofv3; record with: {ROCPROFV3}, and give {{json}} (without CSV's sizes, nothing can be priced)"
     ),

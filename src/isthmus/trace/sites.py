@@ -16,18 +16,8 @@ _LIBRARIES = frozenset(
     {
         *("accelerate", "apex", "bitsandbytes", "cupy", "datasets", "deepspeed", "diffusers", "fairscale", "flax"),
         *("isthmus", "jax", "jaxlib", "keras", "lightning", "megatron", "numba", "numpy", "optax", "pandas", "peft"),
-        *(
-            "pytorch_lightning",
-            "safetensors",
-            "scipy",
-            "sglang",
-            "tensorflow",
-            "timm",
-            "tokenizers",
-            "torch",
-            "torchaudio",
-        ),
-        *("torchmetrics", "torchvision", "transformers", "triton", "trl", "vllm", "xformers"),
+        *("pytorch_lightning", "safetensors", "scipy", "sglang", "tensorflow", "timm", "tokenizers", "torch"),
+        *("torchaudio", "torchmetrics", "torchvision", "transformers", "triton", "trl", "vllm", "xformers"),
     }
 )
 
