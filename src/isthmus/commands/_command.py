@@ -27,6 +27,13 @@ EXAMPLES = {
 }
 
 
+# Options and values that earlier versions took, and what to use in their place.
+DROPPED = {
+    "--scaling": "start isthmus measure stencil with 1, 2, 4, ... ranks, and give the runs to one isthmus report",
+    "--source file": "isthmus.copy_from_file copies what is in a file",
+}
+
+
 class Command(TyperCommand):
     """A command that refuses a second value of an option that takes one; options of several values collect them."""
 

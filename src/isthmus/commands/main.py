@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from isthmus import __version__
-from isthmus.commands._command import Command, MeasureCommand, epilog
+from isthmus.commands._command import DROPPED, Command, MeasureCommand, epilog
 from isthmus.commands._completions import join_colons
 from isthmus.commands.accelerate import accelerate
 from isthmus.commands.advise import advise
@@ -124,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = getattr(error, "format_message", error.__str__)().rstrip(".")
         if meant := _MEANT.get(words[0]) if message.startswith("No such command") else None:
             message = f"no command {words[0]!r}; isthmus {meant}"
+        if (option := getattr(error, "option_name", None)) in DROPPED:
+            message = f"{option} is no option any more: {DROPPED[option]}"
         asked = getattr(getattr(error, "ctx", None), "command_path", "isthmus")
         code = _fail(exit_code(UsageError()), f"{message}; {asked} --help shows what there is")
     except IsthmusError as error:

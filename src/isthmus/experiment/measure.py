@@ -17,7 +17,7 @@ from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, PARTLY_ALONE, 
 from isthmus.experiment.engine.options import Options, check_names
 from isthmus.experiment.engine.progress import Estimate, Moment, Progress, Sampled, rate_of_last
 from isthmus.experiment.engine.rounds import INTERRUPTED, Clock, hard_limit, run_rounds
-from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.engine.sampling import TIME_UP, Collected, Rules, skipped_case
 from isthmus.experiment.openacc.build import check_folder
 from isthmus.experiment.stencil.points import CUTS
 from isthmus.machine.devices import OpenDevice
@@ -223,18 +223,19 @@ class _Runner:
     def run(self, experiments: Sequence[Planner], memory_bytes: int) -> dict[str, dict[str, float]]:
         """Measure all of them; returns where the host memory lay, as `Placement.pages` has it."""
         plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
-        self.total = sum(batch.subjects for planned in plans for batch in planned.batches)
+        self.total = sum(len(batch.cases) for planned in plans for batch in planned.batches)
         efforts = [self._options.effort(experiment.efforts) for experiment in experiments]
         budgets = [_shares(planned, effort.budget_seconds) for planned, effort in zip(plans, efforts, strict=True)]
         asked = self._options.budget_seconds is not None
-        self._estimate = Estimate([seconds for each in budgets for seconds in each])
+        hard_limits = [hard_limit(effort.budget_seconds, asked=asked) for effort in efforts]
+        self._estimate = Estimate([seconds for each in budgets for seconds in each], time.monotonic)
         placement: dict[str, dict[str, float]] = {}
         for number, (experiment, planned, effort) in enumerate(zip(experiments, plans, efforts, strict=True)):
             self._at = (experiment.name, number + 1, len(experiments))
             for case in planned.skipped:
                 self._writer.add(case)
             rules = Rules(case_seconds=effort.case_seconds)
-            began, limit = time.monotonic(), hard_limit(effort.budget_seconds, asked=asked)
+            began, limit = time.monotonic(), hard_limits[number]
             # Where the time is kept, a batch that needs more than its part of it leaves the next ones theirs.
             shares = _shares(planned, limit) if asked else [limit] * len(planned.batches)
             limits = accumulate(shares) if asked else repeat(limit)
@@ -243,6 +244,12 @@ class _Runner:
                 # Allocating and filling counts too.
                 clock = Clock(time.monotonic() + budgets[number][index], began + seconds)
                 self._estimate.begin_batch()
+                if asked:
+                    self._estimate.latest = max(began + limit, time.monotonic()) + sum(hard_limits[number + 1 :])
+                if batch.cases and time.monotonic() >= began + limit:
+                    for case in batch.cases:
+                        self._finish([skipped_case(case, TIME_UP)])
+                    continue
                 self._rate = None
                 self._tell()
                 prepared = batch.prepare()

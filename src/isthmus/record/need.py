@@ -9,7 +9,7 @@ from isthmus.record.units import KIB
 
 OneWay = Literal["h2d", "d2h"]
 # Where the host's data is: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
-# buffer that the program is still to allocate and may allocate as it likes; or in a file that the page cache holds.
+# buffer that the program is still to allocate and may allocate as it likes.
 BufferSource = Literal["pageable", "pinned", "new"]
 PiecesSource = Literal["pageable", "pinned"]
 PipelineSource = Literal["pageable", "pinned", "new"]
@@ -175,8 +175,8 @@ class BufferWay(NamedTuple):
     """One way to move a buffer: what prices it, what measures it and what shows it all read this row.
 
     `held` is memory that is allocated, touched where its pages come only then, and freed, in this order; `memory` is
-    the kind whose transfers it makes by `method`. `staged`: one thread's memcpy, or its read of the file, brings each
-    use through that memory. `silent`: it is not mentioned where a run has no figures for it.
+    the kind whose transfers it makes by `method`. `staged`: one thread's memcpy brings each use through that memory.
+    `silent`: it is not mentioned where a run has no figures for it.
     """
 
     name: str

@@ -96,6 +96,20 @@ def test_a_wrong_number_is_refused_with_what_was_expected(
     assert f"found {found}, expected a whole number from {least} on" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (["measure", "stencil", "--scaling", "strong"], "--scaling is no option any more: start isthmus measure"),
+        (["plan", "--bytes", "1MiB", "--source", "file"], "not for --source here: 'file'; isthmus.copy_from_file"),
+    ],
+)
+def test_what_earlier_versions_took_is_refused_with_what_to_use_instead(
+    words: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert instead in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_help_fits_80_columns(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -24,7 +24,7 @@ def ended() -> Callable[[Planned], list[Case]]:
         found = list(planned.skipped)
         for batch in planned.batches:
             prepared = batch.prepare()
-            assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
+            assert len(batch.cases) == len(prepared.subjects) + len(prepared.ended)
             found += [case for cases in prepared.ended for case in cases]
             rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
             forever = Clock(float("inf"), float("inf"))

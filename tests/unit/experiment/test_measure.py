@@ -6,11 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from isthmus.experiment.engine.batch import Batch, Planned, Planner, Prepared
 from isthmus.experiment.engine.options import Effort, Options
+from isthmus.experiment.engine.progress import Moment
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sampling import TIME_UP, Collected
 from isthmus.experiment.measure import measure, most_seconds
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, LEAST_SAMPLES, Case, read_run
@@ -36,8 +38,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class Slow:
     """A case whose samples take 2 seconds each."""
 
-    def __init__(self, clock: Clock, batch: str, size: int) -> None:
-        self.template = Case(experiment="bandwidth", method=batch, direction="h2d", host_memory="pinned", bytes=size)
+    def __init__(self, clock: Clock, template: Case) -> None:
+        self.template = template
         self._clock = clock
 
     def visit(self, quota: Quota, collected: Collected) -> None:
@@ -46,17 +48,18 @@ class Slow:
         collected.samples.setdefault("host_seconds", []).extend([2.0] * quota.least)
 
 
-def planner(clock: Clock, counts: dict[str, int]) -> Planner:
+def planner(clock: Clock, counts: dict[str, int], preparing: float = 0.0) -> Planner:
     """An experiment of batches with so many cases, the first of which counts nine times as much as each other one."""
 
-    def prepared(name: str) -> Prepared:
-        return Prepared([Slow(clock, name, GIB + number) for number in range(counts[name])])
+    def prepared(cases: Sequence[Case]) -> Prepared:
+        clock.now += preparing
+        return Prepared([Slow(clock, case) for case in cases])
 
-    weights = [9.0, *[1.0] * (len(counts) - 1)]
-    batches = [
-        Batch(count, weight, partial(prepared, name))
-        for (name, count), weight in zip(counts.items(), weights, strict=True)
-    ]
+    batches = []
+    for place, (name, count) in enumerate(counts.items()):
+        plain = Case(experiment="bandwidth", method=name, direction="h2d", host_memory="pinned", bytes=GIB)
+        cases = [replace(plain, bytes=GIB + number) for number in range(count)]
+        batches.append(Batch(cases, 1.0 if place else 9.0, partial(prepared, cases)))
     return Planner("bandwidth", {"default": Effort([], BUDGET, 1.0)}, lambda *_: Planned(batches))
 
 
@@ -80,3 +83,26 @@ def test_a_time_that_was_asked_for_is_kept_and_shared_by_the_batches(clock: Cloc
     else:
         # The least number of samples matters more than the time that a mode should take.
         assert [*copies, *sums] == [LEAST_SAMPLES] * 22
+
+
+def test_nothing_is_prepared_once_the_time_is_up_and_no_more_time_is_shown_as_left(
+    clock: Clock, tmp_path: Path
+) -> None:
+    chosen = [planner(clock, {"copy": 2, "sum": 2, "late": 2}, preparing=0.7 * BUDGET), planner(clock, {"next": 1})]
+    moments: list[tuple[float, Moment]] = []
+    began, options = clock.now, Options(budget_seconds=BUDGET)
+    path = measure(
+        open_device("host"),
+        options,
+        chosen,
+        tmp_path / "a.json",
+        [],
+        lambda moment: moments.append((clock.now, moment)),
+    )
+    late = [case for case in read_run(path).cases if case.method == "late"]
+    assert [case.note for case in late] == [TIME_UP] * 2
+    assert all(case.skipped for case in late)
+    assert all(samples(path, name) for name in ("copy", "next"))
+    assert clock.now - began < 3 * 0.7 * BUDGET, "the third batch is not prepared"
+    assert all(each.ends_at <= max(began + BUDGET, now) + BUDGET for now, each in moments if each.number == 1)
+    assert (moments[-1][1].ended, moments[-1][1].total) == (7, 7)

@@ -23,13 +23,13 @@ class Prepared(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Subjects to be measured interleaved, so many in number; `weight` is their share of the experiment's time.
+    """Subjects of these cases, to be measured interleaved; `weight` is their share of the experiment's time.
 
     `prepare` allocates what they need, which lives as long as the subjects. It raises CallFailed when the device fails
     at more than the lack of memory.
     """
 
-    subjects: int
+    cases: Sequence[Case]
     weight: float
     prepare: Callable[[], Prepared]
 

@@ -1,6 +1,6 @@
 """How far a run has come, and when it will have ended."""
 
-import time
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -51,11 +51,13 @@ class Estimate:
     the time that the first of them took counts.
     """
 
-    def __init__(self, budgets: Sequence[float], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, budgets: Sequence[float], clock: Callable[[], float]) -> None:
         self._left, self._clock = list(budgets), clock
         self._began = self._batch_began = clock()
         self._done = self._batch = 0.0
         self._timing_began = self._needed_until = self._began
+        # On the same clock, when the last sample of all begins at the latest.
+        self.latest = math.inf
 
     def begin_batch(self) -> None:
         """The next batch begins, and the one before it has ended."""
@@ -78,7 +80,7 @@ class Estimate:
         spent = self._batch_began - self._began
         pace = (OVERHEAD * _KNOWN_AFTER_SECONDS + spent) / (_KNOWN_AFTER_SECONDS + self._done)
         batch_ends = max(self._batch_began + pace * self._batch, self._needed_until, self._clock())
-        return batch_ends + pace * sum(self._left)
+        return max(min(batch_ends + pace * sum(self._left), self.latest), self._clock())
 
 
 class Sampled:

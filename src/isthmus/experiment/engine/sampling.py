@@ -11,7 +11,7 @@ from isthmus.errors import CallFailed, IsthmusError, OutOfMemory
 from isthmus.experiment.engine.in_step import ALONE
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, case_key, median_interval
 
-TIME_UP = "the time for this experiment was up before its turn"
+TIME_UP = "the time for this experiment was up before its turn; --time allows more"
 
 
 def reason_of(error: IsthmusError, where: str = "") -> str:

@@ -157,7 +157,7 @@ def planned(*sweeps: Sweep) -> Planned:
         fitting = {id(case) for group in groups for case in group}
         why = over_budget(sweep.memory_bytes)
         skipped += [skipped_case(case, why) for case in possible if id(case) not in fitting]
-        batches += [Batch(len(group), sweep.weight(group), partial(_prepared, sweep, group)) for group in groups]
+        batches += [Batch(group, sweep.weight(group), partial(_prepared, sweep, group)) for group in groups]
     return Planned(batches, skipped)
 
 

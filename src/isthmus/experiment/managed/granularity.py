@@ -143,9 +143,9 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         why = "CUPTI counts migrations of CUDA's managed memory alone; timing says how it moves here"
         skipped += _skipped([each.template for each in counted], why)
         counted = []
-    batches = [Batch(len(timed), _SECONDS_A_PROBE * len(timed), partial(_probe, device, timed))]
-    if counted:
-        batches.append(Batch(len(counted), _SECONDS_A_PASS * len(counted), partial(_count, device, counted)))
+    batches = [Batch([each.template for each in timed], _SECONDS_A_PROBE * len(timed), partial(_probe, device, timed))]
+    if templates := [each.template for each in counted]:
+        batches.append(Batch(templates, _SECONDS_A_PASS * len(counted), partial(_count, device, counted)))
     return Planned(batches, skipped)
 
 

@@ -96,7 +96,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         pipelines = planned(sweep)
         skipped += pipelines.skipped
         for batch in pipelines.batches:
-            trace = Batch(len(sweep.kinds), _TRACE_WEIGHT * batch.weight, partial(_trace, sweep))
+            trace = Batch(sweep.untraced, _TRACE_WEIGHT * batch.weight, partial(_trace, sweep))
             batches += [batch, trace]
     return Planned(batches, skipped)
 
@@ -118,6 +118,7 @@ class OverlapSweep(Sweep):
         self._chosen = options.chosen(MEMORY_KINDS, options.memory)
         reasons = [(case.host_memory, self._refusal(case)) for case in self.cases()]
         self.kinds = [kind for kind in self._chosen if any(each == (kind, None) for each in reasons)]
+        self.untraced = [Case(experiment=NAME, method="traced", host_memory=kind, bytes=size) for kind in self.kinds]
         self._first_reason = next((reason for _, reason in reasons if reason), None)
 
     def cases(self) -> Iterator[Case]:
@@ -190,14 +191,13 @@ def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float], work_secon
 def _trace(sweep: OverlapSweep) -> Prepared:
     """A timeline for each memory, of its fastest pipeline of several chunks with the work nearest to a copy's time."""
     main, size = nearest_to_one(sweep.works), sweep.bytes
-    untraced = {kind: Case(experiment=NAME, method="traced", host_memory=kind, bytes=size) for kind in sweep.kinds}
     try:
         buffers = allocate(sweep.device, size, sweep.kinds, sweep.threads, sweep.seed)
     except IsthmusError as error:
-        return Prepared([], [[skipped_case(case, reason_of(error))] for case in untraced.values()])
+        return Prepared([], [[skipped_case(case, reason_of(error))] for case in sweep.untraced])
     ended: list[Case] = []
-    for kind, case in untraced.items():
-        fastest = _fastest(kind, main, sweep.samples.values())
+    for case in sweep.untraced:
+        fastest = _fastest(case.host_memory, main, sweep.samples.values())
         if fastest is None or main is None:
             ended.append(skipped_case(case, _UNTRACED))
             continue

@@ -46,7 +46,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     sweep = StencilSweep(device, options, memory_bytes)
     batches, skipped = planned(sweep)
     # What comes next in a run needs the memory.
-    release = [Batch(0, 0.0, partial(_release, sweep.team))] if batches else []
+    release = [Batch((), 0.0, partial(_release, sweep.team))] if batches else []
     return Planned([*batches, *release], skipped)
 
 

@@ -73,5 +73,5 @@ def test_buffers_that_cannot_be_had_skip_everything_with_the_reason() -> None:
     ).batches
     prepared = batch.prepare()
     assert not prepared.subjects
-    assert len(prepared.ended) == batch.subjects
+    assert len(prepared.ended) == len(batch.cases)
     assert all("fault injected" in case.note for cases in prepared.ended for case in cases)

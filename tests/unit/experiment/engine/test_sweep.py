@@ -96,7 +96,7 @@ def prepared(echo: Echo) -> tuple[list[int], dict[int, str]]:
     """The sizes of one batch that can be measured, and the reasons of the others."""
     (batch,) = planned(echo).batches
     made = batch.prepare()
-    assert batch.subjects == len(made.subjects) + len(made.ended)
+    assert len(batch.cases) == len(made.subjects) + len(made.ended)
     notes = {case.bytes: case.note for (case,) in made.ended}
     assert all(case.skipped for (case,) in made.ended)
     return [subject.template.bytes for subject in made.subjects], notes
@@ -116,8 +116,8 @@ def test_what_is_refused_is_skipped_and_the_rest_is_batched_by_what_it_shares() 
     plan = planned(Echo(refused=3, by=2))
     assert [(case.bytes, case.note) for case in plan.skipped] == [(3, "refused")]
     assert [[subject.template.bytes for subject in batch.prepare().subjects] for batch in plan.batches] == [[1], [2, 4]]
-    assert [(batch.subjects, batch.weight) for batch in plan.batches] == [(1, 1.0), (2, 2.0)]
-    assert len(plan.skipped) + sum(batch.subjects for batch in plan.batches) == len(SIZES)
+    assert [(len(batch.cases), batch.weight) for batch in plan.batches] == [(1, 1.0), (2, 2.0)]
+    assert len(plan.skipped) + sum(len(batch.cases) for batch in plan.batches) == len(SIZES)
 
 
 def test_what_is_in_no_batch_exceeds_the_memory_of_the_run() -> None:
@@ -129,7 +129,7 @@ def test_what_is_in_no_batch_exceeds_the_memory_of_the_run() -> None:
 def test_sweeps_follow_one_another_in_one_plan() -> None:
     plan = planned(Echo(refused=1), Echo(refused=2))
     assert [case.bytes for case in plan.skipped] == [1, 2]
-    assert [batch.subjects for batch in plan.batches] == [3, 3]
+    assert [len(batch.cases) for batch in plan.batches] == [3, 3]
 
 
 def test_an_experiment_of_which_nothing_is_possible_has_no_batch() -> None:

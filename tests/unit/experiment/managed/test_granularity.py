@@ -54,13 +54,13 @@ def test_too_little_memory_is_the_reason() -> None:
 
 def test_a_gpu_is_probed_before_it_is_counted() -> None:
     planned = plan(pretended("cuda"), Options(), GIB)
-    assert [batch.subjects for batch in planned.batches] == [len(probes("default")), 9]
+    assert [len(batch.cases) for batch in planned.batches] == [len(probes("default")), 9]
     assert not planned.skipped
 
 
 def test_shared_virtual_memory_is_probed_by_touches_alone() -> None:
     planned = plan(pretended("opencl", prefetch="OpenCL cannot"), Options(), GIB)
-    assert [batch.subjects for batch in planned.batches] == [len(probes("default")) - 22]
+    assert [len(batch.cases) for batch in planned.batches] == [len(probes("default")) - 22]
     notes = {case.note: case.method for case in planned.skipped}
     assert notes["OpenCL cannot"] == "neighbour_prefetch"
     assert len(notes) == 2

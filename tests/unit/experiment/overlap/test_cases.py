@@ -81,7 +81,7 @@ def test_work_that_is_out_of_reach_changes_places_with_the_nearest(monkeypatch: 
     prepared = batch.prepare()
     measured = [subject.template for subject in prepared.subjects if subject.template.method == "pipeline"]
     skipped = [case for group in prepared.ended for case in group if case.method == "pipeline"]
-    assert len(prepared.subjects) + len(prepared.ended) == batch.subjects
+    assert len(prepared.subjects) + len(prepared.ended) == len(batch.cases)
     assert {case.note for case in skipped} == {reason}
     count = {ratio: sum(case.work_ratio == ratio for case in [*measured, *skipped]) for ratio in (0.3, 1, 3, 10)}
     assert count[3] > count[1] == count[0.3] == count[10]
@@ -137,7 +137,7 @@ def test_memory_that_cannot_be_had_costs_its_own_cases(spec: str, lost: set[str]
     ended = [case for group in prepared.ended for case in group]
     assert {case.host_memory for case in ended} == lost
     assert all(message in case.note for case in ended)
-    assert len(prepared.subjects) + len(ended) == batch.subjects
+    assert len(prepared.subjects) + len(ended) == len(batch.cases)
     assert len(traces.prepare().ended) == len(MEMORY_KINDS)
 
 

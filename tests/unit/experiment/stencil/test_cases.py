@@ -224,7 +224,7 @@ def cases(device: OpenDevice, halo: int = 1, iterations: int | None = None) -> l
     """Every case of a small square after a visit each."""
     options = Options(sides=[SIDE], halos=[halo], iterations=iterations)
     batch, release = plan(device, options, GIB).batches
-    assert not release.subjects
+    assert not release.cases
     prepared = batch.prepare()
     found = [case for group in prepared.ended for case in group]
     for subject in prepared.subjects:
