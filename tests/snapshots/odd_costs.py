@@ -9,6 +9,7 @@ import numpy as np
 from isthmus.experiment.managed.granularity import probes
 from isthmus.record import GIB, KIB, MIB, Case, Faults, Run
 from tests.synthetic import allocation, batching, breakeven, managed, migrations, overlap, runs, strided
+from tests.synthetic.made import without
 
 replace = msgspec.structs.replace
 run = runs.run
@@ -184,7 +185,7 @@ def _wrong_column() -> list[Case]:
     return [
         *_column(section=50e-6, device_pack=25e-6),
         *strided.column({"kernel": 15e-6}, verified="no"),
-        *(strided.skip(case, "no such call") for case in _column(batch=1e-5)),
+        *(without(case, "no such call") for case in _column(batch=1e-5)),
     ]
 
 
@@ -212,7 +213,7 @@ STRIDED: Odd = {
             host="strided",
         )
     ),
-    "skipped": lambda: run([strided.skip(strided.case("section", 1e-5, 8, KIB, pitch=16), "too large")]),
+    "skipped": lambda: run([without(strided.case("section", 1e-5, 8, KIB, pitch=16), "too large")]),
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.record import GIB, KIB, MIB, Case, Series
+from tests.synthetic.made import without
 
 SIZES = tuple(256 << (2 * power) for power in range(12))
 POWERS = tuple(256 << power for power in range(23))
@@ -46,11 +47,7 @@ def case(kind: str, method: str, size: int, times: list[float]) -> Case:
 
 def skips(kind: str, methods: Iterable[str], sizes: Iterable[int], reason: str) -> list[Case]:
     """Skipped cases of one kind."""
-    return [
-        Case(experiment="allocation", method=method, host_memory=kind, bytes=size, skipped=True, note=reason)
-        for size in sizes
-        for method in methods
-    ]
+    return [without(case(kind, method, size, []), reason) for size in sizes for method in methods]
 
 
 US, MS = 1e-6, 1e-3

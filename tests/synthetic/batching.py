@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from isthmus.record import KIB, MIB, Case, Direction, LayoutName, Series, Verified
+from isthmus.record import KIB, MIB, Case, Direction, LayoutName, Verified
+from tests.synthetic.made import drawn, without
 
 SIZES = tuple(1 << power for power in range(6, 21, 2))
 COUNTS = (1, 16, 256, 4096, 65536)
@@ -52,6 +54,7 @@ H200: Mapping[str, Time] = {
 }
 # Kernels do not reach it.
 H200_PAGEABLE = {method: time for method, time in H200.items() if method != "kernel"}
+_TOO_MANY = "65536 pieces one by one would take too much of the time"
 MOST_PIECES = {"waited_copies": 4096, "copies": 4096, "graph": 4096, "batch": 4096}
 
 
@@ -81,7 +84,7 @@ def case(
         threads={"pack": 1, "pack_threads": 8}.get(method),
         host_layout=layouts[0],
         device_layout=layouts[1],
-        series=[Series(metric="host_seconds", samples=list(seconds * random.lognormal(0, noise, samples)))],
+        series=[drawn(seconds, random, noise, samples)],
         verified=verified,
     )
 
@@ -92,11 +95,8 @@ def cases(
     counts: Iterable[int] = COUNTS,
     *,
     most_bytes: int = 64 * MIB,
-    direction: Direction = "h2d",
-    memory: str = "pinned",
-    layouts: tuple[LayoutName, LayoutName] = ("scattered", "scattered"),
-    noise: float = 0.004,
     seed: int = 3,
+    **fields: Any,
 ) -> list[Case]:
     """A case for each method at each point of the grid; what goes piece by piece is skipped for many of them."""
     random = np.random.default_rng(seed)
@@ -107,36 +107,10 @@ def cases(
         if method == "batch" and 256 in numbers:
             spots += [(size, 256) for size in CLOSE_SIZES if size not in SIZES]
         for size, count in spots:
-            made = case(
-                method,
-                size,
-                count,
-                time(size, count),
-                random,
-                direction=direction,
-                memory=memory,
-                layouts=layouts,
-                noise=noise,
-            )
-            found.append(skipped(made) if count > MOST_PIECES.get(method, count) else made)
+            made = case(method, size, count, time(size, count), random, **fields)
+            too_many = count > MOST_PIECES.get(method, count)
+            found.append(without(made, _TOO_MANY) if too_many else made)
     return found
-
-
-def skipped(made: Case, reason: str = "65536 pieces one by one would take too much of the time") -> Case:
-    """The case without its results."""
-    return Case(
-        experiment=made.experiment,
-        method=made.method,
-        direction=made.direction,
-        host_memory=made.host_memory,
-        bytes=made.bytes,
-        pieces=made.pieces,
-        width_bytes=made.width_bytes,
-        host_layout=made.host_layout,
-        device_layout=made.device_layout,
-        skipped=True,
-        note=reason,
-    )
 
 
 def refused(method: str, reason: str, *, memory: str = "pinned", direction: Direction = "h2d") -> Case:

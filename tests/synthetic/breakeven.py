@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from isthmus.record import GIB, KIB, MIB, Case, Direction, Series
+from tests.synthetic.made import drawn
 
 CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 WAYS = ("pageable", "pinned", "registered", "touched_registered", "staging", "mapped", "managed", "managed_prefetch")
@@ -139,9 +141,10 @@ def breakeven(
                 totals = {count: machine.total(case, way, count, size) for count in uses}
                 for count, seconds in totals.items():
                     if count == 1 or seconds <= longest:
-                        made.append(_case(case, way, size, count, _noisy(seconds, noise, samples, random)))
-                further = _noisy(machine.use(case, way, size), noise, samples, random)
-                made.append(_case(f"further_{case}", way, size, None, further))
+                        times = drawn(seconds, random, noise, samples)
+                        made.append(_case("breakeven", case, way, size, times, uses=count))
+                further = drawn(machine.use(case, way, size), random, noise, samples)
+                made.append(_case("breakeven", f"further_{case}", way, size, further))
     return made
 
 
@@ -156,13 +159,7 @@ def allocation(
     """The allocation rows that the ways need."""
     random = np.random.default_rng(seed)
     return [
-        Case(
-            experiment="allocation",
-            method=method,
-            host_memory=kind,
-            bytes=size,
-            series=[_series(_noisy(cost.seconds(size), noise, samples, random))],
-        )
+        _case("allocation", method, kind, size, drawn(cost.seconds(size), random, noise, samples), verified="n/a")
         for size in sizes
         for (kind, method), cost in machine.memory.items()
     ]
@@ -179,23 +176,12 @@ def bandwidth(
     """The bandwidth rows that the ways need."""
     random = np.random.default_rng(seed)
     methods = {"mapped": "kernel", "managed": "prefetch"}
-    directions: dict[str, Direction] = {"h2d": "h2d", "d2h": "d2h"}
     made = []
     for size in sizes:
         for (kind, direction), cost in machine.copies.items():
-            times = _noisy(cost.seconds(size), noise, samples, random)
-            enqueue = Series(metric="enqueue_seconds", samples=[time - machine.wait for time in times])
-            made.append(
-                Case(
-                    experiment="bandwidth",
-                    method=methods.get(kind, "copy"),
-                    direction=directions[direction],
-                    host_memory=kind,
-                    bytes=size,
-                    series=[_series(times), enqueue],
-                    verified="yes",
-                )
-            )
+            times = drawn(cost.seconds(size), random, noise, samples)
+            enqueue = Series(metric="enqueue_seconds", samples=[time - machine.wait for time in times.samples])
+            made.append(_case("bandwidth", methods.get(kind, "copy"), kind, size, times, enqueue, direction=direction))
     return made
 
 
@@ -203,15 +189,7 @@ def library(rates: Mapping[tuple[str, Direction], float]) -> list[Case]:
     """The bandwidth rows of the library, by the kind of memory and the direction: bytes per second, and 5 us a copy."""
     random = np.random.default_rng(3)
     return [
-        Case(
-            experiment="bandwidth",
-            method="isthmus",
-            host_memory=kind,
-            direction=direction,
-            bytes=size,
-            series=[_series(_noisy(5e-6 + size / rate, 0.005, 12, random))],
-            verified="yes",
-        )
+        _case("bandwidth", "isthmus", kind, size, drawn(5e-6 + size / rate, random, 0.005), direction=direction)
         for (kind, direction), rate in rates.items()
         for size in (1 << power for power in range(12, 31, 2))
     ]
@@ -222,21 +200,6 @@ def everything(machine: Machine = H200, **changes: object) -> list[Case]:
     return [*bandwidth(machine), *allocation(machine), *breakeven(machine, **changes)]  # type: ignore[arg-type]
 
 
-def _noisy(seconds: float, noise: float, samples: int, random: np.random.Generator) -> list[float]:
-    return [float(time) for time in seconds * random.lognormal(0.0, noise, samples)]
-
-
-def _series(times: list[float]) -> Series:
-    return Series(metric="host_seconds", samples=times)
-
-
-def _case(method: str, way: str, size: int, uses: int | None, times: list[float]) -> Case:
-    return Case(
-        experiment="breakeven",
-        method=method,
-        host_memory=way,
-        bytes=size,
-        uses=uses,
-        series=[_series(times)],
-        verified="yes",
-    )
+def _case(experiment: str, method: str, way: str, size: int, *series: Series, **fields: Any) -> Case:
+    given: dict[str, Any] = {"verified": "yes"} | fields
+    return Case(experiment=experiment, method=method, host_memory=way, bytes=size, series=list(series), **given)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.record import GIB, KIB, MIB, Case, Series, Verified
+from tests.synthetic.made import without
 
 SIZE = GIB
 PERCENTS = (1, 10, 25, 50, 100)
@@ -92,18 +93,7 @@ def cases(
 
 def skips(key: Key, reason: str, *, percents: Iterable[int] = PERCENTS, size: int = SIZE) -> list[Case]:
     """Ways that could not be measured."""
-    return [
-        Case(
-            experiment="managed",
-            method=key[0],
-            host_memory=key[1],
-            bytes=size,
-            fraction=percent / 100,
-            skipped=True,
-            note=reason,
-        )
-        for percent in percents
-    ]
+    return [without(case(key, 0.0, 0.0, fraction=percent / 100, size=size), reason) for percent in percents]
 
 
 def stays(reason: str) -> Case:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from isthmus.record import MIB, Case, Direction, Series, Span, StageName, Verified
+from tests.synthetic.made import drawn, without
 
 SIZE = 64 * MIB
 CHUNKS = (1, 2, 4, 8, 16, 32, 64)
@@ -60,7 +62,6 @@ def case(
     verified: Verified = "n/a",
 ) -> Case:
     """One case whose samples spread around that time."""
-    times = [float(seconds * factor) for factor in random.lognormal(0, noise, 12)]
     return Case(
         experiment="overlap",
         method=method,
@@ -70,7 +71,7 @@ def case(
         pieces=chunks,
         streams=streams,
         work_ratio=ratio,
-        series=[Series(metric="host_seconds", samples=times)],
+        series=[drawn(seconds, random, noise)],
         verified=verified,
     )
 
@@ -86,27 +87,16 @@ def cases(
     seed: int = 3,
 ) -> list[Case]:
     """The stages alone, and a pipeline for each number of chunks and of streams, up to the chunks."""
-    random = np.random.default_rng(seed)
-    noise = truth.noise
+    made = partial(case, random=np.random.default_rng(seed), size=size, noise=truth.noise)
+    pipe = partial(made, "pipeline", memory, ratio=ratio, verified="yes")
     return [
-        case("in_alone", memory, truth.into, random, direction="h2d", size=size, noise=noise),
+        made("in_alone", memory, truth.into, direction="h2d"),
         # In chunks and slower: the bound must take the faster one.
-        case("in_alone", memory, 1.5 * truth.into, random, direction="h2d", size=size, noise=noise, chunks=64),
-        case("out_alone", memory, truth.out, random, direction="d2h", size=size, noise=noise),
-        case("work_alone", "device", truth.work, random, ratio=ratio, size=size, noise=noise),
+        made("in_alone", memory, 1.5 * truth.into, direction="h2d", chunks=64),
+        made("out_alone", memory, truth.out, direction="d2h"),
+        made("work_alone", "device", truth.work, ratio=ratio),
         *(
-            case(
-                "pipeline",
-                memory,
-                truth.seconds(count, lanes),
-                random,
-                chunks=count,
-                streams=lanes,
-                ratio=ratio,
-                size=size,
-                noise=noise,
-                verified="yes",
-            )
+            pipe(truth.seconds(count, lanes), chunks=count, streams=lanes)
             for count in chunks
             for lanes in dict.fromkeys(min(count, lanes) for lanes in streams)
         ),
@@ -115,20 +105,8 @@ def cases(
 
 def skips(memory: str, reason: str, *, ratio: float = 1.0, chunks: Iterable[int] = CHUNKS) -> list[Case]:
     """Pipelines that could not be measured."""
-    return [
-        Case(
-            experiment="overlap",
-            method="pipeline",
-            host_memory=memory,
-            bytes=SIZE,
-            pieces=count,
-            streams=1,
-            work_ratio=ratio,
-            skipped=True,
-            note=reason,
-        )
-        for count in chunks
-    ]
+    random = np.random.default_rng(0)
+    return [without(case("pipeline", memory, 0.0, random, chunks=count, ratio=ratio), reason) for count in chunks]
 
 
 def traced(memory: str = "pinned", chunks: int = 4, seconds: float = 1e-4) -> Case:
@@ -159,14 +137,8 @@ def h200_cases() -> list[Case]:
         main = ratio == 1
         for place, (memory, truth) in enumerate((("pinned", PINNED), ("pageable", PAGEABLE), ("staged", STAGED))):
             chunks, streams = (CHUNKS, STREAMS) if main else ((1, 16), (4,))
-            made = cases(
-                memory,
-                replace(truth, work=1.2e-3 * ratio),
-                ratio=ratio,
-                chunks=chunks,
-                streams=streams,
-                seed=seed + place,
-            )
+            worked = replace(truth, work=1.2e-3 * ratio)
+            made = cases(memory, worked, ratio=ratio, chunks=chunks, streams=streams, seed=seed + place)
             # Stages alone are measured once, and work once for all kinds of memory.
             alone = [each for each in made if each.method != "pipeline"]
             kept = [each for each in alone if (main and each.method != "work_alone")]

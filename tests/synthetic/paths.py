@@ -2,18 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from isthmus.record import GIB, MIB, Case, Direction, Series, Verified
+from isthmus.record import GIB, MIB, Case, Direction, Verified
+from tests.synthetic.made import drawn, without
 
 SIZES = (16 * MIB, 64 * MIB, 256 * MIB, GIB)
 # GB/s of one link.
 LINK = {"pinned": 54.8, "pageable": 52.0}
-
-
-def _series(seconds: float, seed: int, metric: str = "host_seconds") -> Series:
-    drawn = np.random.default_rng(seed).lognormal(0, 0.001, 12)
-    return Series(metric=metric, samples=[float(seconds * each) for each in drawn])  # type: ignore[arg-type]
 
 
 def copies(
@@ -41,22 +35,12 @@ def copies(
         carried={spec: int(share * 12 * size) for spec, share in (shares or {}).items()},
         verified=verified,
         note=note,
-        series=[_series(size / gigabytes_per_second / 1e9, 1)],
+        series=[drawn(size / gigabytes_per_second / 1e9, 1, 0.001)],
     )
 
 
 def skipped(method: str, note: str, peer: str = "") -> Case:
-    return Case(
-        experiment="paths",
-        method=method,
-        direction="h2d",
-        host_memory="pinned",
-        bytes=GIB,
-        target="cuda:0",
-        peer=peer,
-        skipped=True,
-        note=note,
-    )
+    return without(copies(method, 1.0, peer=peer), note)
 
 
 def beside(
@@ -83,9 +67,9 @@ def beside(
         neighbour=work,
         verified="yes",
         series=[
-            _series(alone, 2, "alone_seconds"),
-            _series(alone / (1 - loss), 3, "beside_seconds"),
-            _series(size / gigabytes_per_second / 1e9, 4),
+            drawn(alone, 2, 0.001, metric="alone_seconds"),
+            drawn(alone / (1 - loss), 3, 0.001, metric="beside_seconds"),
+            drawn(size / gigabytes_per_second / 1e9, 4, 0.001),
         ],
     )
 
@@ -102,7 +86,7 @@ def at_once(count: int, gigabytes_per_second: float, direction: Direction = "h2d
         devices=count,
         moved_bytes=count * size,
         verified="yes",
-        series=[_series(count * size / gigabytes_per_second / 1e9, 5)],
+        series=[drawn(count * size / gigabytes_per_second / 1e9, 5, 0.001)],
     )
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations
 
-import numpy as np
-
 from isthmus.record import GIB, MIB, Case, Direction, Series, Verified
+from tests.synthetic.made import drawn, without
 
 METHODS = ("copy_write", "copy_read", "kernel_write", "kernel_read")
 SIZE = 512 * MIB
@@ -14,8 +13,8 @@ SIZE = 512 * MIB
 Rate = Callable[[str, str, str], float]
 
 
-def series(seconds: float, random: np.random.Generator) -> list[Series]:
-    return [Series(metric="device_seconds", samples=[float(seconds * each) for each in random.lognormal(0, 0.001, 12)])]
+def series(seconds: float, seed: int) -> list[Series]:
+    return [drawn(seconds, seed, 0.001, metric="device_seconds")]
 
 
 def copies(
@@ -49,23 +48,12 @@ def copies(
         path="" if several else path,
         verified=verified,
         note=note,
-        series=series(moved / gigabytes_per_second / 1e9, np.random.default_rng(seed)),
+        series=series(moved / gigabytes_per_second / 1e9, seed),
     )
 
 
 def skipped(method: str, source: str, to: str, note: str, path: str = "", direction: Direction = "peer") -> Case:
-    return Case(
-        experiment="peers",
-        method=method,
-        direction=direction,
-        host_memory="device",
-        bytes=SIZE,
-        target=source,
-        peer=to,
-        path=path,
-        skipped=True,
-        note=note,
-    )
+    return without(copies(method, 1.0, source, to, direction=direction, path=path), note)
 
 
 def access(source: str, to: str, seconds: float, path: str = "nvlink 18") -> Case:
@@ -80,7 +68,7 @@ def access(source: str, to: str, seconds: float, path: str = "nvlink 18") -> Cas
         peer=to,
         path=path,
         verified="yes",
-        series=series(seconds, np.random.default_rng(3)),
+        series=series(seconds, 3),
     )
 
 
@@ -99,7 +87,7 @@ def link(way: Direction, gigabytes_per_second: float, specs: Sequence[str], targ
         neighbour=port,
         moved_bytes=moved if lanes > 1 else None,
         verified="yes",
-        series=series(moved / gigabytes_per_second / 1e9, np.random.default_rng(4)),
+        series=series(moved / gigabytes_per_second / 1e9, 4),
     )
 
 

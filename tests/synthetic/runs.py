@@ -28,6 +28,7 @@ from isthmus.record import (
     Settings,
     Verified,
 )
+from tests.synthetic.made import without
 
 POWERS = tuple(1 << power for power in range(31))
 SEED_SWEEP = tuple(range(160 * MIB, 3040 * MIB + 1, 160 * MIB))
@@ -97,19 +98,7 @@ def cases(
 
 def skips(key: Key, sizes: Iterable[int], reason: str) -> list[Case]:
     """Skipped cases of one method, direction and memory kind."""
-    method, direction, memory = key
-    return [
-        Case(
-            experiment="bandwidth",
-            method=method,
-            direction=direction,
-            host_memory=memory,
-            bytes=size,
-            skipped=True,
-            note=reason,
-        )
-        for size in sizes
-    ]
+    return [without(case, reason) for case in cases({key: Truth(0.0, 1.0)}, sizes)]
 
 
 def run(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from isthmus.record import Case, Metric, Series, Verified
+from tests.synthetic.made import without
 
 # A method and a kind of memory.
 Way = tuple[str, str]
@@ -83,18 +84,7 @@ def case(
 
 def skip(side: int, way: Way, reason: str, *, ranks: int = 2) -> Case:
     """A way that was not measured."""
-    method, memory = way
-    return Case(
-        experiment="stencil",
-        method=method,
-        host_memory=memory,
-        bytes=side * side * 8,
-        rows=side,
-        ranks=ranks,
-        halo=1,
-        skipped=True,
-        note=reason,
-    )
+    return without(case(side, way, (0.0,) * 5, ranks=ranks), reason)
 
 
 def cases(sides: Sequence[int] = tuple(PAPER), *, halo: int = 1, devices: int | None = 2) -> list[Case]:

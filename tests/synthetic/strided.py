@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.record import KIB, Case, Direction, LayoutName, Series, Verified
+from isthmus.record import KIB, Case, Direction, LayoutName, Verified
+from tests.synthetic.made import drawn
 
 # Seconds for rows of a width, and for their number.
 Truth = Callable[[int, int], float]
@@ -60,9 +61,7 @@ def case(
         host_layout=host,
         device_layout=device,
         threads={"pack": 1, "pack_threads": 8}.get(method),
-        series=[
-            Series(metric="host_seconds", samples=[float(seconds * x) for x in random.lognormal(0, noise, samples)])
-        ],
+        series=[drawn(seconds, random, noise, samples)],
         verified=verified,
         **given,
     )
@@ -106,15 +105,6 @@ def box(times: Mapping[str, float], *, padded: bool, **fields: Any) -> list[Case
         case(method, seconds, 496, 62, pitch=512, host="strided", device=device, **places, **fields)
         for method, seconds in times.items()
     ]
-
-
-def skip(case: Case, reason: str) -> Case:
-    """The same case without results."""
-    return Case(
-        **{name: getattr(case, name) for name in case.__struct_fields__ if name not in ("series", "skipped", "note")},
-        skipped=True,
-        note=reason,
-    )
 
 
 def h200_cases() -> list[Case]:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from isthmus.record import GIB, MIB, Case, Direction, Series, Verified
+from isthmus.record import GIB, MIB, Case, Direction, Verified
+from tests.synthetic.made import drawn, without
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 
@@ -64,9 +66,7 @@ def case(
         threads=threads,
         streams=threads if way.own_streams else 1,
         pieces=way.pieces,
-        series=[
-            Series(metric="host_seconds", samples=[float(seconds * x) for x in random.lognormal(0, noise, samples)])
-        ],
+        series=[drawn(seconds, random, noise, samples)],
         verified=verified,
     )
 
@@ -111,7 +111,6 @@ def placed(
     """A case of one of several devices or nodes; with several devices and no target the rate is that of all of them."""
     total = size * (devices or 1) if not target else size
     moved = 2 * total if direction == "both" else total
-    times = np.random.default_rng(seed).lognormal(0, noise, 12) * moved / gigabytes_per_second / 1e9
     return Case(
         experiment="threads",
         method=method,
@@ -124,25 +123,15 @@ def placed(
         target=target,
         peer=peer,
         node=node,
-        series=[Series(metric="host_seconds", samples=[float(time) for time in times])],
+        series=[drawn(moved / gigabytes_per_second / 1e9, seed, noise)],
         verified="yes",
     )
 
 
-def skips(reason: str, directions: Iterable[Direction] = ("h2d", "d2h", "both"), **fields: object) -> list[Case]:
+def skips(reason: str, directions: Iterable[Direction] = ("h2d", "d2h", "both"), **fields: Any) -> list[Case]:
     """Skipped cases of pinned memory for each direction and number of threads."""
     return [
-        Case(
-            experiment="threads",
-            method="workers",
-            direction=direction,
-            host_memory="pinned",
-            bytes=64 * MIB,
-            threads=threads,
-            skipped=True,
-            note=reason,
-            **fields,  # type: ignore[arg-type]
-        )
+        msgspec.structs.replace(without(placed(1.0, direction=direction, **fields), reason), threads=threads)
         for direction in directions
         for threads in COUNTS
     ]
