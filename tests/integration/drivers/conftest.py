@@ -75,20 +75,3 @@ def build(tmp_path: Path, compiled: Callable[..., Path]) -> Callable[..., None]:
         shutil.copy(compiled(source, *omitted), tmp_path / library)
 
     return build
-
-
-@pytest.fixture(name="isthmus")
-def run_isthmus(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a command line with the fake libraries before any real ones."""
-
-    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus", *words],
-            env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)} | environment,
-            cwd=tmp_path,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-
-    return run

@@ -301,12 +301,10 @@ def test_without_page_locked_memory_an_asynchronous_copy_goes_by_the_driver(outc
 # A stream that torch would record a graph on: what is unsafe on any thread meanwhile, the driver refuses.
 _CAPTURE = """
 import ctypes
+from tests.fake_driver import driver, enter
 
-driver = ctypes.CDLL("libcuda.so.1")
 recording = _native.Stream(device)
-context = ctypes.c_void_p()
-assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-assert driver.cuCtxSetCurrent(context) == 0
+enter()
 
 def begin_capture():
     assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(recording.handle), 0) == 0

@@ -7,7 +7,7 @@ import pytest
 
 # A type with the attributes and protocols that CuPy's arrays have.
 PROGRAM = """
-import ctypes, json, sys, types
+import json, sys, types
 from types import SimpleNamespace
 import numpy as np
 
@@ -43,14 +43,12 @@ class Heir(ndarray):
     pass
 
 import isthmus
+from tests.fake_driver import calls, enter, memory_of, stream
 
-driver = ctypes.CDLL("libcuda.so.1")
-driver.fake_recorded_calls.restype = ctypes.c_char_p
 session = isthmus.Session("cuda:0")
 SHAPE = (6, 5, 16)
 there = session.empty(SHAPE, np.uint16)
-address = there.__cuda_array_interface__["data"][0]
-memory = np.ctypeslib.as_array((ctypes.c_uint16 * there.size).from_address(address)).reshape(SHAPE)
+memory = memory_of(there)
 data = np.arange(there.size, dtype=np.uint16).reshape(SHAPE)
 host = np.zeros(SHAPE, np.uint16)
 
@@ -86,17 +84,10 @@ try:
 except isthmus.errors.UsageError:
     pass
 found["no stream"] = list(ndarray.asked)[-4:]
-made = ctypes.c_void_p()
-context = ctypes.c_void_p()
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
-driver.cuStreamCreate(ctypes.byref(made), 1)
-ndarray.stream = made.value
-other = ctypes.c_void_p()
-driver.cuStreamCreate(ctypes.byref(other), 1)
-driver.fake_record_calls()
-session.copy_batch(list(host), [array[index] for index in range(6)], stream=other.value)
-found["waits"] = driver.fake_recorded_calls().decode().split().count("cuStreamWaitEvent")
+enter()
+ndarray.stream, other = stream(), stream()
+called = calls(lambda: session.copy_batch(list(host), [array[index] for index in range(6)], stream=other))
+found["waits"] = called.count("cuStreamWaitEvent")
 print(json.dumps(found))
 """
 

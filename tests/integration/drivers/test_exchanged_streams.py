@@ -6,35 +6,23 @@ from typing import Any
 import pytest
 
 PROGRAM = """
-import ctypes, json
+import json
 import numpy as np
 import isthmus
+from tests.fake_driver import calls, enter, memory_of, stream
 from tests.synthetic.dlpack import CUDA, UINT, Exchange
 
-driver = ctypes.CDLL("libcuda.so.1")
-driver.fake_recorded_calls.restype = ctypes.c_char_p
 session = isthmus.Session("cuda:0")
-context = ctypes.c_void_p()
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
-
-def stream():
-    made = ctypes.c_void_p()
-    assert driver.cuStreamCreate(ctypes.byref(made), 1) == 0
-    return made.value
-
+enter()
 PIECES, BYTES = 6, 96
 there = session.empty((PIECES, BYTES), np.uint8)
-address = there.__cuda_array_interface__["data"][0]
-memory = np.ctypeslib.as_array((ctypes.c_uint8 * (PIECES * BYTES)).from_address(address)).reshape(PIECES, BYTES)
+memory = memory_of(there)
 memory[:] = np.arange(PIECES * BYTES).reshape(PIECES, BYTES) % 251
 host = np.zeros((PIECES, BYTES), np.uint8)
 
-def calls(copy):
+def copied(copy):
     host[:] = 0
-    driver.fake_record_calls()
-    copy()
-    return driver.fake_recorded_calls().decode().split(), int((host == memory).all(axis=1).sum())
+    return calls(copy), int((host == memory).all(axis=1).sum())
 
 producer, asked = stream(), stream()
 found = {}
@@ -44,13 +32,13 @@ for name, current in (("own", producer), ("default", None)):
     tensors = [kind(row, kind=CUDA, code=UINT) for row in memory]
     batch = session.batch(list(host), tensors)
     for way, given in (("", None), (" on its stream", current), (" on another", asked)):
-        found[f"{name}{way}"] = calls(lambda: session.copy(host[0], tensors[0], stream=given))
-        found[f"{name}, batch{way}"] = calls(lambda: session.copy_batch(list(host), tensors, stream=given))
+        found[f"{name}{way}"] = copied(lambda: session.copy(host[0], tensors[0], stream=given))
+        found[f"{name}, batch{way}"] = copied(lambda: session.copy_batch(list(host), tensors, stream=given))
         def begin():
             session.copy_batch_async(list(host), tensors, stream=given).wait()
-        found[f"{name}, async{way}"] = calls(begin)
-        found[f"{name}, kept{way}"] = calls(lambda: batch.copy(stream=given))
-        found[f"{name}, kept async{way}"] = calls(lambda: batch.copy_async(stream=given, check=False).wait())
+        found[f"{name}, async{way}"] = copied(begin)
+        found[f"{name}, kept{way}"] = copied(lambda: batch.copy(stream=given))
+        found[f"{name}, kept async{way}"] = copied(lambda: batch.copy_async(stream=given, check=False).wait())
     found[f"{name} asked"] = exchange.streams, exchange.viewed, exchange.held
 print(json.dumps(found))
 """

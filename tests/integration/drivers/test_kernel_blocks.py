@@ -17,16 +17,12 @@ PROGRAM = """
 import ctypes, json, sys
 import numpy as np
 import isthmus
+from tests.fake_driver import driver, enter, pinned
 
-driver = ctypes.CDLL("libcuda.so.1")
-options = json.loads(sys.argv[1])
-session = isthmus.Session("cuda:0", **options)
-context, address = ctypes.c_void_p(), ctypes.c_void_p()
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
+session = isthmus.Session("cuda:0", **json.loads(sys.argv[1]))
+enter()
 ROWS, WIDTH = 4096, 256
-assert driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(2 * ROWS * WIDTH), 0) == 0
-memory = np.ctypeslib.as_array((ctypes.c_uint8 * (2 * ROWS * WIDTH)).from_address(address.value))
+memory = pinned(2 * ROWS * WIDTH)
 memory[:] = np.arange(memory.size) % 251
 host, there = memory.reshape(ROWS, 2, WIDTH), session.empty((ROWS, 2, WIDTH), np.uint8)
 

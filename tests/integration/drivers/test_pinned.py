@@ -14,8 +14,9 @@ import numpy as np
 import isthmus
 from isthmus.errors import IsthmusError
 from isthmus.machine.devices import open_device
+from tests import fake_driver
 
-cuda = ctypes.CDLL("libcuda.so.1")
+cuda = fake_driver.driver
 MIB = 1 << 20
 session = isthmus.Session("cuda:0")
 
@@ -30,10 +31,8 @@ def tried(call, *arguments, **named):
     return "done"
 
 def calls(work):
-    cuda.fake_record_calls()
-    kept = work()
-    cuda.fake_recorded_calls.restype = ctypes.c_char_p
-    return cuda.fake_recorded_calls().decode().split(), kept
+    kept = []
+    return fake_driver.calls(lambda: kept.append(work())), kept[0]
 
 open_device("cuda:0").native.enter()
 

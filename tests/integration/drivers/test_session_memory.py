@@ -17,6 +17,8 @@ import numpy as np
 import isthmus
 from isthmus import _native
 from isthmus.errors import IsthmusError
+from tests.fake_driver import driver as cuda
+from tests.fake_driver import enter
 
 s0 = isthmus.Session("cuda:0")
 KIB, MIB = 1 << 10, 1 << 20
@@ -153,13 +155,11 @@ def test_what_reaches_beyond_its_allocation_is_refused_with_both_ends(outcome: O
 def test_memory_that_is_page_locked_in_part_goes_by_way_of_the_ring(outcome: Outcome, size: int, ahead: bool) -> None:
     # The driver refuses such ranges, and kernels would read beyond what the device has mapped.
     program = f"""
-    cuda, size = ctypes.CDLL("libcuda.so.1"), {size}
+    size = {size}
     whole = np.frombuffer(mmap.mmap(-1, size), np.uint8)
     whole[:] = np.random.default_rng(1).integers(0, 256, size, np.uint8)
     device = s0.empty(size, np.uint8)
-    context = ctypes.c_void_p()
-    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-    assert cuda.cuCtxSetCurrent(context) == 0
+    enter()
     locked = whole.ctypes.data + ({0 if ahead else size // 2})
     assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(locked), ctypes.c_size_t(size // 2), 0) == 0
     pieces = lambda array: [array[i : i + 1024] for i in range(0, size, 2048)]
@@ -192,12 +192,10 @@ def test_where_kernels_find_memory_is_asked_together_with_what_it_is(outcome: Ou
     # Also of pools and mappings in the host's memory, which cuMemHostGetDevicePointer does not know.
     program = """
     import os
-    cuda, size = ctypes.CDLL("libcuda.so.1"), MIB
+    size = MIB
     whole = np.frombuffer(mmap.mmap(-1, size), np.uint8)
     rows = s0.to_device(np.arange(size, dtype=np.uint8).reshape(-1, 16))
-    context = ctypes.c_void_p()
-    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-    assert cuda.cuCtxSetCurrent(context) == 0
+    enter()
     assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(whole.ctypes.data), ctypes.c_size_t(size), 0) == 0
     there = whole.reshape(-1, 16)[:, :8]
     s0.copy(there, rows[:, :8])  # which gets what the session needs itself

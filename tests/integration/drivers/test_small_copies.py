@@ -10,23 +10,14 @@ import ctypes, json, sys
 import numpy as np
 import isthmus
 from tests.c_library import BY_ADDRESS, D2H, DEVICE, H2D, HOST, Library, array
+from tests.fake_driver import calls, driver, enter, pinned, stream
 
-driver = ctypes.CDLL("libcuda.so.1")
-driver.fake_recorded_calls.restype = ctypes.c_char_p
 session = isthmus.Session("cuda:0")
 c, c_session = Library(isthmus.get_library_dir() + "/libisthmus.so.0"), ctypes.c_void_p()
 c.must("open", b"cuda:0", None, ctypes.byref(c_session))
-context = ctypes.c_void_p()
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
-stream = ctypes.c_void_p()
-driver.cuStreamCreate(ctypes.byref(stream), 1)
-
+enter()
+own_stream = ctypes.c_void_p(stream())
 BYTES, ROWS, PITCH = 1 << 20, 30720, 64
-def pinned(size):
-    address = ctypes.c_void_p()
-    assert driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(size), 0) == 0
-    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address.value))
 
 class Interface:
     def __init__(self, address, shape, typestr="|u1", strides=None):
@@ -55,7 +46,7 @@ for kind, host in hosts.items():
             f"C told {kind} {way}": in_c(host, to_device, 100, direction),
             f"C told large {kind} {way}": in_c(host, to_device, BYTES - 1, direction),
             f"C told a mebibyte {kind} {way}": in_c(host, to_device, BYTES, direction),
-            f"C told on a stream {kind} {way}": in_c(host, to_device, 100, direction, stream),
+            f"C told on a stream {kind} {way}": in_c(host, to_device, 100, direction, own_stream),
             f"C by address {kind} {way}": in_c(host, to_device, 100, BY_ADDRESS),
             f"DeviceArray {kind} {way}": in_python(few, to_device, memory, session.copy),
             f"DeviceArray without a session {kind} {way}": in_python(few, to_device, memory, isthmus.copy),
@@ -79,9 +70,7 @@ copies |= {
 found = {}
 def record(name, copy):
     copy()
-    driver.fake_record_calls()
-    copy()
-    found[name] = driver.fake_recorded_calls().decode().split()
+    found[name] = calls(copy)
 
 for name, copy in copies.items():
     record(name, copy)
