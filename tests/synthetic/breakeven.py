@@ -148,38 +148,24 @@ def breakeven(
     return made
 
 
-def allocation(
-    machine: Machine = H200,
-    *,
-    sizes: Iterable[int] = ALLOCATION_SIZES,
-    noise: float = 0.01,
-    samples: int = 12,
-    seed: int = 6,
-) -> list[Case]:
+def allocation(machine: Machine = H200) -> list[Case]:
     """The allocation rows that the ways need."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(6)
     return [
-        _case("allocation", method, kind, size, drawn(cost.seconds(size), random, noise, samples), verified="n/a")
-        for size in sizes
+        _case("allocation", method, kind, size, drawn(cost.seconds(size), random, 0.01), verified="n/a")
+        for size in ALLOCATION_SIZES
         for (kind, method), cost in machine.memory.items()
     ]
 
 
-def bandwidth(
-    machine: Machine = H200,
-    *,
-    sizes: Iterable[int] = BANDWIDTH_SIZES,
-    noise: float = 0.005,
-    samples: int = 12,
-    seed: int = 7,
-) -> list[Case]:
+def bandwidth(machine: Machine = H200) -> list[Case]:
     """The bandwidth rows that the ways need."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(7)
     methods = {"mapped": "kernel", "managed": "prefetch"}
     made = []
-    for size in sizes:
+    for size in BANDWIDTH_SIZES:
         for (kind, direction), cost in machine.copies.items():
-            times = drawn(cost.seconds(size), random, noise, samples)
+            times = drawn(cost.seconds(size), random, 0.005)
             enqueue = Series(metric="enqueue_seconds", samples=[time - machine.wait for time in times.samples])
             made.append(_case("bandwidth", methods.get(kind, "copy"), kind, size, times, enqueue, direction=direction))
     return made

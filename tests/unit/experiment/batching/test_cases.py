@@ -1,7 +1,5 @@
 """The batching experiment on the host backend: its grid, what is left out and why, where pieces lie."""
 
-import random
-
 import numpy as np
 import pytest
 
@@ -11,12 +9,9 @@ from isthmus.experiment.engine.buffers import PAGE_BYTES
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.piece_buffers import Cell, PieceBuffers, bytes_needed
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES
-from isthmus.experiment.engine.rounds import Clock, run_rounds
-from isthmus.experiment.engine.sampling import Rules
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import MIB, Case, LayoutName
 
-FOREVER = Clock(float("inf"), float("inf"))
 # Beyond what a run needs, so that nothing is left out for the lack of it.
 PLENTY = 1 << 40
 MAIN: tuple[LayoutName, LayoutName] = ("scattered", "scattered")
@@ -32,16 +27,6 @@ def planned_cases(device: OpenDevice, options: Options, memory_bytes: int = PLEN
     """What would be measured, and what is skipped; nothing is allocated."""
     planned = plan(device, options, memory_bytes)
     return [case for batch in planned.batches for case in batch.prepare.args[1]], list(planned.skipped)  # type: ignore[attr-defined]
-
-
-def measured(device: OpenDevice, options: Options, most_pieces: int) -> list[Case]:
-    """What is planned of up to so many pieces, measured with two samples each."""
-    found: list[Case] = []
-    rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-    for batch in plan(device, options, PLENTY).batches:
-        subjects = [subject for subject in batch.prepare().subjects if (subject.template.pieces or 0) <= most_pieces]
-        run_rounds(subjects, rules, FOREVER, found.extend, random.Random(1))
-    return found
 
 
 def test_what_a_check_reads_back_counts_as_memory() -> None:

@@ -1,6 +1,5 @@
 """The strided experiment: its sections, what is left out and why, what is recorded, and that all of it arrives."""
 
-import random
 from collections.abc import Callable
 
 import msgspec
@@ -8,14 +7,11 @@ import pytest
 
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, Extent, Place
-from isthmus.experiment.engine.rounds import Clock, run_rounds
-from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.strided.cases import bytes_needed, case_of, plan
 from isthmus.experiment.strided.sections import Section, alignment_sections, bounds_of, grid_sections, known_sections
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
 
-FOREVER = Clock(float("inf"), float("inf"))
 # Beyond what a run needs, so that nothing is left out for the lack of it.
 PLENTY = 1 << 40
 MODES: tuple[ModeName, ...] = ("quick", "default", "full")
@@ -37,16 +33,6 @@ def planned(device: OpenDevice, options: Options, memory_bytes: int = PLENTY) ->
     """Templates of what would be measured, and what is skipped; nothing is allocated."""
     found = plan(device, options, memory_bytes)
     return [case for batch in found.batches for case in batch.prepare.args[1]], list(found.skipped)  # type: ignore[attr-defined]
-
-
-def measured(device: OpenDevice, options: Options, most_bytes: int = MIB) -> list[Case]:
-    """What is planned of up to so many bytes, measured with two samples each."""
-    found: list[Case] = []
-    rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
-    for batch in plan(device, options, PLENTY).batches:
-        subjects = [subject for subject in batch.prepare().subjects if subject.template.bytes <= most_bytes]
-        run_rounds(subjects, rules, FOREVER, found.extend, random.Random(1))
-    return found
 
 
 def test_a_case_says_what_is_asked_for_and_what_moves(gpu: OpenDevice) -> None:

@@ -8,7 +8,6 @@ from isthmus.trace.kineto.reader import read_kineto
 from isthmus.trace.trace import Trace
 
 PID, THREAD = 2869224, 2869300
-DURATION_NS = 12_345
 
 
 def event(category: str, name: str, ts: Any, arguments: dict[str, Any], **fields: Any) -> dict[str, Any]:
