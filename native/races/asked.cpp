@@ -115,7 +115,9 @@ class Asked {
             return true;
         }
         const bool is_short = piece.to.rows.bytes * piece.to.rows.count <= longest_flag_bytes;
-        if (piece.to.memory != Memory::pinned || !is_short) return false;
+        const bool is_seen =
+            piece.to.memory == Memory::pinned || (piece.to.memory == Memory::device && state.maps_device);
+        if (!is_seen || !is_short) return false;
         state.finish(state.order.clock(line_));
         return true;
     }

@@ -97,6 +97,7 @@ void add_block(const Range& range, bool is_registered) {
     if (range.empty() || (is_registered && !is_ordinary(range))) return;
     const Locked state;
     state->copies.add_block(range, is_registered);
+    state->accesses.forget(range);
 }
 
 }  // namespace isthmus::races

@@ -1,14 +1,10 @@
-// Hooks the C library's functions that give memory of the program to the kernel, which would refuse a protected page
-// where the processor faults: the pages are opened before the call, and it counts as a touch.
-//
-// A copy is not protected while such a call uses its memory.
+// Hooks the C library's functions that give buffers of the program to the kernel: each counts as a touch. Those that
+// change what is mapped let it go.
+#include <aio.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -18,9 +14,10 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 
 #include "interpose/hooks/hooks.hpp"
+#include "races/given.hpp"
 #include "races/state.hpp"
 #include "races/thread.hpp"
 
@@ -28,85 +25,6 @@
 
 namespace isthmus::races {
 namespace {
-
-using interpose::known_or_found;
-
-Range range_of(const void* memory, std::size_t bytes) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-    return {begin, begin + bytes};
-}
-
-// Memory that the kernel uses while it lives. `writes`: the kernel does.
-class Given {
-  public:
-    Given(const void* memory, std::size_t bytes, bool writes) {
-        if (memory != nullptr && is_watching()) add(range_of(memory, bytes), writes);
-    }
-    // The vectors themselves are the program's memory, which the processor reads without the lock.
-    Given(const iovec* parts, long count, bool writes) {
-        if (parts == nullptr || count < 0 || !is_watching()) return;
-        for (long i = 0; i < count; ++i) add(range_of(parts[i].iov_base, parts[i].iov_len), writes);
-    }
-    ~Given() {
-        if (used_ == 0) return;
-        const int reason = errno;
-        {
-            const Locked state;
-            for (const std::uint32_t number : std::span(numbers_).first(used_)) state->under_way.remove(number);
-        }
-        errno = reason;
-    }
-    Given(const Given&) = delete;
-    Given& operator=(const Given&) = delete;
-
-  private:
-    void add(const Range& range, bool writes) {
-        if (range.empty()) return;
-        const int reason = errno;
-        bool meets = false;
-        {
-            const Locked state;
-            meets = state->copies.meets_block(range);
-        }
-        if (meets) open(range, writes);
-        errno = reason;
-    }
-    void open(const Range& range, bool writes) {
-        const Frames frames = InDriver::here() ? Frames{} : places().here();
-        const Locked state;
-        state->copies.open(range, writes, [&](const Copy& copy) {
-            // The kernel may use nothing of what comes later.
-            const bool is_first = copy.rows.meets(Range{range.begin, range.begin + 1});
-            if (frames.native_count != 0 && is_first) state->note(copy, frames, range, writes, true);
-        });
-        if (used_ == numbers_.size())
-            return state->protect_none("a system call with more than 16 parts of pinned memory");
-        if (const auto number = state->under_way.add(range)) {
-            numbers_[used_++] = *number;
-        } else {
-            state->protect_none("more than 256 system calls at once with pinned memory");
-        }
-    }
-
-    std::size_t used_ = 0;
-    std::array<std::uint32_t, 16> numbers_{};
-};
-
-// Memory whose mapping or protection the program changes: it is its own again, and not followed any more.
-void let_go(const void* memory, std::size_t bytes) {
-    if (!is_watching() || bytes == 0) return;
-    const int reason = errno;
-    {
-        const Locked state;
-        const Range range = range_of(memory, bytes);
-        if (state->copies.meets_block(range)) {
-            state->copies.forget_blocks(range);
-            // Kernels may write there what the host waits for, and it is not looked at any more.
-            state->kernels_signal = true;
-        }
-    }
-    errno = reason;
-}
 
 // Calls that this library itself makes with the lock held, and others that are given no buffer.
 bool takes_no_buffer(long number) {
@@ -116,10 +34,14 @@ bool takes_no_buffer(long number) {
         case SYS_gettid:
         case SYS_tgkill:
         case SYS_rt_tgsigqueueinfo:
-        case SYS_sigaltstack:
-        case SYS_futex: return true;
+        case SYS_sigaltstack: return true;
         default: return false;
     }
+}
+
+template <typename Request>
+void let_go(const Request* request) {
+    if (request != nullptr) races::let_go(const_cast<const void*>(request->aio_buf), request->aio_nbytes);
 }
 
 }  // namespace
@@ -171,6 +93,15 @@ ISTHMUS_GIVES(__recv_chk, (int socket, void* to, std::size_t bytes, std::size_t 
               (socket, to, bytes, room, flags), to, bytes, true)
 ISTHMUS_GIVES(recvfrom, (int socket, void* to, std::size_t bytes, int flags, sockaddr* from, socklen_t* length),
               (socket, to, bytes, flags, from, length), to, bytes, true)
+// With flags, which pread and pwrite do without.
+ISTHMUS_GIVES(preadv2, (int file, const iovec* parts, int count, off_t at, int flags), (file, parts, count, at, flags),
+              parts, count, true)
+ISTHMUS_GIVES(preadv64v2, (int file, const iovec* parts, int count, off64_t at, int flags),
+              (file, parts, count, at, flags), parts, count, true)
+ISTHMUS_GIVES(pwritev2, (int file, const iovec* parts, int count, off_t at, int flags), (file, parts, count, at, flags),
+              parts, count, false)
+ISTHMUS_GIVES(pwritev64v2, (int file, const iovec* parts, int count, off64_t at, int flags),
+              (file, parts, count, at, flags), parts, count, false)
 ISTHMUS_GIVES(recvmsg, (int socket, msghdr* message, int flags), (socket, message, flags),
               message == nullptr ? nullptr : message->msg_iov,
               message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), true)
@@ -182,20 +113,19 @@ ISTHMUS_GIVES(sendto,
 ISTHMUS_GIVES(sendmsg, (int socket, const msghdr* message, int flags), (socket, message, flags),
               message == nullptr ? nullptr : message->msg_iov,
               message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), false)
+ISTHMUS_PASSES(int, recvmmsg, (int socket, mmsghdr* messages, unsigned count, int flags, timespec* limit),
+               (socket, messages, count, flags, limit), -1, const Given given(messages, count, true))
+ISTHMUS_PASSES(int, sendmmsg, (int socket, mmsghdr* messages, unsigned count, int flags),
+               (socket, messages, count, flags), -1, const Given given(messages, count, false))
+ISTHMUS_GIVES(process_vm_readv,
+              (pid_t process, const iovec* parts, unsigned long count, const iovec* theirs, unsigned long their_count,
+               unsigned long flags),
+              (process, parts, count, theirs, their_count, flags), parts, static_cast<long>(count), true)
+ISTHMUS_GIVES(process_vm_writev,
+              (pid_t process, const iovec* parts, unsigned long count, const iovec* theirs, unsigned long their_count,
+               unsigned long flags),
+              (process, parts, count, theirs, their_count, flags), parts, static_cast<long>(count), false)
 ISTHMUS_GIVES(getrandom, (void* to, std::size_t bytes, unsigned flags), (to, bytes, flags), to, bytes, true)
-#define ISTHMUS_GIVES_STATUS(name, status)                                           \
-    ISTHMUS_PASSES(int, name, (const char* path, struct status* to), (path, to), -1, \
-                   const Given given(to, sizeof *to, true))
-ISTHMUS_GIVES_STATUS(stat, stat)
-ISTHMUS_GIVES_STATUS(lstat, stat)
-ISTHMUS_GIVES_STATUS(stat64, stat64)
-ISTHMUS_GIVES_STATUS(lstat64, stat64)
-ISTHMUS_PASSES(int, fstat, (int file, struct stat* to), (file, to), -1, const Given given(to, sizeof *to, true))
-ISTHMUS_PASSES(int, fstat64, (int file, struct stat64* to), (file, to), -1, const Given given(to, sizeof *to, true))
-ISTHMUS_PASSES(int, poll, (pollfd * files, nfds_t count, int limit), (files, count, limit), -1,
-               const Given given(files, count * sizeof *files, true))
-ISTHMUS_PASSES(int, epoll_wait, (int poll, epoll_event* events, int count, int limit), (poll, events, count, limit), -1,
-               const Given given(events, count > 0 ? static_cast<std::size_t>(count) * sizeof *events : 0, true))
 // The C library reads large parts of files into the program's memory by itself.
 ISTHMUS_PASSES(std::size_t, fread, (void* to, std::size_t size, std::size_t count, FILE* file), (to, size, count, file),
                0, const Given given(to, size* count, true))
@@ -208,15 +138,56 @@ ISTHMUS_PASSES(std::size_t, fwrite, (const void* from, std::size_t size, std::si
 ISTHMUS_PASSES(std::size_t, fwrite_unlocked, (const void* from, std::size_t size, std::size_t count, FILE* file),
                (from, size, count, file), 0, const Given given(from, size* count, false))
 
+ISTHMUS_PASSES(std::size_t, __fread_unlocked_chk,
+               (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* file),
+               (to, room, size, count, file), 0, const Given given(to, size* count, true))
+ISTHMUS_PASSES(int, fputs, (const char* text, FILE* file), (text, file), -1,
+               const Given given(text, std::strlen(text), false))
+ISTHMUS_PASSES(int, fputs_unlocked, (const char* text, FILE* file), (text, file), -1,
+               const Given given(text, std::strlen(text), false))
+ISTHMUS_PASSES(int, puts, (const char* text), (text), -1, const Given given(text, std::strlen(text), false))
+// What is used later, by the C library's own calls and threads.
+ISTHMUS_PASSES(int, setvbuf, (FILE * file, char* memory, int mode, std::size_t bytes), (file, memory, mode, bytes), -1,
+               let_go(memory, bytes))
+ISTHMUS_PASSES(int, aio_read, (aiocb * request), (request), -1, let_go(request))
+ISTHMUS_PASSES(int, aio_write, (aiocb * request), (request), -1, let_go(request))
+ISTHMUS_PASSES(int, aio_read64, (aiocb64 * request), (request), -1, let_go(request))
+ISTHMUS_PASSES(int, aio_write64, (aiocb64 * request), (request), -1, let_go(request))
+ISTHMUS_PASSES(int, lio_listio, (int mode, aiocb* const requests[], int count, sigevent* then),
+               (mode, requests, count, then), -1, for (int i = 0; i < count; ++i) let_go(requests[i]))
+ISTHMUS_PASSES(int, lio_listio64, (int mode, aiocb64* const requests[], int count, sigevent* then),
+               (mode, requests, count, then), -1, for (int i = 0; i < count; ++i) let_go(requests[i]))
+
 ISTHMUS_PASSES(int, mprotect, (void* memory, std::size_t bytes, int protection), (memory, bytes, protection), -1,
                let_go(memory, bytes))
 ISTHMUS_PASSES(int, munmap, (void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
 ISTHMUS_PASSES(int, madvise, (void* memory, std::size_t bytes, int advice), (memory, bytes, advice), -1,
                let_go(memory, bytes))
+ISTHMUS_PASSES(int, posix_madvise, (void* memory, std::size_t bytes, int advice), (memory, bytes, advice), -1,
+               let_go(memory, bytes))
+ISTHMUS_PASSES(int, pkey_mprotect, (void* memory, std::size_t bytes, int protection, int key),
+               (memory, bytes, protection, key), -1, let_go(memory, bytes))
+ISTHMUS_PASSES(int, mlock2, (const void* memory, std::size_t bytes, unsigned flags), (memory, bytes, flags), -1,
+               let_go(memory, bytes))
 ISTHMUS_PASSES(int, mlock, (const void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
 ISTHMUS_PASSES(ssize_t, vmsplice, (int pipe, const iovec* parts, std::size_t count, unsigned flags),
                (pipe, parts, count, flags), -1,
                for (std::size_t i = 0; i < count; ++i) let_go(parts[i].iov_base, parts[i].iov_len))
+// What is put there is other memory, or none.
+__attribute__((visibility("default"))) void* mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags,
+                                                    ...) {
+    using Next = void* (*)(void*, std::size_t, std::size_t, int, ...);
+    static Next known = nullptr;
+    const auto next = isthmus::interpose::known_or_found(known, "mremap");
+    if (next == nullptr) return errno = ENOSYS, MAP_FAILED;
+    std::va_list list;
+    va_start(list, flags);
+    void* const place = va_arg(list, void*);
+    va_end(list);
+    let_go(memory, bytes);
+    if ((static_cast<unsigned>(flags) & MREMAP_FIXED) != 0) let_go(place, new_bytes);
+    return next(memory, bytes, new_bytes, flags, place);
+}
 
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
@@ -230,7 +201,11 @@ __attribute__((visibility("default"))) long syscall(long number, ...) {
     for (long& word : words) word = va_arg(list, long);
     va_end(list);
     constexpr long first_of_io_uring = 425, last_of_io_uring = 427;
-    if (isthmus::races::is_watching() && !takes_no_buffer(number)) {
+    // Words that threads wait by; the third is another one, or a time.
+    const Given given({static_cast<std::uintptr_t>(words[0]), static_cast<std::uintptr_t>(words[3]),
+                       static_cast<std::uintptr_t>(words[4])},
+                      number == SYS_futex ? 0b111U : 0U);
+    if (isthmus::races::is_watching() && number != SYS_futex && !takes_no_buffer(number)) {
         if (number == SYS_io_submit || (number >= first_of_io_uring && number <= last_of_io_uring)) {
             const Locked state;
             state->protect_none("io_uring or asynchronous I/O of the kernel, which uses memory by itself");

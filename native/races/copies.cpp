@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/pages.hpp"
 
@@ -15,6 +16,9 @@ namespace {
 
 // Past the program's own hooks, and ours.
 constinit std::atomic<std::uint64_t> all_changes = 0;
+
+// All blocks that ever were are between these.
+constinit std::atomic<std::uintptr_t> lowest = UINTPTR_MAX, highest = 0;
 
 bool change(const Range& pages, int protection) {
     ++all_changes;
@@ -42,7 +46,11 @@ std::uint64_t Copies::changes() {
 
 void Copies::add_block(Range block, bool is_registered) {
     forget_blocks(block);
-    if (block_count_ < most_blocks) blocks_[block_count_++] = {block, is_registered, false};
+    if (block_count_ == most_blocks) return;
+    blocks_[block_count_++] = {block, is_registered, false};
+    ++uncopied_;
+    lowest = std::min(lowest.load(), block.begin);
+    highest = std::max(highest.load(), block.end);
 }
 
 void Copies::forget_blocks(const Range& range) {
@@ -53,6 +61,7 @@ void Copies::forget_blocks(const Range& range) {
             unprotect(copies_[k]);
             if (!copies_[k].is_under_way) remove(k);
         }
+        if (!blocks_[i].is_copied) --uncopied_;
         blocks_[i] = blocks_[--block_count_];
     }
 }
@@ -67,8 +76,10 @@ const Copies::Block* Copies::block_of(const Range& range) const {
     return const_cast<Copies*>(this)->block_of(range);
 }
 bool Copies::any_uncopied() const {
-    return std::any_of(blocks_.begin(), blocks_.begin() + block_count_,
-                       [](const Block& block) { return !block.is_copied; });
+    return uncopied_ != 0;
+}
+bool Copies::may_be_block(const Range& range) {
+    return range.begin < highest.load(std::memory_order_relaxed) && lowest.load(std::memory_order_relaxed) < range.end;
 }
 bool Copies::in_block(const Range& range) const {
     return block_of(range) != nullptr;
@@ -87,7 +98,8 @@ bool Copies::begin(const Access& host) {
         unprotect(*oldest);
         remove(static_cast<std::size_t>(oldest - copies_.begin()));
     }
-    if (Block* const block = block_of(host.rows.range())) block->is_copied = true;
+    Block* const block = block_of(host.rows.range());
+    if (block != nullptr && !std::exchange(block->is_copied, true)) --uncopied_;
     copies_[count_++] = {host, host.rows.range(), {}, true};
     return true;
 }

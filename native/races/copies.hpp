@@ -30,6 +30,8 @@ class Copies {
     // Whether there is memory that no copy was made of yet: what else would it be for than for kernels to write?
     bool any_uncopied() const;
     bool meets_block(const Range& range) const;
+    // False where no block ever was. Without the lock.
+    static bool may_be_block(const Range& range);
 
     // A copy that the driver is about to be given, known by its number of work; false where there are too many.
     bool begin(const Access& host);
@@ -100,7 +102,7 @@ class Copies {
     void remove(std::size_t index);
 
     bool protects_ = true;
-    std::size_t count_ = 0, block_count_ = 0;
+    std::size_t count_ = 0, block_count_ = 0, uncopied_ = 0;
     std::uint64_t without_room_ = 0;
     std::array<Copy, most_copies> copies_{};
     std::array<Block, most_blocks> blocks_{};

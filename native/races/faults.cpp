@@ -134,6 +134,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const auto& interrupted = *static_cast<ucontext_t*>(context);
     if (info->si_code > 0 && !is_inside) {
         is_inside = true;
+        (void)is_watching();  // a child opens its pages
         const bool is_ours = handle(address, interrupted);
         is_inside = false;
         const void* const code = code_of(interrupted);

@@ -22,7 +22,9 @@ enum class Effect {
     blocking_rows,
     blocking_box,
     blocking_fill,
-    allocate_later,
+    allocate,  // memory of a device, of which nothing is known yet
+    allocate_rows,
+    map,
     blocking_other,
     other_copy,  // not followed; it may wait for its stream
     allocate_host,
@@ -45,11 +47,12 @@ enum class Effect {
     launch,
     launch_with,  // attributes
     launch_graph,
-    signal,           // to the host, when the stream has come so far
-    wait_for_value,   // the stream waits until a word is written
-    signal_in_graph,  // as a node of a graph
-    share_memory,     // kernels may write what the host looks at
-    share_devices,    // kernels of several devices may wait for each other
+    signal,             // to the host, when the stream has come so far
+    wait_for_value,     // the stream waits until a word is written
+    signal_in_graph,    // as a node of a graph
+    allocate_anywhere,  // also memory of the host, by properties that are given
+    share_memory,       // kernels may write what the host looks at
+    share_devices,      // kernels of several devices may wait for each other
     cannot_be_followed
 };
 
@@ -106,8 +109,11 @@ enum class Effect {
     X(cuMemFreeHost, , cuMemFreeHost, 2000, INT_MAX, free_host, 0)                                                     \
     X(cuMemHostUnregister, , cuMemHostUnregister, 4000, INT_MAX, free_host, 0)                                         \
     X(cuMemFree_v2, , cuMemFree, 3020, INT_MAX, wait_for_all, 0)                                                       \
-    X(cuMemAllocAsync, _ptsz, cuMemAllocAsync, 11020, INT_MAX, allocate_later, 2)                                      \
-    X(cuMemAllocFromPoolAsync, _ptsz, cuMemAllocFromPoolAsync, 11020, INT_MAX, allocate_later, 3)                      \
+    X(cuMemAlloc_v2, , cuMemAlloc, 3020, INT_MAX, allocate, 0)                                                         \
+    X(cuMemAllocPitch_v2, , cuMemAllocPitch, 3020, INT_MAX, allocate_rows, 0)                                          \
+    X(cuMemMap, , cuMemMap, 10020, INT_MAX, map, 0)                                                                    \
+    X(cuMemAllocAsync, _ptsz, cuMemAllocAsync, 11020, INT_MAX, allocate, 2)                                            \
+    X(cuMemAllocFromPoolAsync, _ptsz, cuMemAllocFromPoolAsync, 11020, INT_MAX, allocate, 3)                            \
     X(cuMemFreeAsync, _ptsz, cuMemFreeAsync, 11020, INT_MAX, free_later, 1)                                            \
     X(cuMemUnmap, , cuMemUnmap, 10020, INT_MAX, wait_for_all, 0)                                                       \
     X(cuMemPoolTrimTo, , cuMemPoolTrimTo, 11020, INT_MAX, wait_for_all, 0)                                             \
@@ -182,6 +188,11 @@ enum class Effect {
     X(cuGraphAddNode_v2, , cuGraphAddNode, 12030, INT_MAX, cannot_be_followed, 0)                                      \
     X(cuMemHostGetDevicePointer_v2, , cuMemHostGetDevicePointer, 3020, INT_MAX, share_memory, 0)                       \
     X(cuLibraryGetManaged, , cuLibraryGetManaged, 12000, INT_MAX, share_memory, 0)                                     \
+    X(cuMemGetHandleForAddressRange, , cuMemGetHandleForAddressRange, 11070, INT_MAX, share_memory, 0)                 \
+    X(cuMemCreate, , cuMemCreate, 10020, INT_MAX, allocate_anywhere, 0)                                                \
+    X(cuMemPoolCreate, , cuMemPoolCreate, 11020, INT_MAX, allocate_anywhere, 0)                                        \
+    X(cuMemGetDefaultMemPool, , cuMemGetDefaultMemPool, 13000, INT_MAX, allocate_anywhere, 0)                          \
+    X(cuMemGetMemPool, , cuMemGetMemPool, 13000, INT_MAX, allocate_anywhere, 0)                                        \
     X(cuMemAllocManaged, , cuMemAllocManaged, 6000, INT_MAX, share_memory, 0)                                          \
     X(cuCtxEnablePeerAccess, , cuCtxEnablePeerAccess, 4000, INT_MAX, share_devices, 0)                                 \
     X(cuMemPoolSetAccess, , cuMemPoolSetAccess, 11020, INT_MAX, share_devices, 0)                                      \
@@ -189,6 +200,7 @@ enum class Effect {
     X(cuMulticastCreate, , cuMulticastCreate, 12010, INT_MAX, share_devices, 0)                                        \
     X(cuIpcOpenMemHandle, , cuIpcOpenMemHandle, 4010, 11000, share_devices, 0)                                         \
     X(cuIpcOpenMemHandle_v2, , cuIpcOpenMemHandle, 11000, INT_MAX, share_devices, 0)                                   \
+    X(cuIpcCloseMemHandle, , cuIpcCloseMemHandle, 4010, INT_MAX, wait_for_all, 0)                                      \
     X(cuMemSetAccess, , cuMemSetAccess, 10020, INT_MAX, share_devices, 0)                                              \
     X(cuIpcGetEventHandle, , cuIpcGetEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                                \
     X(cuIpcOpenEventHandle, , cuIpcOpenEventHandle, 4010, INT_MAX, cannot_be_followed, 0)                              \

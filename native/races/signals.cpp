@@ -21,6 +21,7 @@
 #include "base/threads.hpp"
 #include "interpose/environment.hpp"
 #include "interpose/hooks/hooks.hpp"
+#include "races/given.hpp"
 #include "races/state.hpp"
 #include "races/thread.hpp"
 
@@ -74,11 +75,21 @@ void show(sigset_t& kernels) {
     if (is_blocked) sigaddset(&kernels, SIGSEGV);
 }
 
+constexpr unsigned all_words = 0b111111;
+template <typename... Used>
+SystemWords words_of(const Used*... used) {
+    return {reinterpret_cast<std::uintptr_t>(used)...};
+}
+
 int set_mask(SetMask next, int how, const sigset_t* set, sigset_t* before) {
     if (!is_enabled()) return next(how, set, before);
-    sigset_t ours;
-    const int code = next(how, as_kernel_has(set, ours), before);
-    if (code == 0 && before != nullptr) show(*before);
+    // The kernel is given none of the program's memory, which may be on a protected page.
+    sigset_t ours, was;
+    const int code = next(how, as_kernel_has(set, ours), before == nullptr ? nullptr : &was);
+    if (code == 0 && before != nullptr) {
+        show(was);
+        *before = was;
+    }
     return code;
 }
 // As a thread or a process begins with SIGSEGV blocked.
@@ -201,25 +212,31 @@ ISTHMUS_SHOWN pid_t _Fork() {
     errno = reason;
     return child;
 }
-// Calls that wait with another mask, in which handlers run. X(name, parameters, arguments)
+// Calls that wait with another mask, in which handlers run. X(name, parameters, arguments, what else the kernel uses)
 #define ISTHMUS_WAITS_WITH_MASK(X)                                                                                     \
-    X(sigsuspend, (const sigset_t* mask), (mask))                                                                      \
-    X(ppoll, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask), (files, count, limit, mask)) \
+    X(sigsuspend, (const sigset_t* mask), (mask), ())                                                                  \
+    X(ppoll, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask), (files, count, limit, mask), \
+      (files, limit))                                                                                                  \
+    X(__ppoll_chk, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask, std::size_t room),      \
+      (files, count, limit, mask, room), (files, limit))                                                               \
     X(pselect, (int count, fd_set* read, fd_set* write, fd_set* failed, const timespec* limit, const sigset_t* mask),  \
-      (count, read, write, failed, limit, mask))                                                                       \
+      (count, read, write, failed, limit, mask), (read, write, failed, limit))                                         \
     X(epoll_pwait, (int poll, epoll_event* events, int count, int limit, const sigset_t* mask),                        \
-      (poll, events, count, limit, mask))
-#define ISTHMUS_HOOK(name, parameters, arguments)           \
+      (poll, events, count, limit, mask), (events))                                                                    \
+    X(epoll_pwait2, (int poll, epoll_event* events, int count, const timespec* limit, const sigset_t* mask),           \
+      (poll, events, count, limit, mask), (events, limit))
+#define ISTHMUS_HOOK(name, parameters, arguments, used)     \
     ISTHMUS_SHOWN int name parameters {                     \
         using Next = int(*) parameters;                     \
         static Next known = nullptr;                        \
         const auto next = known_or_found(known, #name);     \
         if (next == nullptr) return errno = ENOSYS, -1;     \
+        const Given given(words_of used, all_words);        \
         sigset_t rest;                                      \
         if (is_enabled()) mask = as_kernel_has(mask, rest); \
         return next arguments;                              \
     }
-ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)
+ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)  // NOLINT(readability-identifier-naming): the C library has it so
 #undef ISTHMUS_HOOK
 #undef ISTHMUS_WAITS_WITH_MASK
 // A stack of the program's that is smaller than ours is only remembered.

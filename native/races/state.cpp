@@ -3,13 +3,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
 
+#include "base/pages.hpp"
 #include "interpose/environment.hpp"
 #include "interpose/foreign_process.hpp"
 #include "races/thread.hpp"
@@ -18,7 +21,18 @@ namespace isthmus::races {
 namespace {
 
 constinit State the_state;
-constinit std::atomic<bool> is_locked = false, watching = false;
+constinit std::atomic<bool> is_locked = false, watching = false, launch_is_quiet = false;
+// Of a page that the kernel wipes in children: not zero in this process.
+constinit const volatile std::byte* mark = nullptr;
+
+void make_mark() {
+    const std::size_t bytes = system_page();
+    void* const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    (void)madvise(page, bytes, MADV_WIPEONFORK);  // old kernels have it not, and such children their parent's pages
+    *static_cast<std::byte*>(page) = std::byte{1};
+    mark = static_cast<const volatile std::byte*>(page);
+}
 
 void lock() {
     while (is_locked.exchange(true, std::memory_order_acquire)) sched_yield();
@@ -39,12 +53,15 @@ void continue_parent() {
     change_signals(before_fork);
 }
 // The parent's copies are none of its child, which has its memory as it was.
-void continue_child() {
+void leave_parent() {
     handle_in_child();
     watching = false;
     the_state.copies.open_all();
     the_state.record = nullptr;
     unlock();
+}
+void continue_child() {
+    leave_parent();
     change_signals(before_fork);
 }
 
@@ -130,6 +147,9 @@ Locked::Locked() noexcept {
     lock();
 }
 Locked::~Locked() {
+    const State& state = the_state;
+    launch_is_quiet.store(state.has_launched && !state.devices_meet && !state.copies.any() && !state.accesses.any(),
+                          std::memory_order_relaxed);
     unlock();
 }
 State* Locked::operator->() const noexcept {
@@ -139,8 +159,15 @@ State* Locked::operator->() const noexcept {
 Places& places() noexcept {
     return the_state.places;
 }
+bool is_launch_quiet() noexcept {
+    return launch_is_quiet.load(std::memory_order_relaxed);
+}
 bool is_watching() noexcept {
-    return watching.load(std::memory_order_relaxed);
+    if (!watching.load(std::memory_order_relaxed)) return false;
+    if (mark == nullptr || *mark != std::byte{0}) return true;
+    // In a child that the C library knows nothing of: the thread that held the lock is not here.
+    leave_parent();
+    return false;
 }
 
 void before_fork_alone() noexcept {
@@ -171,6 +198,7 @@ bool begin_watching() noexcept {
             state->record = record;
         }
         begin_handling();
+        make_mark();
         watching = true;
     });
     return is_watching();

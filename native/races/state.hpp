@@ -54,8 +54,8 @@ class State {
     // Whether graphs hold host functions, or kernels may say to the host or to streams how far they are.
     bool graphs_signal = false, kernels_signal = false;
     bool has_launched = false;
-    // Whether kernels of several devices may wait for each other.
-    bool devices_meet = false;
+    // Whether kernels of several devices may wait for each other; whether the host may look at memory of a device.
+    bool devices_meet = false, maps_device = false;
 
     // The host has waited for what a clock covers.
     void finish(const Clock& clock) {
@@ -102,7 +102,11 @@ class Locked {
 
 // Known without the lock.
 Places& places() noexcept;
-// Whether anything is followed at all: not where it is switched off, has no file to write to, or has given up.
+// Whether a launch changes nothing of what is known. Without the lock: what another thread begins meanwhile is behind
+// it.
+bool is_launch_quiet() noexcept;
+// Whether anything is followed at all: not where it is switched off, has no file to write to, or has given up. Nor in a
+// child, which finds its pages open, however it was made.
 bool is_watching() noexcept;
 // Begins, at the first pinned memory; false where it cannot.
 bool begin_watching() noexcept;

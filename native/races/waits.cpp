@@ -35,6 +35,45 @@ Launched launched_by(const Words& words) {
     return launched;
 }
 
+// Whether nothing is known by a call before the driver has it.
+bool is_known_after(Effect effect) {
+    switch (effect) {
+        case Effect::wait_for_stream:
+        case Effect::wait_for_event:
+        case Effect::wait_for_events:
+        case Effect::order_all_behind_event:
+        case Effect::create_stream:
+        case Effect::allocate:
+        case Effect::allocate_rows:
+        case Effect::map:
+        case Effect::allocate_host:
+        case Effect::lock_host:
+        case Effect::end_capture: return true;
+        default: return false;
+    }
+}
+bool is_known_before(Effect effect) {
+    switch (effect) {
+        case Effect::record_event:
+        case Effect::order_behind_event:
+        case Effect::begin_capture: return false;
+        default: return !is_known_after(effect);
+    }
+}
+
+// Whether the properties that memory or a pool of it is made by say that it is the host's: CUmemAllocationProp,
+// CUmemPoolProps and CUmemLocation.
+bool is_of_host(const Called& called, const Words& words) {
+    constexpr std::size_t location_at = 8;
+    constexpr unsigned first_of_host = 2, last_of_host = 4;
+    std::uintptr_t location = words[1];
+    if (called.symbol == Symbol::cuMemCreate) location = words[2] == 0 ? 0 : words[2] + location_at;
+    if (called.symbol == Symbol::cuMemPoolCreate) location = words[1] == 0 ? 0 : words[1] + location_at;
+    if (location == 0) return false;
+    const auto kind = read_at<unsigned>(location);
+    return kind >= first_of_host && kind <= last_of_host;
+}
+
 bool has_stream(Effect effect) {
     switch (effect) {
         case Effect::other_copy:
@@ -58,10 +97,12 @@ void note_made(const Called& called, const Words& words) {
         state->order.begin(made, (static_cast<unsigned>(words[1]) & cuda::stream_non_blocking) == 0);
         return;
     }
-    if (called.effect == Effect::allocate_later) {
-        const auto made = read_at<std::uintptr_t>(words[0]);
+    if (called.effect == Effect::allocate || called.effect == Effect::allocate_rows || called.effect == Effect::map) {
+        const bool has_rows = called.effect == Effect::allocate_rows;
+        const auto made = called.effect == Effect::map ? words[0] : read_at<std::uintptr_t>(words[0]);
+        const auto bytes = has_rows ? read_at<std::size_t>(words[1]) * words[3] : words[1];
         const Locked state;
-        state->accesses.forget({made, made + words[1]});
+        state->accesses.forget({made, made + bytes});
     }
     if (called.effect == Effect::allocate_host) {
         const auto made = read_at<std::uintptr_t>(words[0]);
@@ -86,7 +127,11 @@ void note_made(const Called& called, const Words& words) {
 }  // namespace
 
 void note_before(const Called& called, const Words& words, std::uintptr_t stream) {
+    if (is_known_after(called.effect)) return;
     const Launched launched = called.effect == Effect::launch_with ? launched_by(words) : Launched{stream, 0, {}};
+    const bool is_launch = called.effect == Effect::launch || called.effect == Effect::launch_with;
+    if (is_launch && launched.events == 0 && is_launch_quiet()) return;
+    const bool is_shared = called.effect == Effect::allocate_anywhere && is_of_host(called, words);
     const Locked state;
     Copies& copies = state->copies;
     const Line line = has_stream(called.effect) ? state->order.arrive(launched.stream) : default_line;
@@ -131,6 +176,9 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
             state->let_go("a host function or a value that a stream writes may say to the host how far it is");
             break;
         case Effect::signal_in_graph: state->graphs_signal = true; break;
+        case Effect::allocate_anywhere:
+            if (!is_shared) break;
+            [[fallthrough]];
         case Effect::share_memory:
             state->kernels_signal = true;
             if (state->has_launched) state->let_go("a kernel may write what the host or a stream waits for");
@@ -149,6 +197,7 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
 }
 
 void note_after(const Called& called, const Words& words, std::uintptr_t stream, ReturnCode code) {
+    if (is_known_before(called.effect)) return;
     const bool is_done = code == cuda::success;
     if (is_done) note_made(called, words);
     const Locked state;

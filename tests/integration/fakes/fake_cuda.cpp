@@ -224,6 +224,9 @@ int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void*, void*) {
     ENTER_CONTEXT();
     return take(address, bytes, Kind::device, true);
 }
+int cuMemAllocAsync(Address* address, std::size_t bytes, void*) {
+    return cuMemAllocFromPoolAsync(address, bytes, nullptr, nullptr);
+}
 int cuMemFreeAsync(Address address, void*) {
     ENTER_CONTEXT();
     return give(reinterpret_cast<void*>(address));

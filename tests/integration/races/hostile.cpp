@@ -3,42 +3,23 @@
 //   hostile CASE
 //
 // prints what it sees, which is to be the same under `isthmus races`.
-#include <fcntl.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <barrier>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
-#include "tests/integration/accelerate/driver.hpp"
+#include "tests/integration/races/under_way.hpp"
 
 namespace {
-
-constexpr std::size_t page = 4096, bytes = 4 * page;
-
-struct UnderWay {
-    explicit UnderWay(bool into_host) {
-        expect(driver->cuStreamCreate(&stream, 1) == success);
-        std::memset(host.data(), 1, bytes);
-        expect((into_host ? driver->cuMemcpyDtoHAsync(host.data(), device.address, bytes, stream)
-                          : driver->cuMemcpyHtoDAsync(device.address, host.data(), bytes, stream)) == success);
-    }
-    HostBlock host{bytes, true};
-    Block device{bytes};
-    Stream stream = nullptr;
-};
 
 volatile int handled = 0;
 sigjmp_buf back;
@@ -98,19 +79,6 @@ void recursing() {
     });
     *reinterpret_cast<volatile int*>(8) = 1;
 }
-// Structures that the kernel fills on a page of a copy.
-void polled() {
-    UnderWay copy(true);
-    driver->cuStreamSynchronize(copy.stream);
-    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
-    auto* const files = reinterpret_cast<pollfd*>(copy.host.data());
-    *files = {1, 0, 0};
-    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
-    std::printf("polled %d\n", poll(files, 1, 0));
-    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
-    std::printf("asked %d\n", stat("/", reinterpret_cast<struct stat*>(copy.host.data())));
-    driver->cuStreamSynchronize(copy.stream);
-}
 void blocked() {
     UnderWay copy(false);
     sigset_t all, before, now;
@@ -139,42 +107,6 @@ void forked() {
     int status = 0;
     waitpid(child, &status, 0);
     std::printf("child %d\n", WEXITSTATUS(status));
-}
-void system_calls() {
-    char name[] = "/tmp/hostileXXXXXX";
-    const int file = mkstemp(name);
-    std::vector<char> text(bytes, 'x');
-    expect(write(file, text.data(), bytes) == static_cast<ssize_t>(bytes));
-    for (const bool into_host : {false, true}) {
-        const auto with = [&](const char* what, const std::function<long(std::byte*)>& call) {
-            UnderWay copy(into_host);
-            const long code = call(copy.host.data());
-            expect(driver->cuStreamSynchronize(copy.stream) == success);
-            std::printf("%s %ld %d\n", what, code, static_cast<int>(copy.host[9]));
-        };
-        lseek(file, 0, SEEK_SET);
-        with("read", [&](std::byte* to) { return read(file, to, bytes); });
-        with("pread", [&](std::byte* to) { return pread(file, to, bytes, 0); });
-        with("readv", [&](std::byte* to) {
-            const iovec parts[2] = {{to, page}, {to + page, page}};
-            lseek(file, 0, SEEK_SET);
-            return readv(file, parts, 2);
-        });
-        with("fread", [&](std::byte* to) {
-            FILE* stream = std::fopen(name, "r");
-            const auto code = static_cast<long>(std::fread(to, 1, bytes, stream));
-            std::fclose(stream);
-            return code;
-        });
-        with("ifstream", [&](std::byte* to) {
-            std::ifstream stream(name);
-            stream.read(reinterpret_cast<char*>(to), bytes);
-            return static_cast<long>(stream.gcount());
-        });
-        with("pwrite", [&](std::byte* from) { return pwrite(file, from, bytes, 0); });
-        with("mprotect", [&](std::byte* at) { return mprotect(at, page, PROT_READ | PROT_WRITE); });
-    }
-    unlink(name);
 }
 void small_stack() {
     UnderWay copy(false);
@@ -293,19 +225,6 @@ void waits() {
     std::printf("waits\n");
 }
 
-// Copies of the second half of a page.
-struct Half {
-    void begin(bool into_host) {
-        expect((into_host
-                    ? driver->cuMemcpyDtoHAsync(host.data() + page / 2, device.address, page / 2, stream)
-                    : driver->cuMemcpyHtoDAsync(device.address, host.data() + page / 2, page / 2, stream)) == success);
-    }
-    Half() { expect(driver->cuStreamCreate(&stream, 1) == success); }
-    HostBlock host{bytes, true};
-    Block device{bytes};
-    Stream stream = nullptr;
-};
-
 // Threads that look at the first half at the same time fault together, and one of them opens the page.
 void crowd() {
     constexpr int threads = 3, rounds = 500;
@@ -331,27 +250,6 @@ void crowd() {
     std::printf("crowd\n");
 }
 
-// A read that waits has its memory on the page, whichever of both begins first; what brings nothing touches nothing.
-void short_reads() {
-    Half half;
-    for (const bool into_host : {true, false}) {
-        int ends[2];
-        expect(pipe(ends) == 0);
-        ssize_t got = 0;
-        std::thread reader([&] { got = read(ends[0], half.host.data(), 100); });
-        usleep(100'000);
-        half.begin(into_host);
-        expect(write(ends[1], "hello", 5) == 5);
-        reader.join();
-        std::printf("%zd %.5s\n", got, reinterpret_cast<const char*>(half.host.data()));
-        driver->cuStreamSynchronize(half.stream);
-        half.begin(into_host);
-        expect(write(ends[1], "abc", 3) == 3);
-        std::printf("%zd\n", read(ends[0], half.host.data(), bytes));
-        driver->cuStreamSynchronize(half.stream);
-    }
-}
-
 // A lock that is held while a thread copies is taken before a fork.
 std::mutex of_copies;
 void locked_fork() {
@@ -359,6 +257,7 @@ void locked_fork() {
     Half half;
     std::atomic<bool> has_ended = false;
     std::thread copying([&] {
+        expect(driver->cuCtxSetCurrent(of_program) == success);
         while (!has_ended) {
             const std::lock_guard guard(of_copies);
             half.begin(false);
@@ -436,14 +335,13 @@ void no_mappings() {
 }  // namespace
 
 int main(int, char** words) {
-    if (begin_driver("dlsym") == nullptr) return 77;
+    of_program = begin_driver("dlsym");
+    if (of_program == nullptr) return 77;
     const std::map<std::string, void (*)()> cases{
         {"own_handler", own_handler},
         {"blocked", blocked},
         {"recursing", recursing},
-        {"polled", polled},
         {"forked", forked},
-        {"system_calls", system_calls},
         {"small_stack", small_stack},
         {"crash", crash},
         {"killed", killed},
@@ -451,7 +349,6 @@ int main(int, char** words) {
         {"neighbours", neighbours},
         {"waits", waits},
         {"crowd", crowd},
-        {"short_reads", short_reads},
         {"locked_fork", locked_fork},
         {"fork_alone", fork_alone},
         {"suspended", suspended},

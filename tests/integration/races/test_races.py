@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from signal import SIGSEGV
 
 import pytest
 
@@ -19,29 +20,23 @@ pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="sanitizers handle the faul
 
 # Reports of each program that handles faults, forks or calls the system by itself.
 HOSTILE = {
-    "own_handler": 1,
-    "blocked": 1,
-    "forked": 0,
-    "system_calls": 11,
-    "small_stack": 1,
-    "crash": 1,
-    "killed": 0,
-    "many": 0,
-    "neighbours": 0,
-    "waits": 0,
-    **dict.fromkeys(
-        ("recursing", "polled", "crowd", "short_reads", "locked_fork", "fork_alone", "suspended", "no_mappings"), 0
-    ),
+    **dict.fromkeys(("own_handler", "blocked", "small_stack", "crash"), 1),
+    **dict.fromkeys(("forked", "killed", "many", "neighbours", "waits", "recursing", "crowd"), 0),
+    **dict.fromkeys(("locked_fork", "fork_alone", "suspended", "no_mappings"), 0),
 }
+SYSTEM_CALLS = {"system_calls": 11, **dict.fromkeys(("given", "locks", "raw_child", "short_reads"), 0)}
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    ("program", "name"), [*(("hostile", name) for name in HOSTILE), *(("system_calls", name) for name in SYSTEM_CALLS)]
+)
 def test_programs_that_handle_faults_themselves_see_no_difference(
-    build: Build, look: Callable[..., Looked], plainly: Callable[..., Done], name: str
+    build: Build, look: Callable[..., Looked], plainly: Callable[..., Done], program: str, name: str
 ) -> None:
-    plain, looked = plainly(build("hostile"), name), look(build("hostile"), name)
+    plain, looked = plainly(build(program), name), look(build(program), name)
+    assert plain.returncode in (0, -SIGSEGV)
     assert (looked.done.returncode, looked.done.stdout) == (plain.returncode, plain.stdout)
-    assert looked.touches == HOSTILE[name]
+    assert looked.touches == (HOSTILE | SYSTEM_CALLS)[name]
     assert (looked.report["without_room"] > 0) == (name == "many")
 
 
@@ -100,6 +95,29 @@ def test_two_streams_race_where_nothing_orders_them(build: Build, look: Callable
     looked = look(build("streams"), name)
     assert looked.done.returncode == 0
     assert (looked.touches, looked.pairs) == (MEETINGS[name], MEETINGS[name])
+
+
+QUIET = (
+    "loader",
+    "graphs",
+    "double_buffers",
+    "replicas",
+    "written_values",
+    "recorded_blocks",
+    "default_streams",
+    "pools",
+    "many_streams",
+    "events",
+    "mapped_memory",
+)
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_programs_as_frameworks_are_built_have_no_report(build: Build, look: Callable[..., Looked], name: str) -> None:
+    for reach in ("dlsym", "thread"):
+        looked = look(build("quiet"), name, reach)
+        assert (looked.done.returncode, looked.report["races"]) == (0, [])
+        assert looked.report["followed"] > 0
 
 
 def test_the_exit_code_is_the_programs_unless_a_race_is_to_fail_it(build: Build, look: Callable[..., Looked]) -> None:

@@ -1,0 +1,44 @@
+// Memory of the program that the kernel uses in a call of the C library. It would refuse a protected page where the
+// processor faults: the pages are opened before the call, and no copy is protected on them until it has returned.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "races/rows.hpp"
+
+struct mmsghdr;
+
+namespace isthmus::races {
+
+// What a call may have of integers and pointers.
+using SystemWords = std::array<std::uintptr_t, 6>;
+
+class Given {
+  public:
+    // A buffer, whose first byte the kernel touches. `writes`: it writes there.
+    Given(const void* memory, std::size_t bytes, bool writes);
+    Given(const iovec* parts, long count, bool writes);
+    Given(const mmsghdr* messages, unsigned count, bool writes);
+    // Names, structures and words of which it is not known how much is used, so that no touch is reported. Bit i of
+    // `pointers`: word i is one of them.
+    Given(const SystemWords& words, unsigned pointers);
+    ~Given();
+    Given(const Given&) = delete;
+    Given& operator=(const Given&) = delete;
+
+  private:
+    void add(const Range& range, bool writes, bool is_touched);
+    void open(const Range& range, bool writes, bool is_touched);
+
+    std::size_t used_ = 0;
+    std::array<std::uint32_t, 16> numbers_{};
+};
+
+// Memory whose mapping or protection the program changes: it is its own again, and not followed any more.
+void let_go(const void* memory, std::size_t bytes);
+
+}  // namespace isthmus::races
