@@ -107,6 +107,15 @@ CASES = {
     "batches": Case(("workloads.py", "batches"), (factor("pass_seconds", 2),)),
     "offload": Case(("workloads.py", "offload"), (factor("forward_seconds", 1.9),)),
     "weights": Case(("workloads.py", "weights"), (factor("load_seconds", 4),)),
+    "transformers": Case(
+        ("transformers_model.py",),
+        (
+            factor("from_pretrained_to_seconds", 1.5),
+            factor("device_map_seconds", 1),
+            factor("model_offload_seconds", 3),
+            factor("layer_offload_seconds", 2),
+        ),
+    ),
     "cupy": Case(("arrays.py", "cupy"), (factor("h2d_gbs", 4), factor("d2h_gbs", 2))),
     "jax": Case(("arrays.py", "jax"), (factor("h2d_gbs", 4), factor("d2h_gbs", 2))),
     "numba": Case(("arrays.py", "numba"), (factor("h2d_gbs", 4), factor("d2h_gbs", 2))),
