@@ -69,8 +69,8 @@ def size_threshold(
 ) -> Threshold:
     """Where the challenger's seconds fall below the incumbent's, interpolated in logarithms of size and time.
 
-    Both hold one row for each of the ascending sizes, of which there must be one at least. Of curves with steps nothing
-    is known between sizes that are more than `farthest_apart` times apart but that they cross.
+    Both hold one row for each of the ascending sizes, of which there must be one at least. Between sizes that are more
+    than `farthest_apart` times apart, nothing is known of curves with steps but that they cross.
     """
     return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger), farthest_apart=farthest_apart)
 
