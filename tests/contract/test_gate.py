@@ -7,7 +7,6 @@ of CUDA use the driver beside Isthmus as programs do; they run on a GPU and on t
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
@@ -16,7 +15,8 @@ from typing import Any
 
 import pytest
 
-HANGS_SECONDS = 120
+from tests.processes import ended
+
 LARGE = 8 << 20
 
 # Shared by all programs: the driver as ctypes sees it, and arrays that lie wherever an address says.
@@ -106,14 +106,7 @@ def outcome(spec: str) -> Outcome:
         if only and not spec.startswith(only):
             pytest.skip(f"is about {only}, not {spec}")
         words = [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))", spec]
-        done = subprocess.run(
-            words,
-            text=True,
-            capture_output=True,
-            check=False,
-            timeout=HANGS_SECONDS,
-            cwd=Path(__file__).resolve().parents[2],
-        )
+        done = ended(*words, cwd=Path(__file__).resolve().parents[2])
         assert done.returncode == 0, done.stderr[-4000:]
         return json.loads(done.stdout.splitlines()[-1])
 

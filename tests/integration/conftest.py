@@ -18,6 +18,7 @@ from isthmus.record import Run
 from isthmus.report import write
 from isthmus.report.runs import runs_document
 from tests.compiling import compile_program
+from tests.processes import HANGS_SECONDS
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
@@ -31,7 +32,6 @@ _NAMES = {
     "fake_opencl.cpp": "libOpenCL.so.1",
     "opencl_loader.cpp": "libOpenCL.so.1",
 }
-HANGS_SECONDS = 120
 # Those that would make a process believe that it is one of several.
 LAUNCHERS = ("OMPI_COMM_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
 

@@ -1,8 +1,6 @@
 """Scripts of benchmarks run where there is no GPU, notice wrong data, and say by their status what misses a bar."""
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -15,6 +13,7 @@ import pytest
 
 import isthmus
 from isthmus.record import MIB, BufferNeed, ManagedNeed, PiecesNeed, SectionNeed
+from tests.processes import ended
 from tests.synthetic import runs as synthetic
 
 pytestmark = pytest.mark.thorough
@@ -48,9 +47,7 @@ def test_a_row_that_goes_astray_is_noticed(
 
 def test_a_small_fleet_meets_every_bar(tmp_path: Path) -> None:
     words = [sys.executable, str(BENCHMARKS / "fleet.py"), "--hosts", "40", "--seed", "3", "-o", str(tmp_path / "made")]
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)}
-    )
+    done = ended(*words, env={"TMPDIR": str(tmp_path)}, timeout=600)
     assert (done.returncode, "MISSED" in done.stdout) == (0, False), done.stdout + done.stderr
     assert json.loads((tmp_path / "made.json").read_text())["devices"] == 320
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [], "the made files are gone"

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import isthmus
+from tests.processes import ended
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "c"
 # An installation without its scripts folder on PATH has the command and build tools beside its interpreter.
@@ -35,14 +35,7 @@ def run(tmp_path: Path) -> Run:
     def run(*command: str | Path, **environment: str) -> str:
         if shutil.which(command[0], path=_PATH) is None:
             pytest.skip(f"needs {command[0]}")
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, "PATH": _PATH, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ended(*command, env={"PATH": _PATH, **environment}, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -57,10 +50,10 @@ def check(run: Run, folder: Path, device: str = "host", **environment: str) -> N
     assert copied[-1] == "67108864 bytes came back unchanged"
     assert run(folder / "batch", device, **environment) == "4096 pieces came back unchanged\n"
     for program in ("copy", "batch"):
-        done = subprocess.run([folder / program, "gpu"], capture_output=True, text=True, check=False)
+        done = ended(folder / program, "gpu")
         assert done.returncode == 1
         assert "no device is called 'gpu'" in done.stderr
-    done = subprocess.run([folder / "batch", "opencl:0"], capture_output=True, text=True, check=False)
+    done = ended(folder / "batch", "opencl:0")
     assert done.returncode == 1
     assert "no addresses" in done.stderr
 
@@ -83,13 +76,7 @@ def test_cmake_refuses_another_major_version(examples: Path, tmp_path: Path, run
     command = ["cmake", "-S", str(examples), "-B", str(tmp_path / "build"), "-G", "Unix Makefiles"]
     if shutil.which("cmake", path=_PATH) is None:
         pytest.skip("needs cmake")
-    refused = subprocess.run(
-        [*command, f"-Disthmus_DIR={isthmus.get_cmake_dir()}"],
-        env={**os.environ, "PATH": _PATH},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    refused = ended(*command, f"-Disthmus_DIR={isthmus.get_cmake_dir()}", env={"PATH": _PATH})
     assert refused.returncode != 0
     assert f"isthmusConfig.cmake, version: {isthmus.__version__}" in refused.stderr
 
@@ -158,13 +145,8 @@ def test_cmake_says_what_was_left_behind(examples: Path, tmp_path: Path, lost: s
     shutil.copytree(isthmus.get_include(), prefix / "include")
     for path in (prefix / lost).glob("*isthmus*"):
         path.unlink()
-    done = subprocess.run(
-        ["cmake", "-S", examples, "-B", tmp_path / "build", f"-Disthmus_DIR={prefix}/lib/cmake/isthmus"],
-        env={**os.environ, "PATH": _PATH},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["cmake", "-S", str(examples), "-B", f"{tmp_path}/build", f"-Disthmus_DIR={prefix}/lib/cmake/isthmus"]
+    done = ended(*command, env={"PATH": _PATH})
     assert done.returncode != 0
     assert "move or copy" in done.stderr
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import pytest
 from isthmus.installing import installed_file
 from isthmus.language import say
 from tests.integration.conftest import drivers_of
+from tests.processes import ended, isthmus
 
 # `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
 _GIVEN = os.environ.get("ISTHMUS_CHECK")
@@ -110,15 +110,7 @@ _ALL = [(card, state) for card in _CARDS for state in _states(card)]
 
 def _run(node: Path | None, *words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     fake = drivers_of(node) if node else {}
-    return subprocess.run(
-        [_PROGRAM.resolve(), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        input=stdin,
-        env=os.environ | fake | environment,
-        timeout=120,
-    )
+    return ended(_PROGRAM.resolve(), *words, env=fake | environment, stdin=stdin)
 
 
 def _judged(node: Path, *words: str, **environment: str) -> list[dict[str, Any]]:
@@ -228,14 +220,7 @@ def test_texts_are_those_of_the_catalogue(node: Path) -> None:
 def test_isthmus_check_says_the_same_of_a_part_of_a_card(node: Path, part: dict[str, str]) -> None:
     """By the real clock, which the measuring of all experiments needs: rates are this machine's."""
     (device,) = _judged(node, **part)
-    checked = subprocess.run(
-        [sys.executable, "-m", "isthmus", "check", "--device", "cuda:0", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"LD_LIBRARY_PATH": str(node)} | part,
-        timeout=120,
-    )
+    checked = isthmus("check", "--device", "cuda:0", "--json", env={"LD_LIBRARY_PATH": str(node)} | part)
     assert [each["points"] for each in json.loads(checked.stdout)] == [device["points"]], checked.stderr
     assert device["points"][0]["topic"] == "part"
 

@@ -16,6 +16,7 @@ from isthmus.ledger import read_counts
 from isthmus.trace import open_trace
 from isthmus.trace.isthmus.blocks import join_parts
 from tests.compiling import compile_program
+from tests.processes import ended
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "hostile_program.cpp"
@@ -33,7 +34,6 @@ VARIANTS = (
     *("chdir", "privileges", "descriptors", "memory", "keys", "cancel", "errno", "threads"),
     *("main-thread", "exit", "_exit", "quick_exit", "abort", "terminated", "faults", "thread"),
 )
-HANGS_SECONDS = 120
 
 
 class Guest(NamedTuple):
@@ -71,15 +71,7 @@ def options(guest: str, compiled: Callable[..., Path]) -> tuple[list[str], list[
 def ran(program: Path, variant: str, folder: Path, *prefix: str, **more: str) -> tuple[int, str, str, dict[str, bytes]]:
     """How it ended, what it said, and the files that it left."""
     folder.mkdir()
-    done = subprocess.run(
-        [*prefix, program, variant],
-        cwd=folder,
-        env=os.environ | more,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANGS_SECONDS,
-    )
+    done = ended(*prefix, program, variant, env=more, cwd=folder)
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     return done.returncode, done.stdout, done.stderr, files
 

@@ -14,6 +14,7 @@ import yaml
 from isthmus.installing import installed_file
 from isthmus.report.styles import STYLES
 from tests.integration.conftest import drivers_of
+from tests.processes import ended
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "nodes"
 LINE = "FAULT The link runs at PCIe 5.0 x8 under load cuda:3 node17"
@@ -118,5 +119,5 @@ def test_the_files_are_of_their_formats() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_takes_the_units() -> None:
     units = [str(EXAMPLES / f"isthmus-check.{kind}") for kind in ("service", "timer")]
-    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    done = ended("systemd-analyze", "verify", *units)
     assert done.returncode == 0, done.stderr

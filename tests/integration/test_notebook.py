@@ -13,6 +13,7 @@ import pytest
 import isthmus
 from isthmus import errors
 from isthmus.record import Case
+from tests.processes import python
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SMALL = {"device": "host", "mode": "quick", "sizes": [4096, 65536], "seconds": 0.2}
@@ -111,7 +112,7 @@ def test_ctrl_c_ends_a_run_and_keeps_what_was_measured(tmp_path: Path) -> None:
         again = isthmus.measure("bandwidth", device="host", mode="quick", sizes=[4096], seconds=0.1)
         print(again.record.end.status)
     """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
+    ended = python(code, timeout=300)
     assert ended.stdout == "interrupted True True\ncomplete\n", ended.stderr
 
 

@@ -14,6 +14,7 @@ from isthmus import _native
 from isthmus.trace import DIRECTIONS, MEMORY_KINDS, Trace, open_trace
 from isthmus.trace.isthmus.blocks import join_parts
 from tests.compiling import compile_program
+from tests.processes import ended
 
 HERE = Path(__file__).resolve().parent
 TRACER = Path(_native.__file__).with_name("libisthmus_opencl_tracer.so")
@@ -60,9 +61,7 @@ def traced(program: Path, tmp_path: Path) -> Traced:
         # Sanitizers that are preloaded stay before it.
         preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(TRACER)]))
         given = {"ISTHMUS_TRACE_FOLDER": str(tmp_path), "LD_PRELOAD": preloaded, **environment}
-        return subprocess.run(
-            [program, ending, str(copies)], env=os.environ | given, capture_output=True, text=True, check=False
-        )
+        return ended(program, ending, str(copies), env=given)
 
     return traced
 

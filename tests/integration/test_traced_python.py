@@ -15,6 +15,7 @@ import pytest
 
 from isthmus.errors import CallFailed
 from isthmus.record import Interval
+from tests.processes import ended
 
 pytestmark = pytest.mark.thorough
 
@@ -181,7 +182,7 @@ def test_a_program_that_failed_misses_the_bar(python: ModuleType, programs: Simp
 
 def _line(name: str, *words: str) -> dict[str, Any]:
     command = [sys.executable, str(ON_THE_HOST), str(PROGRAMS / f"{name}.py"), *SMALL[name], "--", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = ended(*command)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -14,11 +14,11 @@ from isthmus import _native
 from isthmus.trace import UNKNOWN, Trace, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.blocks import blocks, join_parts
 from tests.compiling import compile_program
+from tests.processes import ended
 
 HERE = Path(__file__).resolve().parent
 TRACER = Path(_native.__file__).with_name("libisthmus_tracer.so")
 COPIES = 1000
-HANGS_SECONDS = 120
 # Of one thread: 64 bytes, and one more each time.
 BYTES = sum(64 + place for place in range(COPIES))
 
@@ -44,14 +44,7 @@ def traced(program: Path, tmp_path: Path) -> Traced:
             "ISTHMUS_TRACE_OPTIONS": "all-times",
             **environment,
         }
-        return subprocess.run(
-            [program, TRACER, ending, str(copies), str(launches)],
-            env=os.environ | given,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=HANGS_SECONDS,
-        )
+        return ended(program, TRACER, ending, str(copies), str(launches), env=given)
 
     return traced
 

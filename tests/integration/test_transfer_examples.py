@@ -1,6 +1,5 @@
 """The example programs of transfers: those in C by the fake driver, those of Python on the host."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -9,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ended
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "transfers"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -21,7 +22,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs make and a C compiler")
     folder = Path(shutil.copytree(_EXAMPLES, tmp_path_factory.mktemp("examples") / "transfers"))
     flags = "-O2 -Wall -Wextra -Wpedantic -Werror"
-    done = subprocess.run(["make", "-C", str(folder), f"CFLAGS={flags}"], capture_output=True, text=True, check=False)
+    done = ended("make", "-C", str(folder), f"CFLAGS={flags}")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -32,13 +33,7 @@ def run(programs: Path, compiled: Callable[..., Path]) -> Run:
 
     def run(name: str, *words: str, driver: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         folder = str(compiled("fake_cuda.cpp").parent) if driver else str(programs)
-        return subprocess.run(
-            [str(programs / name), *words],
-            env=os.environ | {"LD_LIBRARY_PATH": folder, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return ended(str(programs / name), *words, env={"LD_LIBRARY_PATH": folder, **environment})
 
     return run
 
@@ -82,16 +77,9 @@ def test_without_a_driver_they_say_so(run: Run, name: str) -> None:
 
 
 def test_those_of_python_run_on_any_device() -> None:
-    rates = subprocess.run(
-        [sys.executable, str(_EXAMPLES / "bandwidth_test.py"), "host", "1", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    rates = ended(sys.executable, str(_EXAMPLES / "bandwidth_test.py"), "host", "1", "2")
     assert rates.returncode == 0, rates.stderr
     assert len(RATES.findall(rates.stdout)) == 8
     assert "failed" not in rates.stdout
-    silent = subprocess.run(
-        [sys.executable, str(_EXAMPLES / "profile_test.py"), "host"], capture_output=True, text=True, check=False
-    )
+    silent = ended(sys.executable, str(_EXAMPLES / "profile_test.py"), "host")
     assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")

@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from isthmus.record import Run
 from tests.compiling import compile_program
+from tests.processes import ended
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -38,7 +38,7 @@ def run_cpp(build_cpp: Callable[..., Path]) -> Callable[..., str]:
     """Compiles C++ sources into a program, runs it, and gives what it printed; either failing fails the test."""
 
     def run(*sources: Path, flags: tuple[str, ...] = ()) -> str:
-        ran = subprocess.run([build_cpp(*sources, flags=flags)], capture_output=True, text=True, check=False)
+        ran = ended(build_cpp(*sources, flags=flags))
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from ctypes import byref, c_size_t, c_void_p
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 import isthmus
+from tests.processes import python
 
 Open = Callable[..., c_void_p]
 
@@ -265,7 +264,7 @@ assert os.waitpid(child, 0)[1] == 0
 assert library.isthmus_copy(*copy, None) == 0
 assert library.isthmus_close(session, None) == 0
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = python(code)
     assert done.returncode == 0, done.stderr
 
 

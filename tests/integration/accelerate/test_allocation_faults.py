@@ -1,12 +1,12 @@
 """Allocations that fail: no byte is wrong, and no copy fails."""
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.integration.accelerate.programs import IS_SANITIZED, accelerating
+from tests.processes import ended
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +27,8 @@ def test_no_allocation_that_fails_costs_a_copy_or_a_byte(
     faults: Path, driver: Path, phase: str, options: str, least: int, stride: int, lasting: str
 ) -> None:
     more = {**accelerating(options=options), "LD_LIBRARY_PATH": str(driver.parent)}
-    done = subprocess.run(
-        ["env", *(f"{name}={value}" for name, value in more.items()), faults, phase, lasting, str(stride)],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = ended(
+        "env", *(f"{name}={value}" for name, value in more.items()), faults, phase, lasting, str(stride), timeout=600
     )
     *bad, last = done.stdout.splitlines()
     assert bad == [], f"{last}: {done.stderr[-2000:]}"

@@ -1,10 +1,11 @@
 """torch's copies on a CUDA device, plain and accelerated; on the CPU that the comparison sees what is wrong."""
 
-import subprocess
 import sys
 from importlib.util import find_spec
 
 import pytest
+
+from tests.processes import ended
 
 MODULE = "tests.integration.accelerate.torch_copies"
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
@@ -13,7 +14,7 @@ needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch
 @pytest.mark.thorough
 @needs_torch
 def test_torch_s_copies_are_the_same_accelerated() -> None:
-    done = subprocess.run([sys.executable, "-m", MODULE], capture_output=True, check=False, text=True)
+    done = ended(sys.executable, "-m", MODULE)
     if done.returncode == 77:
         pytest.skip("needs a CUDA device that torch can use")
     assert done.returncode == 0, done.stdout + done.stderr

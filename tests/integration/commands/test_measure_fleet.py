@@ -14,9 +14,8 @@ import msgspec
 import pytest
 
 from isthmus.record import Fleet, Phase, read_run
-from tests.processes import Done
+from tests.processes import HANGS_SECONDS, Done
 
-HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
 ONE_CASE = ("measure", "--device", "host", "--sizes", "4KiB", "--memory", "pinned", "--direction", "h2d")
 TINY = (*ONE_CASE, "--quick", "--time", "0.1s", "-o", "a.json")

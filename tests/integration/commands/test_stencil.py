@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import Run, read_run
+from tests.processes import HANGS_SECONDS
 
-HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
 QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.1s", "-o", "a.json")
 # Too long for a test: what it is interrupted in.

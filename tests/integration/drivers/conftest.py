@@ -1,10 +1,7 @@
 """Programs in C++ that use the C interface, and programs of Python over the fake driver."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,6 +11,8 @@ import pytest
 
 import isthmus
 from tests.compiling import compile_program
+from tests.processes import Done, python
+from tests.processes import isthmus as ended_isthmus
 
 _HERE = Path(__file__).resolve().parent
 
@@ -31,7 +30,7 @@ def linked() -> Callable[[str], Path]:
     return linked
 
 
-Ran = Callable[..., "subprocess.CompletedProcess[str]"]
+Ran = Callable[..., Done]
 
 
 @pytest.fixture(scope="session")
@@ -40,14 +39,11 @@ def on_fake(compiled: Callable[..., Path]) -> Ran:
 
     def on_fake(program: str, *arguments: str, omitted: Iterable[str] = (), **environment: str) -> Any:
         folder = str(compiled("fake_cuda.cpp", *omitted).parent)
-        return subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(program), *arguments],
-            env=os.environ | {"LD_LIBRARY_PATH": folder, "FAKE_CUDA_FAIL": ""} | environment,
+        return python(
+            textwrap.dedent(program),
+            *arguments,
+            env={"LD_LIBRARY_PATH": folder, "FAKE_CUDA_FAIL": ""} | environment,
             cwd=_HERE.parents[2],
-            text=True,
-            capture_output=True,
-            check=False,
-            timeout=120,
         )
 
     return on_fake
@@ -75,3 +71,13 @@ def build(tmp_path: Path, compiled: Callable[..., Path]) -> Callable[..., None]:
         shutil.copy(compiled(source, *omitted), tmp_path / library)
 
     return build
+
+
+@pytest.fixture(name="isthmus")
+def run_isthmus(tmp_path: Path) -> Ran:
+    """Runs a command line with the fake libraries before any real ones."""
+
+    def run(*words: str, **environment: str) -> Done:
+        return ended_isthmus(*words, env={"LD_LIBRARY_PATH": str(tmp_path)} | environment, cwd=tmp_path)
+
+    return run

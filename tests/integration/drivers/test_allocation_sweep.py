@@ -1,11 +1,12 @@
 """Each allocation that the library makes fails in turn: no process dies, no wrong byte is called right."""
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ended
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_none_costs_a_process_or_a_byte(
         monkeypatch.setenv("LD_LIBRARY_PATH", str(compiled("fake_cuda.cpp").parent))
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
         stride *= 4
-    done = subprocess.run([sweep, device, phase, lasting, str(stride)], capture_output=True, text=True, check=False)
+    done = ended(sweep, device, phase, lasting, str(stride), timeout=600)
     *bad, last = done.stdout.splitlines()
     assert bad == [], f"{last}: {done.stderr[-2000:]}"
     points = int(last.split()[1])

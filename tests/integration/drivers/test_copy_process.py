@@ -1,9 +1,10 @@
 """Copies and the life of the process: what is loaded when, forks, interrupts, and exits with copies in flight."""
 
-import subprocess
 import sys
 
 import pytest
+
+from tests.processes import ended
 
 pytestmark = pytest.mark.thorough
 
@@ -14,9 +15,7 @@ def run(code: str, *, expect: int = 0) -> str:
     """What a program prints; whatever it writes elsewhere is a failure."""
     # Python warns of every fork of a process that has threads.
     options = ["-W", "ignore::DeprecationWarning"]
-    done = subprocess.run(
-        [sys.executable, *options, "-c", code], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = ended(sys.executable, *options, "-c", code)
     assert (done.returncode, done.stderr) == (expect, ""), done.stdout
     return done.stdout
 
@@ -238,7 +237,7 @@ if __name__ == "__main__":
 """,
         "utf-8",
     )
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
+    done = ended(sys.executable, program)
     found = done.stdout
     assert found == "[0, 5, 10, 15]\n"
 

@@ -3,8 +3,6 @@
 `facts/driver_facts.cpp` prints one line for each fact; `facts/h100.txt` is what it printed on an H100.
 """
 
-import os
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from tests.compiling import compile_program
 from tests.integration.accelerate.programs import IS_SANITIZED, accelerating
+from tests.processes import ended
 
 FACTS = Path(__file__).resolve().parent / "facts"
 # In a call that returns no thread is ever asleep, but for the time that one takes to wake another.
@@ -38,14 +37,8 @@ def recorded(section: str, every: int) -> list[str]:
 
 
 def facts(program: Path, driver: Path, section: str, every: int, more: Mapping[str, str]) -> list[str]:
-    done = subprocess.run(
-        [program, section, PATIENCE_MILLISECONDS, str(every)],
-        env={**os.environ, "LD_LIBRARY_PATH": str(driver.parent), **more},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=HANGS_SECONDS,
-    )
+    given = {"LD_LIBRARY_PATH": str(driver.parent), **more}
+    done = ended(program, section, PATIENCE_MILLISECONDS, str(every), env=given, timeout=HANGS_SECONDS)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[1:]
 

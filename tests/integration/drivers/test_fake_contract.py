@@ -1,6 +1,5 @@
 """The contract suite's tests of order and of borrowed memory, on the fake CUDA driver: also where there is no GPU."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ended
 
 # Giving memory back waits for all streams, and keeps other threads waiting meanwhile.
 STRICT = {"FAKE_CUDA_STRICT": "1"}
@@ -42,13 +43,10 @@ ALONE = ("overlaps", "batch", "borrowed", "copy", "futures", "file_copies", "lif
 def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
     compiled: Callable[..., Path], paths: list[str], environment: dict[str, str], drawn: tuple[str, ...]
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", *drawn, "-p", "no:cacheprovider"],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
+    done = ended(
+        *(sys.executable, "-m", "pytest", *paths, "-k", "cuda:0", "-v", *drawn, "-p", "no:cacheprovider"),
+        env={"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
         cwd=Path(__file__).resolve().parents[3],
-        text=True,
-        capture_output=True,
-        check=False,
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr

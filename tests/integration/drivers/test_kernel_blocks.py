@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.processes import python
 
 _HERE = Path(__file__).resolve()
 
@@ -58,13 +58,11 @@ def copies(compiled: Callable[..., Path], tmp_path: Path) -> Copies:
         table = tmp_path / "own.table"
         table.write_text("\n".join(["isthmus transfer table 1", "origin test", *DRIVERS, *lines, *KERNELS, "end", ""]))
         libraries = [str(compiled(f"fake_{library}.cpp").parent) for library in ("cuda", "nvml")]
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, json.dumps(options | {"table": str(table)})],
-            env=os.environ | {"LD_LIBRARY_PATH": os.pathsep.join(libraries), "FAKE_NVML_LINK": link},
+        done = python(
+            PROGRAM,
+            json.dumps(options | {"table": str(table)}),
+            env={"LD_LIBRARY_PATH": os.pathsep.join(libraries), "FAKE_NVML_LINK": link},
             cwd=_HERE.parents[3],
-            text=True,
-            capture_output=True,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)

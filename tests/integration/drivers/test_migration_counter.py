@@ -1,15 +1,14 @@
 """Counting migrations through CUPTI: what it reports and how it refuses, told by a CUPTI made for it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.processes import isthmus, python
 
 pytestmark = pytest.mark.thorough
 
@@ -52,13 +51,7 @@ def count(tmp_path: Path, compiled: Callable[..., Path]) -> Count:
         if cuda:
             shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
         shutil.copy(compiled("fake_cupti.cpp", *omitted), tmp_path / "libcupti.so.13")
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, *libraries],
-            env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)} | environment,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        done = python(_PROGRAM, *libraries, env={"LD_LIBRARY_PATH": str(tmp_path)} | environment)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -165,14 +158,7 @@ def test_a_run_goes_on_where_another_profiler_holds_cupti(tmp_path: Path, compil
         "-o",
         "run.json",
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUPTI_ENABLE": "39"},
-        cwd=tmp_path,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    done = isthmus(*words, env={"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUPTI_ENABLE": "39"}, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     cases = json.loads((tmp_path / "run.json").read_text())["cases"]
     counted = [case for case in cases if case["method"].startswith("counted_")]

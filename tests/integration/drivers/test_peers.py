@@ -1,15 +1,15 @@
 """`isthmus measure peers` over the fake driver: several devices, and every fault that there can be between them."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.processes import python
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Build = Callable[..., None]
@@ -74,13 +74,7 @@ def test_what_joins_devices_is_said_as_far_as_it_is_known(
             "print(path_between(*(open_device(name).native for name in ('cuda:0', 'cuda:1'))))",
         ]
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUDA_DEVICES": "2"} | environment,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    done = python(program, env={"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUDA_DEVICES": "2"} | environment)
     assert (done.returncode, done.stdout) == (0, f"{path}\n"), done.stderr
 
 

@@ -1,13 +1,12 @@
 """Pieces, sections and pipelines on NVIDIA's drivers as they are in the field: whole, too old, with null streams."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import python
 
 Pieces = Callable[..., dict[str, str]]
 
@@ -66,13 +65,7 @@ def pieces(compiled: Callable[..., Path]) -> Pieces:
     """What came of each method, direction, source's and destination's layout on a driver."""
 
     def pieces(*omitted: str, **environment: str) -> dict[str, str]:
-        done = subprocess.run(
-            [sys.executable, "-c", _CODE],
-            env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent)} | environment,
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        done = python(_CODE, env={"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent)} | environment)
         assert done.returncode == 0, done.stderr
         found: dict[str, str] = json.loads(done.stdout)
         return found

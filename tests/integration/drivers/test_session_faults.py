@@ -1,13 +1,12 @@
 """A session on the CUDA backend when any call of the driver fails, early or late: told, right until then, and clean."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import python
 
 pytestmark = pytest.mark.thorough
 
@@ -87,13 +86,8 @@ print(json.dumps(found))
 
 def outcome(library: Path, functions: list[str], live: Path) -> tuple[dict[str, list[str]], int]:
     """What was said of each failure, and how many allocations the driver still had at the end."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps([(function, CALLS) for function in functions])],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library.parent), "FAKE_CUDA_LIVE": str(live), "FAKE_CUDA_FAIL": ""},
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    given = {"LD_LIBRARY_PATH": str(library.parent), "FAKE_CUDA_LIVE": str(live), "FAKE_CUDA_FAIL": ""}
+    done = python(PROGRAM, json.dumps([(function, CALLS) for function in functions]), env=given)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return json.loads(done.stdout), int(live.read_text().split()[0])
 

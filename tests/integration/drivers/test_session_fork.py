@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import CallFailed
+from tests.processes import python
 from tests.synthetic.tables import transfer_table
 
 
@@ -144,14 +144,7 @@ def test_a_child_never_calls_the_driver(compiled: Callable[..., Path], way: str,
     program = _WITH_A_DRIVER.replace("WAY", repr(_WAYS[way])).replace("SIZE", str(size))
     fakes = [str(compiled(f"fake_{library}.cpp").parent) for library in ("cuda", "nvml", "cupti")]
     environment = {"LD_LIBRARY_PATH": os.pathsep.join(fakes)}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | environment,
-        text=True,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = python(program, env=environment)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
@@ -195,7 +188,7 @@ if child == 0:
     sys.exit(2)
 print(os.waitpid(child, 0)[1])
 """
-    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=False, timeout=60)
+    done = python(program)
     if "no OpenCL device" in done.stderr:
         pytest.skip("needs an OpenCL device")
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr

@@ -1,11 +1,11 @@
 """Threads of the library take none of a program's signals, whether it waits for them or handles them itself."""
 
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ended
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,5 @@ def program(linked: Callable[[str], Path]) -> Path:
 @pytest.mark.parametrize("way", ["sigwait", "handler"])
 def test_a_program_gets_its_own(program: Path, compiled: Callable[..., Path], device: str, way: str) -> None:
     fake = {} if device == "host" else {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)}
-    done = subprocess.run(
-        [program, device, way], env=os.environ | fake, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = ended(program, device, way, env=fake)
     assert done.returncode == 0, done.stderr

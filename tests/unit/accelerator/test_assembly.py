@@ -3,10 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ended
 
 CLANG = os.environ.get("CLANG", "clang-15")
 
@@ -21,7 +22,7 @@ def test_the_jump_of_dlsym_is_assembled(architecture: str, repository: Path, tmp
     assert code is not None
     built = tmp_path / "dlsym.o"
     words: list[str | Path] = [clang, f"--target={architecture}-linux-gnu", "-c", "-x", "assembler", "-", "-o", built]
-    done = subprocess.run(words, input=code[1], capture_output=True, text=True, check=False)
+    done = ended(*words, stdin=code[1])
     assert done.returncode == 0, done.stderr
     symbols = built.read_bytes()
     assert all(name in symbols for name in (b"isthmus_dlsym\0", b"isthmus_next_dlsym\0"))

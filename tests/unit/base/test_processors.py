@@ -1,8 +1,9 @@
 """How many threads a process may use: `processors_check.cpp` reads trees of control groups that are made here."""
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.processes import ended
 
 V2 = "30 24 0:26 {root} {place} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = "33 32 0:30 {root} {place} rw - cgroup cgroup rw,{controllers}\n"
@@ -94,7 +95,7 @@ def test_processors_are_those_bound_and_granted(
     sources = [repository / "native" / "base" / name for name in ("processors.cpp", "limits/control_groups.cpp")]
     check = build_cpp(Path(__file__).with_name("processors_check.cpp"), *sources)
     roots.append(str(tmp_path / "absent"))
-    ran = subprocess.run([check], input="\n".join(roots), capture_output=True, text=True, check=False)
+    ran = ended(check, stdin="\n".join(roots))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     granted = dict(zip([*CASES, "no such tree"], ran.stdout.split(), strict=True))
     assert granted == {name: case[3] for name, case in CASES.items()} | {"no such tree": "all"}

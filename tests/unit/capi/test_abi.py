@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.c_interface import get_library_dir
+from tests.processes import ended
 
 _HERE = Path(__file__).parent
 _WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -17,7 +18,7 @@ def _compile(compiler: str, *arguments: str | Path) -> subprocess.CompletedProce
     found = shutil.which(compiler)
     if found is None:
         pytest.skip(f"needs {compiler}")
-    return subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
+    return ended(found, *arguments)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.c_interface import get_library_dir
+from tests.processes import ended
 
 _PROGRAM = Path(__file__).with_name("memory_resource.cpp")
 _OLD = "-DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE"  # before CCCL 3.2
@@ -68,20 +68,15 @@ def test_it_is_a_resource_of_each_release(
     links = ["-o", str(program), f"-L{library}", f"-Wl,-rpath,{library}", "-listhmus"]
     if old and with_rmm:  # whose headers call its library
         links = ["-fsyntax-only"]
-    compiled = subprocess.run(
-        [
-            *(compiler, f"-std={standard}", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"),
-            *(f"-I{repository / 'include'}", *(word for folder in folders for word in ("-isystem", str(folder)))),
-            *([_OLD] if old else []),
-            *(["-DWITH_RMM"] if with_rmm else []),
-            *(str(_PROGRAM), *links),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    compiled = ended(
+        *(compiler, f"-std={standard}", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"),
+        *(f"-I{repository / 'include'}", *(word for folder in folders for word in ("-isystem", str(folder)))),
+        *([_OLD] if old else []),
+        *(["-DWITH_RMM"] if with_rmm else []),
+        *(str(_PROGRAM), *links),
     )
     assert compiled.returncode == 0, compiled.stderr[:3000]
     if links == ["-fsyntax-only"]:
         return
-    ended = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+    ran = ended(program)
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr

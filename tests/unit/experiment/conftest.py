@@ -12,8 +12,19 @@ from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import Sweep, planned
 from isthmus.machine import devices
-from isthmus.machine.devices import open_device
+from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import Case
+
+
+@pytest.fixture(scope="module")
+def host() -> OpenDevice:
+    return open_device("host")
+
+
+@pytest.fixture(params=["host", "opencl:0"])
+def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
+    skip_without(request.param)
+    return open_device(request.param)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Arrays of JAX put on devices and fetched: on the CPU backend, as it is and in place of a GPU."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 import isthmus
 from isthmus.errors import UsageError
 from tests.integration.plugins.hosts import arguments, each_earlier
+from tests.processes import python
 
 jax = pytest.importorskip("jax", reason="needs JAX")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -199,7 +198,7 @@ def test_an_earlier_jax_is_refused_with_both_versions(tmp_path: Path) -> None:
     for name in ("__init__", "numpy"):
         (tmp_path / "jax" / f"{name}.py").write_text("__version__ = '0.4.9'\n__version_info__ = (0, 4, 9)\n")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import isthmus.jax"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = python(program)
     assert f"Isthmus {isthmus.__version__} is for JAX 0.10 and later; this is JAX 0.4.9" in done.stderr
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
+
 CLANG = os.environ.get("CLANG", "clang-15")
 ASSEMBLERS = {
     "12.9": ("nvidia.cuda_nvcc", "nvidia-cuda-nvcc-cu12", ["sm_60", "sm_70", "sm_75", "sm_80", "sm_90"]),
@@ -42,7 +44,7 @@ def test_checked_in_ptx_is_what_the_script_makes(repository: Path) -> None:
     if shutil.which(CLANG) is None:
         pytest.skip(f"needs {CLANG}, whose release defines the file; the variable CLANG can name another path")
     script = repository / "scripts" / "make_ptx.py"
-    made = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    made = ended(sys.executable, script, "--check")
     assert made.returncode == 0, made.stderr
 
 
@@ -101,7 +103,7 @@ def test_assembler_takes_it(
     if f"release {release}" not in version:
         pytest.skip(f"needs {package} {release}: pip install '.[ptx]'")
     command = [str(assembler), "-v", f"-arch={target}", str(ptx), "-o", str(tmp_path / "kernels.cubin")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = ended(*command)
     report = result.stdout + result.stderr
     assert result.returncode == 0, report
     assert "warning" not in report

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import ended
+
 CLANG = os.environ.get("CLANG", "clang-15")
 HERE = Path(__file__).resolve().parent
 
@@ -22,7 +24,7 @@ def embed(kernels: Path, out: Path, ptx: Path, *sources: Path) -> subprocess.Com
         pytest.skip("needs cmake")
     arguments = [f"-DOUT={out}", f"-DPTX={ptx}", "-DSOURCES=" + ";".join(map(str, sources))]
     command = ["cmake", *arguments, "-P", str(kernels / "embed.cmake")]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended(*command)
 
 
 @pytest.mark.thorough
@@ -40,7 +42,7 @@ def test_opencl_source_is_valid_opencl_c_1_2(kernels: Path) -> None:
         (kernels / name).read_text("utf-8") for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl", "rows.cl")
     )
     command = [CLANG, "-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-"]
-    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    result = ended(*command, stdin=source)
     assert result.returncode == 0, result.stderr
 
 

@@ -1,8 +1,6 @@
 """The tidy table by Arrow's C stream: what CSV has, with types, in memory that outlives run, stream and interpreter."""
 
 import gc
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 
 from isthmus.notebook import MeasuredRun, open_run
 from isthmus.record import COLUMN_TYPES, Case, Series, rows
+from tests.processes import python
 from tests.synthetic import runs as synthetic
 
 KEPT = Path(__file__).resolve().parents[3] / "results"
@@ -123,5 +122,5 @@ def test_what_the_interpreter_leaves_behind_is_released_without_it() -> None:
         "del isthmus, run\n"
         "print('ended')\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ended = python(code)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\n", "")

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from isthmus.record import (
     SectionNeed,
     buffer_ways_of,
 )
+from tests.processes import ended
 
 TIME = Interval(1e-3, 1e-3, 1e-3)
 SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new")
@@ -154,7 +154,7 @@ def test_cuda_compiles(tmp_path: Path) -> None:
     source.write_text(compiled_together(with_snippets("cuda")), "utf-8")
     # Looks at the host's side too, and needs no assembler.
     command = [nvcc, "-std=c++17", "-Werror=all-warnings", "-ptx", "-o", str(tmp_path / "snippets.ptx"), str(source)]
-    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    compiled = ended(*command)
     assert compiled.returncode == 0, compiled.stderr
 
 
@@ -169,5 +169,5 @@ def test_opencl_compiles(tmp_path: Path) -> None:
         source = tmp_path / f"snippet{place}.c"
         source.write_text(f"#define CL_TARGET_OPENCL_VERSION 120\n{text}", "utf-8")
         command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{found}", str(source)]
-        checked = subprocess.run(command, capture_output=True, text=True, check=False)
+        checked = ended(*command)
         assert checked.returncode == 0, f"{text}\n{checked.stderr}"

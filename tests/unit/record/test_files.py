@@ -16,6 +16,7 @@ from isthmus.errors import RunFileError
 from isthmus.fleet.gathering import gathered
 from isthmus.fleet.reading import Reader
 from isthmus.record import End, RunWriter, read_run
+from tests.processes import python
 from tests.synthetic import runs as synthetic
 
 READERS = [read_run, Reader().read]
@@ -104,7 +105,7 @@ def test_a_bomb_of_gigabytes_takes_the_memory_of_what_it_may_be(tmp_path: Path) 
         "import resource, sys\nfrom pathlib import Path\nfrom isthmus.record import read_run\n"
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\nread_run(Path(sys.argv[1]))"
     )
-    ended = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
+    ended = python(code, path)
     assert f"RunFileError: {path}: more than" in ended.stderr
     assert "unpacked bytes" in ended.stderr
 

@@ -2,9 +2,6 @@
 
 import dataclasses
 import gc
-import os
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -12,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.processes import python
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402 - torch may be absent
@@ -108,14 +107,7 @@ def test_the_process_ends_with_workers_and_batches_under_way(device: str) -> Non
         batches = iter(prefetch(DataLoader(data, batch_size=10, num_workers=2), {device!r}))
         print(next(batches)[0].sum().item())
     """
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    ran = python(textwrap.dedent(program))
     assert (ran.returncode, ran.stdout) == (0, "49995000.0\n"), ran.stderr
     assert "Traceback" not in ran.stderr
 

@@ -12,6 +12,7 @@ import pytest
 
 from isthmus.trace.isthmus.blocks import RECORDS, blocks
 from isthmus.trace.isthmus.file import read_isthmus
+from tests.processes import ended
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[2] / "native"
@@ -60,7 +61,7 @@ def test_every_record_of_every_thread_is_there(program: Path, tmp_path: Path) ->
 def test_nothing_is_overwritten(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_text("precious")
-    done = subprocess.run([program, path, "1", "1"], capture_output=True, text=True, check=False)
+    done = ended(program, path, "1", "1")
     assert done.returncode == 3
     assert "File exists" in done.stderr
     assert path.read_text() == "precious"

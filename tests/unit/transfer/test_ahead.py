@@ -1,7 +1,6 @@
 """Items made ahead by a thread: in order, so many and no more, failures in their places, and an end at any moment."""
 
 import gc
-import os
 import subprocess
 import sys
 import textwrap
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from isthmus.transfer.ahead import Ahead, _close_all, _running
+from tests.processes import ended
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -191,13 +191,6 @@ def test_ctrl_c_reaches_whoever_waits() -> None:
 
 def in_process(program: str) -> subprocess.CompletedProcess[str]:
     begin = "import os, sys\nfrom isthmus.errors import UsageError\nfrom isthmus.transfer.ahead import Ahead\n"
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", begin + textwrap.dedent(program)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    ran = ended(sys.executable, "-W", "ignore::DeprecationWarning", "-c", begin + textwrap.dedent(program))
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     return ran

@@ -17,6 +17,7 @@ import pytest
 import isthmus
 from isthmus.errors import UsageError
 from isthmus.transfer.results import new_array
+from tests.processes import python
 
 MIB = 1 << 20
 Array = npt.NDArray[Any]
@@ -225,7 +226,7 @@ time.sleep(0.05)
 def test_an_interpreter_ends_while_daemons_make_results(count: int) -> None:
     for number in range(count):
         program = ENDING.format(mib=1 + number % 7)
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        done = python(program)
         assert (done.returncode, done.stderr) == (0, "")
 
 

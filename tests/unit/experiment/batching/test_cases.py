@@ -1,7 +1,6 @@
 """The batching experiment on the host backend: its grid, what is left out and why, where pieces lie."""
 
 import numpy as np
-import pytest
 
 from isthmus.experiment.batching.cases import METHODS, plan
 from isthmus.experiment.batching.grid import LAYOUTS, cells
@@ -16,11 +15,6 @@ from isthmus.record import MIB, Case, LayoutName
 PLENTY = 1 << 40
 MAIN: tuple[LayoutName, LayoutName] = ("scattered", "scattered")
 SMALL = Options(mode="quick", sizes=[96], directions=["h2d"], memory=["pageable"])
-
-
-@pytest.fixture(scope="module")
-def host() -> OpenDevice:
-    return open_device("host")
 
 
 def planned_cases(device: OpenDevice, options: Options, memory_bytes: int = PLENTY) -> tuple[list[Case], list[Case]]:

@@ -1,6 +1,5 @@
 """Copies beside other work: what is planned where, that turns are taken, and that what cannot be done says why."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,14 +7,8 @@ import pytest
 from isthmus import _native
 from isthmus.errors import CallFailed, UsageError
 from isthmus.experiment.interference import cases as interference
-from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB
-
-
-@pytest.fixture(params=["host", "opencl:0"])
-def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
-    skip_without(request.param)
-    return open_device(request.param)
 
 
 @pytest.fixture(autouse=True)

@@ -7,16 +7,10 @@ import pytest
 from isthmus.experiment.engine.batch import Planned
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.latency.cases import plan
-from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case
 
 QUICK = Options(mode="quick", sizes=[MIB])
-
-
-@pytest.fixture(params=["host", "opencl:0"])
-def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
-    skip_without(request.param)
-    return open_device(request.param)
 
 
 Measure = Callable[..., list[Case]]

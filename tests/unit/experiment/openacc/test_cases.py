@@ -49,11 +49,6 @@ class Gpu:
         return self._migration
 
 
-@pytest.fixture(scope="module")
-def host() -> OpenDevice:
-    return open_device("host")
-
-
 def gpu(host: OpenDevice, **told: Any) -> OpenDevice:
     description = msgspec.structs.replace(host.description, backend="cuda", index=1, shares_host_memory=False)
     return host._replace(native=cast(_native.Device, Gpu(**told)), description=description)

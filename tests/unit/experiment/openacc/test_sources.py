@@ -10,6 +10,7 @@ import pytest
 from isthmus.experiment.openacc.build import PROGRAMS, source_folder
 from isthmus.experiment.openacc.points import case_of, words_of
 from isthmus.experiment.openacc.programs import Figures
+from tests.processes import ended
 
 pytestmark = pytest.mark.thorough
 
@@ -37,7 +38,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(program), *words], capture_output=True, text=True, check=False)
+    return ended(str(program), *words)
 
 
 def figures(program: Path, words: list[str]) -> tuple[Figures, dict[str, object]]:

@@ -1,6 +1,6 @@
 """The stencil experiment: every point of every way against numpy, on one rank and on several, and what is left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
@@ -85,12 +85,6 @@ def contents(device: OpenDevice, array: _native.Buffer, tile: Tile) -> Doubles:
     found: Doubles = grid.copy()
     array.end_host_access()
     return found
-
-
-@pytest.fixture(params=["host", "opencl:0"])
-def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
-    skip_without(request.param)
-    return open_device(request.param)
 
 
 def measurable(device: OpenDevice, cut: Cut) -> list[HaloPoint]:

@@ -19,11 +19,6 @@ WIDTHS = (1, 8, 64, 256, KIB, 4 * KIB, 64 * KIB)
 
 
 @pytest.fixture(scope="module")
-def host() -> OpenDevice:
-    return open_device("host")
-
-
-@pytest.fixture(scope="module")
 def gpu(host: OpenDevice) -> OpenDevice:
     """A device that says that its memory is its own, for plans alone."""
     return host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
