@@ -1,20 +1,14 @@
-// Hooks the C library's functions that give buffers of the program to the kernel: each counts as a touch. Those that
-// change what is mapped let it go.
+// Hooks the C library's functions that give the kernel memory of the program, all by tables: buffers, which count as
+// touched, and names, structures and words of locks. Those that change what is mapped let it go.
 #include <aio.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "interpose/hooks/hooks.hpp"
 #include "races/given.hpp"
@@ -25,6 +19,26 @@
 
 namespace isthmus::races {
 namespace {
+
+template <typename Pointed = const void>
+Pointed* pointer(std::uintptr_t word) {
+    return reinterpret_cast<Pointed*>(word);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// GDRCopy maps memory of devices: kernels and copies may write there what the host waits for.
+void note_opened(const char* path) {
+    constexpr std::string_view device = "/dev/gdrdrv";
+    if (path == nullptr || !is_enabled() || std::strncmp(path, device.data(), device.size()) != 0) return;
+    const Locked state;
+    state->kernels_signal = state->maps_device = true;
+}
+
+// Used later, by threads of the C library's own.
+void let_requests_go(const aiocb* const requests[], int count) {
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] != nullptr) let_go(const_cast<const void*>(requests[i]->aio_buf), requests[i]->aio_nbytes);
+    }
+}
 
 // Calls that this library itself makes with the lock held, and others that are given no buffer.
 bool takes_no_buffer(long number) {
@@ -39,156 +53,143 @@ bool takes_no_buffer(long number) {
     }
 }
 
-template <typename Request>
-void let_go(const Request* request) {
-    if (request != nullptr) races::let_go(const_cast<const void*>(request->aio_buf), request->aio_nbytes);
-}
-
 }  // namespace
 }  // namespace isthmus::races
 
-// A function whose answer is the next one's, called with `held` made first.
-#define ISTHMUS_PASSES(result, name, parameters, arguments, failed, held)   \
-    __attribute__((visibility("default"))) result name parameters {         \
-        using Next = result(*) parameters;                                  \
-        static Next known = nullptr;                                        \
-        const auto next = isthmus::interpose::known_or_found(known, #name); \
-        if (next == nullptr) return errno = ENOSYS, failed;                 \
-        held;                                                               \
-        return next arguments;                                              \
+// As many as a line has room for. Parameters are counted from 0.
+// clang-format off
+// X(name, which one is the buffer, which its length, whether the kernel writes there)
+#define ISTHMUS_BUFFERS(X)                                                                                            \
+    X(read, 1, 2, true) X(__read_chk, 1, 2, true) X(pread, 1, 2, true) X(pread64, 1, 2, true)                         \
+    X(__pread_chk, 1, 2, true) X(__pread64_chk, 1, 2, true) X(recv, 1, 2, true) X(__recv_chk, 1, 2, true)             \
+    X(recvfrom, 1, 2, true) X(__recvfrom_chk, 1, 2, true) X(getrandom, 0, 1, true) X(write, 1, 2, false)              \
+    X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false) X(send, 1, 2, false) X(sendto, 1, 2, false)
+// The C library reads and writes large parts of files by itself. X(name, which one is the size of an item, whether ...)
+#define ISTHMUS_ITEMS(X)                                                                                              \
+    X(fread, 1, true) X(fread_unlocked, 1, true) X(__fread_chk, 2, true) X(__fread_unlocked_chk, 2, true)             \
+    X(fwrite, 1, false) X(fwrite_unlocked, 1, false)
+#define ISTHMUS_TEXTS(X)                                                                                              \
+    X(fputs) X(fputs_unlocked) X(puts)
+// X(name, whether the kernel writes there): the vectors are the second, their number is the third.
+#define ISTHMUS_VECTORS(X)                                                                                            \
+    X(readv, true) X(preadv, true) X(preadv64, true) X(preadv2, true) X(preadv64v2, true) X(process_vm_readv, true)   \
+    X(writev, false) X(pwritev, false) X(pwritev64, false) X(pwritev2, false) X(pwritev64v2, false)                   \
+    X(process_vm_writev, false)
+// X(name, which one is the memory, which its length)
+#define ISTHMUS_CHANGED(X)                                                                                            \
+    X(mprotect, 0, 1) X(pkey_mprotect, 0, 1) X(munmap, 0, 1) X(madvise, 0, 1) X(posix_madvise, 0, 1) X(mlock, 0, 1)   \
+    X(mlock2, 0, 1) X(setvbuf, 1, 3)
+// How much of these is used, and whether it is written, is not looked at: what they touch of a copy is not reported.
+// X(name, which ones are pointers: bit 0 is the first)
+#define ISTHMUS_SMALL(X)                                                                                              \
+    /* Names of files. */                                                                                             \
+    X(open, 0b1) X(open64, 0b1) X(openat, 0b10) X(openat64, 0b10) X(__open_2, 0b1) X(__open64_2, 0b1)                 \
+    X(__openat_2, 0b10) X(__openat64_2, 0b10) X(creat, 0b1) X(creat64, 0b1) X(access, 0b1) X(faccessat, 0b10)         \
+    X(euidaccess, 0b1) X(eaccess, 0b1) X(chdir, 0b1) X(chmod, 0b1) X(lchmod, 0b1) X(chown, 0b1) X(lchown, 0b1)        \
+    X(fchmodat, 0b10) X(fchownat, 0b10) X(chroot, 0b1) X(acct, 0b1) X(link, 0b11) X(linkat, 0b1010)                   \
+    X(symlink, 0b11) X(symlinkat, 0b101) X(rename, 0b11) X(renameat, 0b1010) X(renameat2, 0b1010) X(unlink, 0b1)      \
+    X(unlinkat, 0b10) X(rmdir, 0b1) X(remove, 0b1) X(mkdir, 0b1) X(mkdirat, 0b10) X(mkfifo, 0b1) X(mkfifoat, 0b10)    \
+    X(mknod, 0b1) X(mknodat, 0b10) X(truncate, 0b1) X(truncate64, 0b1) X(pathconf, 0b1) X(realpath, 0b11)             \
+    X(__realpath_chk, 0b11) X(canonicalize_file_name, 0b1) X(readlink, 0b11) X(readlinkat, 0b110)                     \
+    X(__readlink_chk, 0b11) X(__readlinkat_chk, 0b110) X(getcwd, 0b1) X(__getcwd_chk, 0b1) X(getwd, 0b1)              \
+    X(fopen, 0b11) X(fopen64, 0b11) X(freopen, 0b11) X(freopen64, 0b11) X(opendir, 0b1) X(scandir, 0b1)               \
+    X(scandir64, 0b1) X(mkstemp, 0b1) X(mkstemp64, 0b1) X(mkostemp, 0b1) X(mkostemp64, 0b1) X(mkstemps, 0b1)          \
+    X(mkostemps, 0b1) X(mkdtemp, 0b1) X(inotify_add_watch, 0b10) X(memfd_create, 0b1) X(shm_open, 0b1)                \
+    X(shm_unlink, 0b1) X(mq_open, 0b1001) X(mq_unlink, 0b1) X(name_to_handle_at, 0b1110) X(open_by_handle_at, 0b10)   \
+    X(execve, 0b1) X(execv, 0b1) X(execvp, 0b1) X(execvpe, 0b1) X(execveat, 0b10) X(fexecve, 0b10)                    \
+    X(posix_spawn, 0b10) X(posix_spawnp, 0b10)                                                                        \
+    /* What is known of files and file systems. */                                                                    \
+    X(stat, 0b11) X(lstat, 0b11) X(fstat, 0b10) X(stat64, 0b11) X(lstat64, 0b11) X(fstat64, 0b10) X(fstatat, 0b110)   \
+    X(fstatat64, 0b110) X(statx, 0b10010) X(__xstat, 0b110) X(__lxstat, 0b110) X(__fxstat, 0b100)                     \
+    X(__xstat64, 0b110) X(__lxstat64, 0b110) X(__fxstat64, 0b100) X(__fxstatat, 0b1100) X(__fxstatat64, 0b1100)       \
+    X(__xmknod, 0b10) X(__xmknodat, 0b100) X(statfs, 0b11) X(statfs64, 0b11) X(fstatfs, 0b10) X(fstatfs64, 0b10)      \
+    X(statvfs, 0b11) X(statvfs64, 0b11) X(fstatvfs, 0b10) X(fstatvfs64, 0b10) X(getdents64, 0b10) X(ustat, 0b10)      \
+    X(utime, 0b11) X(utimes, 0b11) X(lutimes, 0b11) X(futimes, 0b10) X(futimesat, 0b110) X(futimens, 0b10)            \
+    X(utimensat, 0b110) X(getxattr, 0b111) X(lgetxattr, 0b111) X(fgetxattr, 0b110) X(listxattr, 0b11)                 \
+    X(llistxattr, 0b11) X(flistxattr, 0b10) X(setxattr, 0b111) X(lsetxattr, 0b111) X(fsetxattr, 0b110)                \
+    X(removexattr, 0b11) X(lremovexattr, 0b11) X(fremovexattr, 0b10) X(mincore, 0b100)                                \
+    /* What devices, sockets and pipes are asked and given. */                                                        \
+    X(ioctl, 0b100) X(fcntl, 0b100) X(fcntl64, 0b100) X(pipe, 0b1) X(pipe2, 0b1) X(socketpair, 0b1000)                \
+    X(bind, 0b10) X(connect, 0b10) X(accept, 0b110) X(accept4, 0b110) X(getsockname, 0b110) X(getpeername, 0b110)     \
+    X(getsockopt, 0b11000) X(setsockopt, 0b1000) X(poll, 0b1) X(__poll_chk, 0b1) X(select, 0b11110)                   \
+    X(epoll_ctl, 0b1000) X(epoll_wait, 0b10) X(sendfile, 0b100) X(sendfile64, 0b100) X(splice, 0b1010)                \
+    X(copy_file_range, 0b1010) X(msgsnd, 0b10) X(msgrcv, 0b10) X(msgctl, 0b100) X(shmctl, 0b100) X(semctl, 0b1000)    \
+    X(semop, 0b10) X(semtimedop, 0b1010) X(mq_send, 0b10) X(mq_timedsend, 0b10010) X(mq_receive, 0b10)                \
+    X(mq_timedreceive, 0b11010) X(mq_getattr, 0b10) X(mq_setattr, 0b110) X(mq_notify, 0b10)                           \
+    /* Times, limits, processes and signals. */                                                                       \
+    X(nanosleep, 0b11) X(clock_nanosleep, 0b1100) X(clock_gettime, 0b10) X(clock_getres, 0b10) X(getitimer, 0b10)     \
+    X(setitimer, 0b110) X(timer_create, 0b110) X(timer_settime, 0b1100) X(timer_gettime, 0b10)                        \
+    X(timerfd_settime, 0b1100) X(timerfd_gettime, 0b10) X(getrlimit, 0b10) X(getrlimit64, 0b10) X(setrlimit, 0b10)    \
+    X(setrlimit64, 0b10) X(prlimit, 0b1100) X(prlimit64, 0b1100) X(getrusage, 0b10) X(times, 0b1) X(sysinfo, 0b1)     \
+    X(uname, 0b1) X(getgroups, 0b10) X(getresuid, 0b111) X(getresgid, 0b111) X(getcpu, 0b11)                          \
+    X(sched_getaffinity, 0b100) X(sched_setaffinity, 0b100) X(pthread_getaffinity_np, 0b100)                          \
+    X(pthread_setaffinity_np, 0b100) X(sched_getparam, 0b10) X(sched_setparam, 0b10) X(sched_setscheduler, 0b100)     \
+    X(sched_rr_get_interval, 0b10) X(wait, 0b1) X(waitpid, 0b10) X(wait3, 0b101) X(wait4, 0b1010) X(waitid, 0b100)    \
+    X(sigpending, 0b1) X(sigtimedwait, 0b111) X(sigwaitinfo, 0b11) X(sigwait, 0b11) X(sigqueue, 0b100)                \
+    X(signalfd, 0b10) X(prctl, 0b11110) X(capget, 0b11) X(capset, 0b11) X(getentropy, 0b1)                            \
+    /* Words that threads wait by (futex). A mutex tries again, and touches it. */                                    \
+    X(sem_wait, 0b1) X(sem_timedwait, 0b11) X(sem_clockwait, 0b101) X(sem_post, 0b1) X(pthread_cond_signal, 0b1)      \
+    X(pthread_cond_broadcast, 0b1) X(pthread_rwlock_unlock, 0b1) X(pthread_cond_wait, 0b1)                            \
+    X(pthread_cond_timedwait, 0b1) X(pthread_cond_clockwait, 0b1) X(cnd_wait, 0b1) X(cnd_timedwait, 0b1)              \
+    X(pthread_barrier_wait, 0b1) X(pthread_rwlock_rdlock, 0b1) X(pthread_rwlock_wrlock, 0b1)                          \
+    X(pthread_rwlock_timedrdlock, 0b1) X(pthread_rwlock_timedwrlock, 0b1) X(pthread_rwlock_clockrdlock, 0b1)          \
+    X(pthread_rwlock_clockwrlock, 0b1)
+
+// clang-format on
+
+// With integers and pointers, six at most; `...` is done before the next one is called. By another name, for headers
+// declare these as they are.
+#define ISTHMUS_WORDS \
+    std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t d, std::uintptr_t e, std::uintptr_t f
+#define ISTHMUS_HOOK(name, ...)                                                                                    \
+    extern "C" __attribute__((visibility("default"))) std::uintptr_t isthmus_##name(ISTHMUS_WORDS) __asm__(#name); \
+    std::uintptr_t isthmus_##name(ISTHMUS_WORDS) {                                                                 \
+        using Next = std::uintptr_t (*)(ISTHMUS_WORDS);                                                            \
+        static Next known = nullptr;                                                                               \
+        const auto next = isthmus::interpose::known_or_found(known, #name);                                        \
+        if (next == nullptr) return errno = ENOSYS, UINTPTR_MAX;                                                   \
+        [[maybe_unused]] const SystemWords words{a, b, c, d, e, f};                                                \
+        __VA_ARGS__;                                                                                               \
+        return next(a, b, c, d, e, f);                                                                             \
     }
+#define ISTHMUS_BUFFER(name, at, length, writes) \
+    ISTHMUS_HOOK(name, const Given given(pointer(words[at]), words[length], writes))
+#define ISTHMUS_ITEM(name, size, writes) \
+    ISTHMUS_HOOK(name, const Given given(pointer(a), words[size] * words[(size) + 1], writes))
+#define ISTHMUS_TEXT(name) ISTHMUS_HOOK(name, const Given given(pointer(a), std::strlen(pointer<const char>(a)), false))
+#define ISTHMUS_VECTOR(name, writes) \
+    ISTHMUS_HOOK(name, const Given given(pointer<const iovec>(b), static_cast<int>(c), writes))
+#define ISTHMUS_CHANGES(name, at, length) ISTHMUS_HOOK(name, let_go(pointer(words[at]), words[length]))
+#define ISTHMUS_USES(name, pointers)                                                  \
+    ISTHMUS_HOOK(name, if constexpr (std::string_view(#name).starts_with("open"))     \
+                           note_opened(pointer<const char>((pointers) == 1 ? a : b)); \
+                 const Given given(words, pointers))
 
-#define ISTHMUS_GIVES(name, parameters, arguments, ...) \
-    ISTHMUS_PASSES(ssize_t, name, parameters, arguments, -1, const Given given(__VA_ARGS__))
-
-// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the C library's names.
-extern "C" {
 using namespace isthmus::races;
+// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the C library's names.
+ISTHMUS_BUFFERS(ISTHMUS_BUFFER)
+ISTHMUS_ITEMS(ISTHMUS_ITEM)
+ISTHMUS_TEXTS(ISTHMUS_TEXT)
+ISTHMUS_VECTORS(ISTHMUS_VECTOR)
+ISTHMUS_CHANGED(ISTHMUS_CHANGES)
+ISTHMUS_SMALL(ISTHMUS_USES)
+ISTHMUS_HOOK(recvmsg, const Given given(pointer<const msghdr>(b), true))
+ISTHMUS_HOOK(sendmsg, const Given given(pointer<const msghdr>(b), false))
+ISTHMUS_HOOK(recvmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), true))
+ISTHMUS_HOOK(sendmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), false))
+ISTHMUS_HOOK(vmsplice, for (std::size_t i = 0; i < c; ++i)
+                           let_go(pointer<const iovec>(b)[i].iov_base, pointer<const iovec>(b)[i].iov_len))
+// What is put at the last one is other memory, or none.
+ISTHMUS_HOOK(mremap, let_go(pointer(a), b); if ((d & MREMAP_FIXED) != 0) let_go(pointer(e), c))
+// Both are one structure where addresses have 64 bits.
+ISTHMUS_HOOK(aio_read, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_HOOK(aio_read64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_HOOK(aio_write, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_HOOK(aio_write64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_HOOK(lio_listio, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
+ISTHMUS_HOOK(lio_listio64, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
 
-ISTHMUS_GIVES(read, (int file, void* to, std::size_t bytes), (file, to, bytes), to, bytes, true)
-ISTHMUS_GIVES(__read_chk, (int file, void* to, std::size_t bytes, std::size_t room), (file, to, bytes, room), to, bytes,
-              true)
-ISTHMUS_GIVES(write, (int file, const void* from, std::size_t bytes), (file, from, bytes), from, bytes, false)
-ISTHMUS_GIVES(pread, (int file, void* to, std::size_t bytes, off_t at), (file, to, bytes, at), to, bytes, true)
-ISTHMUS_GIVES(pread64, (int file, void* to, std::size_t bytes, off64_t at), (file, to, bytes, at), to, bytes, true)
-ISTHMUS_GIVES(__pread_chk, (int file, void* to, std::size_t bytes, off_t at, std::size_t room),
-              (file, to, bytes, at, room), to, bytes, true)
-ISTHMUS_GIVES(__pread64_chk, (int file, void* to, std::size_t bytes, off64_t at, std::size_t room),
-              (file, to, bytes, at, room), to, bytes, true)
-ISTHMUS_GIVES(pwrite, (int file, const void* from, std::size_t bytes, off_t at), (file, from, bytes, at), from, bytes,
-              false)
-ISTHMUS_GIVES(pwrite64, (int file, const void* from, std::size_t bytes, off64_t at), (file, from, bytes, at), from,
-              bytes, false)
-ISTHMUS_GIVES(readv, (int file, const iovec* parts, int count), (file, parts, count), parts, count, true)
-ISTHMUS_GIVES(writev, (int file, const iovec* parts, int count), (file, parts, count), parts, count, false)
-ISTHMUS_GIVES(preadv, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), parts, count, true)
-ISTHMUS_GIVES(preadv64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), parts, count,
-              true)
-ISTHMUS_GIVES(pwritev, (int file, const iovec* parts, int count, off_t at), (file, parts, count, at), parts, count,
-              false)
-ISTHMUS_GIVES(pwritev64, (int file, const iovec* parts, int count, off64_t at), (file, parts, count, at), parts, count,
-              false)
-ISTHMUS_GIVES(recv, (int socket, void* to, std::size_t bytes, int flags), (socket, to, bytes, flags), to, bytes, true)
-ISTHMUS_GIVES(__recv_chk, (int socket, void* to, std::size_t bytes, std::size_t room, int flags),
-              (socket, to, bytes, room, flags), to, bytes, true)
-ISTHMUS_GIVES(recvfrom, (int socket, void* to, std::size_t bytes, int flags, sockaddr* from, socklen_t* length),
-              (socket, to, bytes, flags, from, length), to, bytes, true)
-// With flags, which pread and pwrite do without.
-ISTHMUS_GIVES(preadv2, (int file, const iovec* parts, int count, off_t at, int flags), (file, parts, count, at, flags),
-              parts, count, true)
-ISTHMUS_GIVES(preadv64v2, (int file, const iovec* parts, int count, off64_t at, int flags),
-              (file, parts, count, at, flags), parts, count, true)
-ISTHMUS_GIVES(pwritev2, (int file, const iovec* parts, int count, off_t at, int flags), (file, parts, count, at, flags),
-              parts, count, false)
-ISTHMUS_GIVES(pwritev64v2, (int file, const iovec* parts, int count, off64_t at, int flags),
-              (file, parts, count, at, flags), parts, count, false)
-ISTHMUS_GIVES(recvmsg, (int socket, msghdr* message, int flags), (socket, message, flags),
-              message == nullptr ? nullptr : message->msg_iov,
-              message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), true)
-ISTHMUS_GIVES(send, (int socket, const void* from, std::size_t bytes, int flags), (socket, from, bytes, flags), from,
-              bytes, false)
-ISTHMUS_GIVES(sendto,
-              (int socket, const void* from, std::size_t bytes, int flags, const sockaddr* to, socklen_t length),
-              (socket, from, bytes, flags, to, length), from, bytes, false)
-ISTHMUS_GIVES(sendmsg, (int socket, const msghdr* message, int flags), (socket, message, flags),
-              message == nullptr ? nullptr : message->msg_iov,
-              message == nullptr ? 0 : static_cast<long>(message->msg_iovlen), false)
-ISTHMUS_PASSES(int, recvmmsg, (int socket, mmsghdr* messages, unsigned count, int flags, timespec* limit),
-               (socket, messages, count, flags, limit), -1, const Given given(messages, count, true))
-ISTHMUS_PASSES(int, sendmmsg, (int socket, mmsghdr* messages, unsigned count, int flags),
-               (socket, messages, count, flags), -1, const Given given(messages, count, false))
-ISTHMUS_GIVES(process_vm_readv,
-              (pid_t process, const iovec* parts, unsigned long count, const iovec* theirs, unsigned long their_count,
-               unsigned long flags),
-              (process, parts, count, theirs, their_count, flags), parts, static_cast<long>(count), true)
-ISTHMUS_GIVES(process_vm_writev,
-              (pid_t process, const iovec* parts, unsigned long count, const iovec* theirs, unsigned long their_count,
-               unsigned long flags),
-              (process, parts, count, theirs, their_count, flags), parts, static_cast<long>(count), false)
-ISTHMUS_GIVES(getrandom, (void* to, std::size_t bytes, unsigned flags), (to, bytes, flags), to, bytes, true)
-// The C library reads large parts of files into the program's memory by itself.
-ISTHMUS_PASSES(std::size_t, fread, (void* to, std::size_t size, std::size_t count, FILE* file), (to, size, count, file),
-               0, const Given given(to, size* count, true))
-ISTHMUS_PASSES(std::size_t, fread_unlocked, (void* to, std::size_t size, std::size_t count, FILE* file),
-               (to, size, count, file), 0, const Given given(to, size* count, true))
-ISTHMUS_PASSES(std::size_t, __fread_chk, (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* file),
-               (to, room, size, count, file), 0, const Given given(to, size* count, true))
-ISTHMUS_PASSES(std::size_t, fwrite, (const void* from, std::size_t size, std::size_t count, FILE* file),
-               (from, size, count, file), 0, const Given given(from, size* count, false))
-ISTHMUS_PASSES(std::size_t, fwrite_unlocked, (const void* from, std::size_t size, std::size_t count, FILE* file),
-               (from, size, count, file), 0, const Given given(from, size* count, false))
-
-ISTHMUS_PASSES(std::size_t, __fread_unlocked_chk,
-               (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* file),
-               (to, room, size, count, file), 0, const Given given(to, size* count, true))
-ISTHMUS_PASSES(int, fputs, (const char* text, FILE* file), (text, file), -1,
-               const Given given(text, std::strlen(text), false))
-ISTHMUS_PASSES(int, fputs_unlocked, (const char* text, FILE* file), (text, file), -1,
-               const Given given(text, std::strlen(text), false))
-ISTHMUS_PASSES(int, puts, (const char* text), (text), -1, const Given given(text, std::strlen(text), false))
-// What is used later, by the C library's own calls and threads.
-ISTHMUS_PASSES(int, setvbuf, (FILE * file, char* memory, int mode, std::size_t bytes), (file, memory, mode, bytes), -1,
-               let_go(memory, bytes))
-ISTHMUS_PASSES(int, aio_read, (aiocb * request), (request), -1, let_go(request))
-ISTHMUS_PASSES(int, aio_write, (aiocb * request), (request), -1, let_go(request))
-ISTHMUS_PASSES(int, aio_read64, (aiocb64 * request), (request), -1, let_go(request))
-ISTHMUS_PASSES(int, aio_write64, (aiocb64 * request), (request), -1, let_go(request))
-ISTHMUS_PASSES(int, lio_listio, (int mode, aiocb* const requests[], int count, sigevent* then),
-               (mode, requests, count, then), -1, for (int i = 0; i < count; ++i) let_go(requests[i]))
-ISTHMUS_PASSES(int, lio_listio64, (int mode, aiocb64* const requests[], int count, sigevent* then),
-               (mode, requests, count, then), -1, for (int i = 0; i < count; ++i) let_go(requests[i]))
-
-ISTHMUS_PASSES(int, mprotect, (void* memory, std::size_t bytes, int protection), (memory, bytes, protection), -1,
-               let_go(memory, bytes))
-ISTHMUS_PASSES(int, munmap, (void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
-ISTHMUS_PASSES(int, madvise, (void* memory, std::size_t bytes, int advice), (memory, bytes, advice), -1,
-               let_go(memory, bytes))
-ISTHMUS_PASSES(int, posix_madvise, (void* memory, std::size_t bytes, int advice), (memory, bytes, advice), -1,
-               let_go(memory, bytes))
-ISTHMUS_PASSES(int, pkey_mprotect, (void* memory, std::size_t bytes, int protection, int key),
-               (memory, bytes, protection, key), -1, let_go(memory, bytes))
-ISTHMUS_PASSES(int, mlock2, (const void* memory, std::size_t bytes, unsigned flags), (memory, bytes, flags), -1,
-               let_go(memory, bytes))
-ISTHMUS_PASSES(int, mlock, (const void* memory, std::size_t bytes), (memory, bytes), -1, let_go(memory, bytes))
-ISTHMUS_PASSES(ssize_t, vmsplice, (int pipe, const iovec* parts, std::size_t count, unsigned flags),
-               (pipe, parts, count, flags), -1,
-               for (std::size_t i = 0; i < count; ++i) let_go(parts[i].iov_base, parts[i].iov_len))
-// What is put there is other memory, or none.
-__attribute__((visibility("default"))) void* mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags,
-                                                    ...) {
-    using Next = void* (*)(void*, std::size_t, std::size_t, int, ...);
-    static Next known = nullptr;
-    const auto next = isthmus::interpose::known_or_found(known, "mremap");
-    if (next == nullptr) return errno = ENOSYS, MAP_FAILED;
-    std::va_list list;
-    va_start(list, flags);
-    void* const place = va_arg(list, void*);
-    va_end(list);
-    let_go(memory, bytes);
-    if ((static_cast<unsigned>(flags) & MREMAP_FIXED) != 0) let_go(place, new_bytes);
-    return next(memory, bytes, new_bytes, flags, place);
-}
-
+extern "C" {
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
     using Next = long (*)(long, ...);

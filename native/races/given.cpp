@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <initializer_list>
 #include <span>
 
 #include "races/state.hpp"
@@ -30,13 +31,12 @@ Given::Given(const iovec* parts, long count, bool writes) {
     for (long i = 0; i < count; ++i) add(range_of(parts[i].iov_base, parts[i].iov_len), writes, true);
     add(range_of(parts, static_cast<std::size_t>(count) * sizeof *parts), false, false);
 }
+Given::Given(const msghdr* message, bool writes) {
+    if (message != nullptr && is_watching()) add(*message, writes);
+}
 Given::Given(const mmsghdr* messages, unsigned count, bool writes) {
     if (messages == nullptr || !is_watching()) return;
-    for (unsigned i = 0; i < count; ++i) {
-        const msghdr& message = messages[i].msg_hdr;
-        for (std::size_t k = 0; k < message.msg_iovlen && message.msg_iov != nullptr; ++k)
-            add(range_of(message.msg_iov[k].iov_base, message.msg_iov[k].iov_len), writes, true);
-    }
+    for (unsigned i = 0; i < count; ++i) add(messages[i].msg_hdr, writes);
     add(range_of(messages, count * sizeof *messages), true, false);
 }
 Given::Given(const SystemWords& words, unsigned pointers) {
@@ -53,6 +53,13 @@ Given::~Given() {
         for (const std::uint32_t number : std::span(numbers_).first(used_)) state->under_way.remove(number);
     }
     errno = reason;
+}
+
+void Given::add(const msghdr& message, bool writes) {
+    for (std::size_t i = 0; i < message.msg_iovlen && message.msg_iov != nullptr; ++i)
+        add(range_of(message.msg_iov[i].iov_base, message.msg_iov[i].iov_len), writes, true);
+    for (const void* each : std::initializer_list<const void*>{&message, message.msg_name, message.msg_control})
+        add(range_of(each, sizeof message), true, false);
 }
 
 void Given::add(const Range& range, bool writes, bool is_touched) {

@@ -11,6 +11,7 @@
 #include "races/rows.hpp"
 
 struct mmsghdr;
+struct msghdr;
 
 namespace isthmus::races {
 
@@ -23,6 +24,7 @@ class Given {
     Given(const void* memory, std::size_t bytes, bool writes);
     Given(const iovec* parts, long count, bool writes);
     Given(const mmsghdr* messages, unsigned count, bool writes);
+    Given(const msghdr* message, bool writes);
     // Names, structures and words of which it is not known how much is used, so that no touch is reported. Bit i of
     // `pointers`: word i is one of them.
     Given(const SystemWords& words, unsigned pointers);
@@ -31,6 +33,7 @@ class Given {
     Given& operator=(const Given&) = delete;
 
   private:
+    void add(const msghdr& message, bool writes);
     void add(const Range& range, bool writes, bool is_touched);
     void open(const Range& range, bool writes, bool is_touched);
 
