@@ -88,4 +88,9 @@ struct BatchCall {
 // How much it copies.
 std::optional<std::size_t> bytes_of(const BatchCall& call);
 
+// Whether the driver's own copy, between pageable memory and the device, returns only after all that its stream held:
+// as recorded of a real one (tests/integration/drivers/facts). False where it returns before, and where it is not
+// known. Precondition: the direction is known.
+bool driver_waits(const Copy& copy);
+
 }  // namespace isthmus::accelerator

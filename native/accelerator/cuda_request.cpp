@@ -13,7 +13,6 @@
 
 #include "accelerator/accelerator.hpp"
 #include "accelerator/captures.hpp"
-#include "accelerator/driver_waits.hpp"
 #include "accelerator/functions.hpp"
 #include "accelerator/places.hpp"
 #include "accelerator/staging.hpp"

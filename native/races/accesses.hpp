@@ -4,6 +4,7 @@
 // earlier one: also where one of them was long over. Nothing here allocates; the caller holds the lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,19 @@ namespace isthmus::races {
 class Accesses {
   public:
     // Where there is no room for another, an old one is compared no more.
-    void add(const Access& access);
-    void remove(std::uint64_t work);
+    void add(const Access& access) {
+        const Range range = access.rows.range();
+        if (range.empty()) return;
+        const std::size_t at = next_++ % most;
+        count_ = std::max(count_, at + 1);
+        ranges_[at] = range;
+        all_[at] = access;
+    }
+    void remove(std::uint64_t work) {
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (all_[i].work == work) ranges_[i] = {};
+        }
+    }
     // Calls `meet` with each earlier access that races with one that was added; `before` is what its line was behind
     // then. What it takes the place of is compared no more.
     template <typename Meet>
@@ -34,9 +46,19 @@ class Accesses {
         }
     }
     // The host has waited for these.
-    void finish(const Clock& clock);
+    void finish(const Clock& clock) {
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (clock.covers(all_[i].line, all_[i].work)) ranges_[i] = {};
+        }
+        while (count_ != 0 && ranges_[count_ - 1].empty()) --count_;
+        if (count_ == 0) next_ = 0;
+    }
     // The memory there is new.
-    void forget(const Range& range);
+    void forget(const Range& range) {
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (ranges_[i].overlaps(range)) ranges_[i] = {};
+        }
+    }
     bool any() const { return count_ != 0; }
 
   private:

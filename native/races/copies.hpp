@@ -86,7 +86,6 @@ class Copies {
     static std::uint64_t changes();
     std::uint64_t without_room() const { return without_room_; }
     bool any() const { return count_ != 0; }
-    bool any_block() const { return block_count_ != 0; }
 
   private:
     static constexpr std::size_t most_copies = 4096, most_blocks = 16384;

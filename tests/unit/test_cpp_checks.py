@@ -46,7 +46,7 @@ CHECKS = {
     # Work for a neighbour of a copy takes as long as is wanted.
     "experiment/interference/amount": Check(),
     # Chunks cover the transfer in whole parts and fit their ring.
-    "transfer/chunks": Check(("transfer/pieces/chunks.cpp", "transfer/pieces/ring_plan.cpp")),
+    "transfer/chunks": Check(("transfer/pieces/ring_plan.cpp",)),
     # A link that others use is left to them and used again afterwards; one beyond what the host can carry is left; the
     # links of a copy that is divided beforehand end together.
     "transfer/pace": Check(),

@@ -5,13 +5,79 @@
 
 #include "backend/device.hpp"
 #include "base/threads.hpp"
-#include "transfer/pieces/driver_copies.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/pack_on_threads.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 
 namespace isthmus {
 namespace {
+
+// By calls of the driver alone, as the next three.
+class SeparateCopies final : public PieceCopy {
+  public:
+    SeparateCopies(const Layout& destination, const Layout& source, const Extent& extent,
+                   std::shared_ptr<Staging> staging, bool waits)
+        : PieceCopy(destination, source, extent, std::move(staging)), waits_(waits) {}
+
+  protected:
+    Status start() override {
+        Stream& stream = staging_->stream();
+        const std::size_t width = extent_.width_bytes;
+        const std::size_t pieces = extent_.pieces();
+        for (std::size_t i = 0; i < pieces; ++i) {
+            ISTHMUS_TRY(device().copy(stream, {destination_.allocation, destination_.at(i, extent_), width},
+                                      {source_.allocation, source_.at(i, extent_), width}));
+            if (waits_) ISTHMUS_TRY(stream.synchronize());
+        }
+        return {};
+    }
+
+  private:
+    bool waits_;
+};
+
+class PreparedPieceCopies final : public PieceCopy {
+  public:
+    PreparedPieceCopies(const Layout& destination, const Layout& source, const Extent& extent,
+                        std::shared_ptr<Staging> staging, std::unique_ptr<PreparedCopies> prepared)
+        : PieceCopy(destination, source, extent, std::move(staging)), prepared_(std::move(prepared)) {}
+
+  protected:
+    Status start() override { return prepared_->enqueue(staging_->stream()); }
+
+  private:
+    std::unique_ptr<PreparedCopies> prepared_;
+};
+
+class SectionCopy final : public PieceCopy {
+  public:
+    using PieceCopy::PieceCopy;
+
+  protected:
+    Status start() override { return device().copy_section(staging_->stream(), destination_, source_, extent_); }
+};
+
+class WholeCopy final : public PieceCopy {
+  public:
+    using PieceCopy::PieceCopy;
+    // Why it would not do; nothing when both sides have one layout.
+    static Status check(const Layout& destination, const Layout& source, const Extent& extent) {
+        const bool alike = !destination.is_scattered() && !source.is_scattered() &&
+                           destination.pitch_bytes == source.pitch_bytes &&
+                           (extent.slices == 1 || destination.slice_pitch_bytes == source.slice_pitch_bytes);
+        if (!alike) return unsupported("the two sides differ in their layout");
+        if (source.is_contiguous(extent)) return unsupported("nothing lies between the pieces");
+        return {};
+    }
+    std::size_t bytes_moved() const override { return source_.span_bytes(extent_); }
+
+  protected:
+    Status start() override {
+        const std::size_t bytes = bytes_moved();
+        return device().copy(staging_->stream(), {destination_.allocation, destination_.offset, bytes},
+                             {source_.allocation, source_.offset, bytes});
+    }
+};
 
 // What is against the method with layouts that are right in themselves.
 Status check_method(PieceMethod method, const Layout& destination, const Layout& source, const Extent& extent,

@@ -28,9 +28,6 @@ class PinnedRange {
     PinnedRange& operator=(PinnedRange&&) = delete;
     ~PinnedRange();
 
-    // Whether somebody else had locked it.
-    bool is_theirs() const { return locked_ == nullptr; }
-
     struct Locked;
 
   private:

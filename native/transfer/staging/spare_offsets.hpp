@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace isthmus {
@@ -13,12 +15,29 @@ namespace isthmus {
 class SpareOffsets {
   public:
     // One with whatever it held before; an empty one where there is none.
-    std::vector<std::uint64_t> take();
+    std::vector<std::uint64_t> take() {
+        const std::lock_guard lock(mutex_);
+        for (std::vector<std::uint64_t>& kept : lists_) {
+            if (kept.capacity() != 0) return std::exchange(kept, {});
+        }
+        return {};
+    }
     // Keeps a few, and none that is very long.
-    void give(std::vector<std::uint64_t> list) noexcept;
-    void clear();
+    void give(std::vector<std::uint64_t> list) noexcept {
+        if (list.capacity() == 0 || list.capacity() > most_offsets) return;
+        const std::lock_guard lock(mutex_);
+        for (std::vector<std::uint64_t>& kept : lists_) {
+            if (kept.capacity() == 0) return void(kept = std::move(list));
+        }
+    }
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        for (std::vector<std::uint64_t>& kept : lists_) std::exchange(kept, {});
+    }
 
   private:
+    static constexpr std::size_t most_offsets = std::size_t{1} << 20;
+
     std::mutex mutex_;
     std::array<std::vector<std::uint64_t>, 4> lists_;  // without memory where there is none
 };
