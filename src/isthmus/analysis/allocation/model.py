@@ -77,11 +77,6 @@ class AllocationCosts:
 
     curves: tuple[CostCurve, ...]
 
-    @property
-    def kinds(self) -> list[str]:
-        """Kinds of memory with a curve."""
-        return list(dict.fromkeys(curve.kind for curve in self.curves))
-
     def find(self, kind: str, phase: Phase) -> CostCurve | None:
         """The curve of one phase of one kind."""
         return next((curve for curve in self.curves if (curve.kind, curve.phase) == (kind, phase)), None)
@@ -90,10 +85,6 @@ class AllocationCosts:
         """One phase alone."""
         curve = self.find(kind, phase)
         return SizedCost(curve.sizes, curve.draws) if curve else None
-
-    def calls(self, kind: str) -> SizedCost | None:
-        """Allocating and freeing, touched or not."""
-        return self._sum(kind, ("allocate", "free"))
 
     def whole(self, kind: str) -> SizedCost | None:
         """From allocation to release of memory that is there: with its first touch where pages come only then."""

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.analysis.statistics.shape import relative_line
-from isthmus.record import Case, Interval, Run
+from isthmus.grouping import grouped
+from isthmus.record import Case, Direction, Interval, Run
 
 Beyond = Literal["", "below", "above"]
 
@@ -165,54 +166,32 @@ class TwoWays:
     Both are seconds of the device; the time until the host knows is not in them. There are both directions of both.
     """
 
-    host_memory: str
-    alone: Mapping[str, Predictor]
-    together: Mapping[str, Predictor]
+    alone: Mapping[Direction, Predictor]
+    together: Mapping[Direction, Predictor]
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes that were measured in all four directions."""
-        measured = [set(series.sizes) for series in (*self.alone.values(), *self.together.values())]
-        return tuple(sorted(set.intersection(*measured)))
-
-    def slowdown(self, direction: str, size: int) -> Interval:
-        """How many times as long a copy takes while the other direction runs."""
-        return interval_of(self.together[direction].draws(size) / self.alone[direction].draws(size))
-
-    def added(self, direction: str, size: float) -> Draws:
+    def added(self, direction: Direction, size: float) -> Draws:
         """Seconds by which it takes longer; no less than none, since a copy does not help another."""
         return np.maximum(self.together[direction].draws(size) - self.alone[direction].draws(size), 0.0)
 
 
-def two_ways(run: Run, *, only: str | None = None) -> list[TwoWays]:
-    """One for each kind of memory, or `only` one, of which the run has all four series of the bandwidth experiment."""
-    alone: dict[tuple[str, str], list[Case]] = {}
-    together: dict[tuple[str, str], list[Case]] = {}
-    for case in run.cases:
-        if (
-            case.experiment != "bandwidth"
-            or case.direction not in ONE_WAY
-            or case.node is not None
-            or not _counts(case)
-        ):
-            continue
-        series = together if case.method == "duplex" else alone
-        series.setdefault((case.host_memory, case.direction), []).append(case)
-    kinds = dict.fromkeys(memory for memory, _ in together if only in {memory, None})
-    return [
-        TwoWays(memory, _predictors(alone, memory), _predictors(together, memory))
-        for memory in kinds
-        if all((memory, direction) in series for direction in ONE_WAY for series in (alone, together))
-    ]
+def two_ways(run: Run, host_memory: str) -> TwoWays | None:
+    """Copies of a kind of memory; None where the run lacks one of their four series of the bandwidth experiment."""
+    cases = [each for each in run.cases if (each.experiment, each.host_memory) == ("bandwidth", host_memory)]
+    series = grouped(
+        (each for each in cases if each.node is None and _counts(each)),
+        lambda each: ("together" if each.method == "duplex" else "alone", each.direction),
+    )
+    if not all((name, direction) in series for name in ("alone", "together") for direction in ONE_WAY):
+        return None
+    alone, together = (
+        {direction: _predictor(series[name, direction]) for direction in ONE_WAY} for name in ("alone", "together")
+    )
+    return TwoWays(alone, together)
 
 
 def _counts(case: Case) -> bool:
     samples = case.samples("device_seconds")
     return not case.skipped and case.verified != "no" and bool(samples) and min(samples) > 0
-
-
-def _predictors(series: Mapping[tuple[str, str], list[Case]], memory: str) -> dict[str, Predictor]:
-    return {direction: _predictor(series[memory, direction]) for direction in ONE_WAY}
 
 
 def _predictor(cases: list[Case]) -> Predictor:

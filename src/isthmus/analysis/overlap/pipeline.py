@@ -73,8 +73,7 @@ def pipeline_model(run: Run, host_memory: str) -> PipelineModel | None:
     into, out = (curve_predictor(curve) if curve else None for curve in known)
     if into is None or out is None:
         return None
-    both = next(iter(two_ways(run, only=host_memory)), None)
-    return PipelineModel(host_memory, into, out, both, _occupied(run, filter(None, known)))
+    return PipelineModel(host_memory, into, out, two_ways(run, host_memory), _occupied(run, filter(None, known)))
 
 
 def _occupied(run: Run, curves: Iterable[Curve]) -> bool:

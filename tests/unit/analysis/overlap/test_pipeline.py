@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from isthmus.analysis.bandwidth.prediction import Predictor, two_ways
 from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model, pipeline_seconds
-from isthmus.analysis.statistics.resample import DRAWS, Draws
+from isthmus.analysis.statistics.curve import ONE_WAY
+from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.record import KIB, MIB, Case, Series
 from tests.synthetic import overlap as synthetic_overlap
 from tests.synthetic import runs as synthetic
@@ -94,18 +95,19 @@ def copies(*, slower: float = 1.0, memory: str = "pinned") -> list[Case]:
 
 
 def test_what_a_direction_loses_beside_the_other_is_found() -> None:
-    (found,) = two_ways(synthetic.run(copies(slower=1.25)))
-    assert found.host_memory == "pinned"
-    assert found.sizes == POWERS
-    for way in ("h2d", "d2h"):
-        slowdown = found.slowdown(way, 16 * MIB)
+    found = two_ways(synthetic.run(copies(slower=1.25)), "pinned")
+    assert found
+    for way in ONE_WAY:
+        assert found.alone[way].sizes == found.together[way].sizes == POWERS
+        slowdown = interval_of(found.together[way].draws(16 * MIB) / found.alone[way].draws(16 * MIB))
         assert slowdown.low < 1.25 < slowdown.high
         assert slowdown.median == pytest.approx(1.25, rel=0.01)
         assert found.added(way, 16 * MIB)[0] == pytest.approx(0.25 * 16 * MIB / RATE, rel=0.05)
 
 
 def test_a_copy_is_never_taken_to_help_another() -> None:
-    (found,) = two_ways(synthetic.run(copies(slower=0.5)))
+    found = two_ways(synthetic.run(copies(slower=0.5)), "pinned")
+    assert found
     assert (found.added("h2d", MIB) == 0).all()
 
 
