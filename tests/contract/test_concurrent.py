@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.threads.concurrent import ThreadLane
+from isthmus.experiment.threads.cases import ThreadLane
 from isthmus.machine.devices import open_device
 
 Pattern = Callable[[int, int], bytes]

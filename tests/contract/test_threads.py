@@ -16,7 +16,7 @@ from isthmus import _native
 from isthmus.errors import OutOfMemory, Unsupported
 from isthmus.experiment.allocation.cases import MEMORY_KINDS as WAYS
 from isthmus.experiment.bandwidth.cases import MEMORY_KINDS
-from isthmus.experiment.threads.concurrent import ThreadLane
+from isthmus.experiment.threads.cases import ThreadLane
 from isthmus.machine.devices import open_device, probe
 
 THREADS = 12

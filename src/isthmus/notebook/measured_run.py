@@ -2,23 +2,27 @@
 
 import io
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from isthmus import _native
 from isthmus.analysis.conclusions import conclude
 from isthmus.compare import Health, Reference, judge, read_reference, reference_for
-from isthmus.notebook.arrow import stream_of
-from isthmus.record import Run, columns, read_run
+from isthmus.record import COLUMN_TYPES, Run, columns, read_run
 from isthmus.report.check import check_data
 from isthmus.report.renderers import terminal
 from isthmus.report.screen import screen_document
 
 SCHEMA_VERSION = 1
 _COLUMNS_OF_TEXT = 100
+_Values = Sequence[str | int | float | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +74,7 @@ class MeasuredRun:
         Nulls are where a column does not apply. The memory is the stream's own.
         """
         del requested_schema
-        return stream_of(self.columns)
+        return _stream_of(self.columns)
 
     def __len__(self) -> int:
         """How many cases there are."""
@@ -110,3 +114,24 @@ def open_run(path: str | os.PathLike[str], *, reference: str | None = None) -> M
     device. Raises RunFileError for any other file.
     """
     return of(read_run(Path(path)), Path(path), named_reference(reference))
+
+
+def _stream_of(columns: Mapping[str, _Values]) -> object:
+    """A capsule of the PyCapsule interface with columns of the tidy table, all of one length.
+
+    Whole numbers are int64, others float64, texts large_string.
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return _native.arrow_stream(rows, [_column(name, values) for name, values in columns.items()])
+
+
+def _column(name: str, values: _Values) -> tuple[str, str, int, list[bytes]]:
+    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little").tobytes()
+    nulls = sum(value is None for value in values)
+    if COLUMN_TYPES[name] is str:
+        texts = [b"" if value is None else str(value).encode() for value in values]
+        ends = np.array([0, *accumulate(map(len, texts))], np.int64)
+        return name, "U", nulls, [there, ends.tobytes(), b"".join(texts)]
+    kind, arrow = (np.float64, "g") if COLUMN_TYPES[name] is float else (np.int64, "l")
+    numbers = np.array([0 if value is None else value for value in values], kind)
+    return name, arrow, nulls, [there, numbers.tobytes()]

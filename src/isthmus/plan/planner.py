@@ -87,7 +87,7 @@ def beside(run: Run, need: Need, method: str) -> Mapping[str, float]:
     for neighbour in NEIGHBOURS:
         for direction in ("h2d", "d2h") if need.direction == "both" else (need.direction,):
             shown = [each for each in largest(costs(run)) if (each.neighbour, each.direction) == (neighbour, direction)]
-            # Of kernels that with the fewest blocks that fill the link, which sessions take.
+            # The kernel with the fewest blocks that fill the link, as sessions take it.
             if cost := next((each for each in telling(shown) if _is_such(each, method)), None):
                 factors[neighbour] = max(factors.get(neighbour, cost.slowdown.median), cost.slowdown.median)
     return factors

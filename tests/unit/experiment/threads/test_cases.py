@@ -11,9 +11,7 @@ from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.engine.sweep import Sweep
-from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.cases import DIRECTIONS, ThreadSweep, divisions_of
-from isthmus.experiment.threads.concurrent import Division, undivided
+from isthmus.experiment.threads.cases import DIRECTIONS, Division, ThreadSweep, divisions_of, undivided
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case, Direction
 
@@ -86,7 +84,7 @@ def test_a_thread_that_fails_costs_its_case_and_is_named(measured: Measure) -> N
 def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
     monkeypatch: pytest.MonkeyPatch, given: Callable[[Sweep, Sequence[Case]], Planned]
 ) -> None:
-    monkeypatch.setattr(concurrent, "_LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr("isthmus.experiment.threads.cases._LIMIT_SECONDS", 0.05)
     sweep = ThreadSweep(open_device("host:fault=copy:hang"), Options(mode="quick"), PLENTY)
     prepared = given(sweep, divided(undivided("pinned", "h2d", 64 * KIB))).batches[0].prepare()
     found: list[Case] = []
