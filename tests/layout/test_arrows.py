@@ -329,22 +329,18 @@ def test_no_package_exports_what_nobody_can_read() -> None:
             assert len(list(import_statements(path))) <= MOST_EXPORTS, name_of(path)
 
 
-def test_python_is_started_by_one_helper() -> None:
-    """Which keeps files of the current folder from being run: `pickle.py` there is somebody else's."""
-    pattern = re.compile(r"sys\.executable|get_context\(|PYTHONSAFEPATH")
-    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
-    assert named == {"python.py"}
-
-
-def test_the_users_cache_is_known_to_one_module() -> None:
-    """Which sees to it that nobody else can write there; messages name the variable through it."""
-    pattern = re.compile(r"XDG_(?:CACHE|STATE|DATA|CONFIG)|[\"'/]\.(?:cache|local|config)\b|Path\.home\(|expanduser")
-    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
-    assert named == {"cache.py"}
-
-
-def test_standard_error_is_written_to_by_one_module() -> None:
-    """Which escapes what would command a terminal."""
-    pattern = re.compile(r"file=sys\.stderr|stderr\.write|echo\(.*err=True")
-    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
-    assert named == {"messages.py"}
+@pytest.mark.parametrize(
+    ("one", "pattern"),
+    [
+        # Keeps files of the current folder from being run: `pickle.py` there is somebody else's.
+        ("python.py", r"sys\.executable|get_context\(|PYTHONSAFEPATH"),
+        # Sees to it that nobody else can write there; messages name the variable through it.
+        ("cache.py", r"XDG_(?:CACHE|STATE|DATA|CONFIG)|[\"'/]\.(?:cache|local|config)\b|Path\.home\(|expanduser"),
+        # Escapes what would command a terminal.
+        ("messages.py", r"file=sys\.stderr|stderr\.write|echo\(.*err=True"),
+    ],
+    ids=["python is started", "the user's cache is known", "standard error is written"],
+)
+def test_it_is_by_one_module_alone(one: str, pattern: str) -> None:
+    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if re.search(pattern, path.read_text("utf-8"))}
+    assert named == {one}

@@ -213,7 +213,7 @@ def _row_counts(width: int, pitch: int, mode: ModeName, bounds: Bounds) -> list[
     last = 1 << most.bit_length() - 1 if most else 0
     if counts and 1 < counts[-1] <= last // 4:
         counts.append(last)
-    # A single row has no pitch: once is enough. It stands for widths that the bounds rule out, too.
+    # A single row has no pitch: once is enough. It covers widths that the bounds rule out, too.
     return [rows for rows in counts or [1] if rows > 1 or pitch == 2 * width]
 
 
