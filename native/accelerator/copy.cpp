@@ -170,7 +170,7 @@ std::optional<std::size_t> bytes_of(const BatchCall& call) {
 }
 
 bool driver_waits(const Copy& copy) {
-    // Of these some return, by their number, their sizes and the order that their attributes ask for.
+    // Some of these return, by their number, their sizes and the order that their attributes ask for.
     if (copy.batch != nullptr) return false;
     if (!*copy.to_device) return true;
     // On the thread's own stream small ones return before what the legacy stream holds.

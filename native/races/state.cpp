@@ -22,7 +22,7 @@ namespace {
 
 constinit State the_state;
 constinit std::atomic<bool> is_locked = false, watching = false, launch_is_quiet = false;
-// Not zero in this process: it stands on a page that the kernel wipes in children.
+// Not zero in this process: its page is one that the kernel wipes in children.
 constinit const volatile std::byte* mark = nullptr;
 
 void make_mark() {

@@ -43,7 +43,7 @@ NOT_TAKEN = {
         setdomainname setgroups sethostname swapoff swapon umount2 uselib
     """,
 }
-# Of this version all functions were read.
+# All functions of this version were read.
 READ = ("glibc", "2.36")
 # Names that begin so are for the C library itself, but what headers put in place of others to check sizes.
 OWN, CHECKED = "__", re.compile(r"__\w+_(chk|2)|__[flx]*x(stat|mknod)(at|64|at64)?")
