@@ -134,6 +134,11 @@ def sources(runs: Sequence[Run], analysis: Callable[[Run], Iterable[_Value]]) ->
     return [Source(runs, index, value) for index, run in enumerate(runs) for value in analysis(run)]
 
 
+def one_of_each(runs: Sequence[Run], analysis: Callable[[Run], _Value | None]) -> list[Source[_Value]]:
+    """What an analysis gives of each run of which it gives anything."""
+    return sources(runs, lambda run: [value] if (value := analysis(run)) is not None else [])
+
+
 def details(point: Point) -> dict[str, str]:
     """Rate, interval and time of a point, and their samples, by the names that a reader sees."""
     low, high = format_rate(point.rate.low), format_rate(point.rate.high)

@@ -91,7 +91,7 @@ def can_say(key: str) -> bool:
 
 
 def say_or(key: str, otherwise: str) -> str:
-    """The text of a key without placeholders, or what stands for it where there is none."""
+    """The text of a key without placeholders, or the other one where there is none."""
     return say(key) if can_say(key) else otherwise
 
 

@@ -13,7 +13,7 @@ from isthmus.analysis.allocation.model import (
     pinned_choices,
 )
 from isthmus.analysis.figures import legend_of
-from isthmus.analysis.labels import Source, kind_heading, sources
+from isthmus.analysis.labels import Source, kind_heading, one_of_each
 from isthmus.analysis.phrases import memory_label
 from isthmus.analysis.published.table import published_parts
 from isthmus.analysis.statistics.curve import Point
@@ -86,7 +86,7 @@ def _detail(point: Point) -> str:
 
 def section(runs: Sequence[Run]) -> Section | None:
     """Charts and tables of all runs that measured allocation; None where none did."""
-    measured = sources(runs, _costs)
+    measured = one_of_each(runs, allocation_costs)
     tables = (
         (
             say("allocation_report.cheapest"),
@@ -101,17 +101,12 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def glance(run: Run) -> Glance | None:
     """What kinds of pinned memory cost, else what each kind costs to get; None where no allocation was measured."""
-    for measured in sources([run], _costs):
+    for measured in one_of_each([run], allocation_costs):
         if grid := cheapest_pinned_grid(measured):
             return Glance((excerpt(grid, _MOST, columns=range(len(grid.columns) - 1)),))
         if grid := next(filter(None, (phase_grid([measured], phase) for phase in PHASES)), None):
             return Glance((excerpt(grid, _MOST),))
     return None
-
-
-def _costs(run: Run) -> list[AllocationCosts]:
-    costs = allocation_costs(run)
-    return [costs] if costs else []
 
 
 def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:

@@ -17,7 +17,7 @@ from isthmus.analysis.breakeven.derived import DERIVED_USES, BreakevenAnalysis, 
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import PLAIN_CASES, WIDE, case_words, from_to, uses_count
-from isthmus.analysis.labels import Source, kind_heading, sources
+from isthmus.analysis.labels import Source, kind_heading, one_of_each
 from isthmus.analysis.phrases import about_bytes, memory_label, memory_name
 from isthmus.analysis.published.source import Measured, Series
 from isthmus.analysis.published.table import published_parts
@@ -45,7 +45,7 @@ _MOST = 7
 
 def section(runs: Sequence[Run]) -> Section | None:
     """The section of these runs; None where none holds a case of the experiment that counts."""
-    analyses = sources(runs, _analyses)
+    analyses = one_of_each(runs, analyse_breakeven)
     if not analyses:
         return None
     kinds = kinds_legend(analyses)
@@ -74,16 +74,11 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def glance(run: Run) -> Glance | None:
     """Thresholds, or times where there is nothing to compare; None where the run has neither."""
-    analyses = sources([run], _analyses)
+    analyses = one_of_each([run], analyse_breakeven)
     if grid := next(threshold_grids(analyses), None):
         return Glance((excerpt(replace(grid, groups=grid.groups[:1]), _MOST),))
     times = next(time_grids(analyses), None)
     return Glance((excerpt(times, _MOST),)) if times else None
-
-
-def _analyses(run: Run) -> list[BreakevenAnalysis]:
-    analysis = analyse_breakeven(run)
-    return [analysis] if analysis else []
 
 
 def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from isthmus.analysis.figures import cell_of, legend_of
-from isthmus.analysis.labels import Source, in_one_text, sources
+from isthmus.analysis.labels import Source, in_one_text, one_of_each, sources
 from isthmus.analysis.managed.granularity import Counted, Mechanism, counted_passes, mechanisms, unit_words
 from isthmus.analysis.managed.model import (
     WHOLE_COPIES,
@@ -127,7 +127,7 @@ def granularity_parts(runs: Sequence[Run]) -> list[Part]:
 def _units_part(runs: Sequence[Run]) -> Part:
     title, corner = say("granularity_report.units_title"), say("granularity_report.corner")
     grids = []
-    for each in sources(runs, lambda run: [mechanisms(run)]):
+    for each in one_of_each(runs, mechanisms):
         columns = (
             Column(name, name, each.label, prose=key in _WORDS)
             for key in (*_WORDS, "there", "waits")
@@ -168,7 +168,7 @@ def _mover(mover: str, direction: str) -> str:
 def _sizes_part(runs: Sequence[Run]) -> Part:
     title, corner = say("granularity_report.sizes_title"), say("granularity_report.corner")
     grids = []
-    for each in sources(runs, lambda run: [counted_passes(run)]):
+    for each in one_of_each(runs, counted_passes):
         columns = columns_of(
             (say(f"granularity_report.column_{key}") for key in ("count", "share", "alignment")), each.label
         )
