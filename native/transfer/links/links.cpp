@@ -144,13 +144,12 @@ std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes,
     prepare();
     take_queue_times();
     std::vector<Relay*> relays;
-    Relay* last_look = nullptr;
     const std::size_t most_chunks = std::min(bytes / chunk_bytes, most_queued_chunks);
     for (Link& link : links_) {
         if (link.relay == nullptr || bytes < link.from_bytes || !link.relay->is_free_for(stream, most_chunks)) continue;
         const Status prepared = link.relay->prepare();
         // A copy that is queued is not waited for here.
-        const Status asked = prepared.ok() ? ask(*link.relay, stream == nullptr, last_look) : Status();
+        const Status asked = prepared.ok() ? ask(*link.relay, stream == nullptr) : Status();
         if (!prepared.ok() || !asked.ok()) {
             link.why_not = prepared.ok() ? failed(asked) : prepared.message();
             link.relay.reset();
@@ -159,21 +158,34 @@ std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes,
         link.relay->begin(chunk_bytes);
         relays.push_back(link.relay.get());
     }
+    look_at_one(relays);
     leave_to_owners(relays, bytes);
     if (relays.empty()) return std::nullopt;
     is_used_ = true;
     return Use(*this, std::move(relays));
 }
 
-Status Links::ask(Relay& relay, bool is_waited, Relay*& last_look) const {
+Status Links::ask(Relay& relay, bool is_waited) const {
     if (const auto is_free = relay.is_free(most_times_of(own_pace_, links_.size()))) relay.pace().looked(*is_free);
-    if (relay.pace().is_due()) {
-        // One after the other: together they would find the host's memory busy.
-        Status begun = relay.look(last_look);
-        last_look = &relay;
-        return begun;
-    }
     return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
+}
+
+void Links::look_at_one(std::vector<Relay*>& relays) {
+    Relay* next = nullptr;
+    for (Relay* const relay : relays) {
+        if (relay->looks()) return;
+        if (!relay->pace().is_due()) continue;
+        if (next == nullptr || relay->looked_at() < next->looked_at()) next = relay;
+    }
+    if (next == nullptr) return;
+    const Status begun = next->look();
+    if (begun.ok()) return;
+    std::erase(relays, next);
+    for (Link& link : links_) {
+        if (link.relay.get() != next) continue;
+        link.why_not = failed(begun);
+        link.relay.reset();
+    }
 }
 
 Links::Use::~Use() {

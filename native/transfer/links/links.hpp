@@ -149,7 +149,9 @@ class Links {
     };
     void prepare();
     // Whether others use its link, now and then; and of a copy that is waited for whether it answers at all.
-    Status ask(Relay& relay, bool is_waited, Relay*& last_look) const;
+    Status ask(Relay& relay, bool is_waited) const;
+    // Asks of one that is due, the longest ago: several at once would find the host's memory busy.
+    void look_at_one(std::vector<Relay*>& relays);
     static std::size_t unshared(const std::vector<Relay*>& relays);
     // Without those that would bring nothing, as the host's memory carries no more.
     void leave_to_owners(std::vector<Relay*>& relays, std::size_t bytes) const;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_relayed_chunks = 300;
 // By which a relay is asked, and for how long an answer is worth waiting for.
 constexpr std::size_t asked_bytes = std::size_t{256} << 10;
-constexpr double answer_seconds = 200e-6;
+constexpr double answer_seconds = 200e-6, look_seconds = 1e-3;
 // What either of these, or one copy of a look, takes.
 constexpr std::size_t room_bytes = Relay::look_bytes / Relay::look_copies;
 static_assert(asked_bytes <= room_bytes);
@@ -118,14 +118,14 @@ bool Relay::may_soon_answer() const {
     return asked_at_ && seconds_between(*asked_at_, now()) < answer_seconds;
 }
 
-Status Relay::look(Relay* after) {
+Status Relay::look() {
+    looked_at_ = now();
     if (is_looking_) return {};
     Binding binding(*neighbour_);
     ISTHMUS_TRY(binding.status());
     const Region here{memory_.get(), memory_bytes, room_bytes};
     const Region host{asked_host_.get(), 0, room_bytes};
     Stream& stream = to_device_ ? *in_ : *out_;
-    if (after != nullptr) ISTHMUS_TRY(neighbour_->wait(stream, *after->look_ended_));
     ISTHMUS_TRY(neighbour_->record(*look_begun_, stream));
     for (std::size_t i = 0; i < look_copies; ++i) {
         ISTHMUS_TRY(neighbour_->copy(stream, to_device_ ? here : host, to_device_ ? host : here));
@@ -133,6 +133,10 @@ Status Relay::look(Relay* after) {
     ISTHMUS_TRY(neighbour_->record(*look_ended_, stream));
     is_looking_ = true;
     return {};
+}
+
+bool Relay::looks() const {
+    return is_looking_ && seconds_between(looked_at_, now()) < look_seconds;
 }
 
 std::optional<bool> Relay::is_free(double most_times) {

@@ -52,9 +52,11 @@ class Relay {
     bool answers();
     // It was asked a moment ago.
     bool may_soon_answer() const;
-    // Asks whether others use the link, by some copies of the same little memory, which begin when another relay's have
-    // ended if there is one. Does not wait.
-    Status look(Relay* after);
+    // Asks whether others use the link, by some copies of the same little memory. Does not wait.
+    Status look();
+    TimePoint looked_at() const { return looked_at_; }
+    // It was asked so a moment ago and has not answered. Later it may never: its device's streams may be held.
+    bool looks() const;
     // What came of that: whether it took at most so many times as long as the quickest. Nothing until it has ended.
     std::optional<bool> is_free(double most_times);
     bool has_slot() const { return sent_ - arrived_ < most_slots; }
@@ -118,6 +120,7 @@ class Relay {
     std::unique_ptr<Allocation> memory_, asked_host_, asked_own_;
     std::unique_ptr<Event> answer_, look_begun_, look_ended_;
     bool is_looking_ = false;
+    TimePoint looked_at_{};
     double quickest_look_;               // in seconds
     std::optional<TimePoint> asked_at_;  // unless it has answered since
     std::unique_ptr<Stream> in_, out_;
