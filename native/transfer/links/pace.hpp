@@ -71,7 +71,8 @@ class Pace {
         if (!is_free) allowed_ = suspected_ = 1;
         if (pause_ != 0) return;
         allowed_ = std::max(allowed_, suspected_);
-        mean_ = allowed_ * alone_;
+        // How late it will be is learned anew: one stall may have made it look far later than any load does.
+        mean_ = std::min(allowed_, usual_load) * alone_;
         late_ = usually_late;
     }
     // What so many bytes take while nothing else uses the link.
@@ -99,7 +100,7 @@ class Pace {
     // The share of what is allowed, with nothing else on the link.
     static constexpr double usually_late = 0.9;
     static constexpr std::size_t first_pause = 4, most_pause = 64;
-    static constexpr double most_allowed = 3;
+    static constexpr double most_allowed = 3, usual_load = 1.6;
     static constexpr std::size_t learned_from_bytes = std::size_t{128} << 20;
 
     double alone_, mean_, recent_, late_ = usually_late;

@@ -219,7 +219,8 @@ void Relay::take_time(double most_times) {
     if (is_timed_ || !ended.ok() || !ended.value()) return;
     is_timed_ = true;
     auto seconds = neighbour_->seconds_between(*first_, *ended_);
-    if (bytes_ == first_bytes_ || !seconds.ok() || seconds.value() <= 0) return;
+    // The first copy maps what the two devices see of each other.
+    if (!std::exchange(is_mapped_, true) || bytes_ == first_bytes_ || !seconds.ok() || seconds.value() <= 0) return;
     pace_.arrived(bytes_ - first_bytes_, seconds.value(), false, most_times);
 }
 

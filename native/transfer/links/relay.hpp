@@ -133,6 +133,7 @@ class Relay {
     std::size_t queued_chunks_ = 0;                // since nothing was in flight
     std::size_t next_chunk_ = 0, next_bytes_ = 0;  // of the copy that is being queued
     bool is_timed_ = true;                         // its time was taken
+    bool is_mapped_ = false;                       // a copy that was queued has ended
     std::atomic<bool> is_reserved_ = false;        // and begun_ not recorded since
     bool is_listed_ = false;                       // among those that may wait, or was
     std::size_t slot_bytes_ = 0;

@@ -152,6 +152,19 @@ void what_begins_late_together_is_nobody_elses() {
     }
 }
 
+// A stall of one long part leaves the link to others; found free, it carries its part again at once.
+void one_stall_is_soon_forgotten() {
+    Pace pace(alone);
+    pace.arrived(32 * chunk, 16 * alone * 32 * chunk, false, most_times);
+    expect(pace.is_shared(), "it could be others");
+    for (int looks = 0; pace.is_shared() && looks < 10; ++looks) {
+        pace.pass(64);
+        pace.looked(true);
+    }
+    expect(!pace.is_shared(), "it is free");
+    expect(pace.bytes_per_second() > 0.6 / alone, "and given more than half of what it carries alone");
+}
+
 // A part of a copy that was queued is told as one: it is long enough to learn from.
 void a_long_part_is_learned_from() {
     Pace pace(alone);
@@ -172,5 +185,6 @@ int main() {
     own_load_is_allowed_for();
     a_long_part_is_learned_from();
     what_begins_late_together_is_nobody_elses();
+    one_stall_is_soon_forgotten();
     std::puts("as described");
 }
