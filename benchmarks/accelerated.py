@@ -111,7 +111,7 @@ CASES = {
         ("transformers_model.py",),
         (
             factor("from_pretrained_to_seconds", 1.5),
-            factor("device_map_seconds", 1),
+            factor("device_map_seconds", 1.2),
             factor("model_offload_seconds", 3),
             factor("layer_offload_seconds", 2),
         ),

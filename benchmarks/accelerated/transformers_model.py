@@ -16,7 +16,7 @@ CONFIG = LlamaConfig(
 
 
 def main() -> int:
-    """Each three times, of which the first, when the page cache and pools fill, is left out."""
+    """Each twice, after one pass or two that are left out, in which the page cache and pools fill."""
     wrong = 0
     ids = torch.ones(1, 8, dtype=torch.long)
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():

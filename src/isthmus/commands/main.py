@@ -124,9 +124,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = getattr(error, "format_message", error.__str__)().rstrip(".")
         if meant := _MEANT.get(words[0]) if message.startswith("No such command") else None:
             message = f"no command {words[0]!r}; isthmus {meant}"
-        if (option := getattr(error, "option_name", None)) in DROPPED:
-            message = f"{option} is no option any more: {DROPPED[option]}"
         asked = getattr(getattr(error, "ctx", None), "command_path", "isthmus")
+        if asked.endswith(" measure") and (option := getattr(error, "option_name", None)) in DROPPED:
+            message = f"{option} is no option any more: {DROPPED[option]}"
         code = _fail(exit_code(UsageError()), f"{message}; {asked} --help shows what there is")
     except IsthmusError as error:
         code = _fail(exit_code(error), str(error))

@@ -246,7 +246,8 @@ class _Runner:
                 self._estimate.begin_batch()
                 if asked:
                     self._estimate.latest = max(began + limit, time.monotonic()) + sum(hard_limits[number + 1 :])
-                if batch.cases and time.monotonic() >= began + limit:
+                # Devices in step go through all batches together: the first of them says what is left out.
+                if batch.cases and self._pace is ALONE and time.monotonic() >= began + limit:
                     for case in batch.cases:
                         self._finish([skipped_case(case, TIME_UP)])
                     continue

@@ -46,8 +46,6 @@ def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
         point, why = curve.at(size), skips[id(each), curve.kind].get(size)
         if point is None:
             return missing() if why is None else skipped(why)
-        if point is None:
-            return missing()
         if point.seconds.relative_half_width >= _LOST:
             return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
         return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))

@@ -71,13 +71,18 @@ def managed_answer(pattern: Pattern, threshold: Threshold) -> str:
         return words
     low = "" if threshold.low <= 0 else _number(pattern, threshold.low)
     high = "" if math.isinf(threshold.high) else _number(pattern, threshold.high)
+    if low == high or (not low and threshold.high == threshold.value):
+        return words
     if low and high:
-        return words if low == high else words + in_brackets(say("common.range", low=low, high=high))
+        return words + in_brackets(say("common.range", low=low, high=high))
     return words + in_brackets(f"≥ {low}" if low else f"≤ {high}" if high else "?")
 
 
 def _number(pattern: Pattern, value: float) -> str:
-    return f"{float(f'{value:.2g}'):g} %" if pattern == "percent" else about_bytes(value)
+    if pattern == "percent":
+        return f"{float(f'{value:.2g}'):g} %"
+    is_measured = value % 1024 == 0  # what lies between two strides has more digits than it knows
+    return format_bytes(int(value)) if is_measured else about_bytes(value)
 
 
 def phases_shown(point: Point) -> dict[str, str]:

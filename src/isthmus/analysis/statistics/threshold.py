@@ -120,17 +120,28 @@ def _threshold(
     low, median, high = (ordered[round((len(valid) - 1) * share)] for share in (1 - _ONE_SIDED, 0.5, _ONE_SIDED))
     value = median if np.isnan(places[0]) else places[0]
     low, high = min(low, value), max(high, value)
-    if points[0] < value < points[-1]:
-        after = int(np.searchsorted(points, value))
-        if points[after] > farthest_apart * points[after - 1]:
-            low, high = min(low, points[after - 1]), max(high, points[after])
-    if not _narrow(low, high, *ends):
+    before, after = _gap(points, value, farthest_apart)
+    if before < after:
+        value = after if kind == "from" else before
+        low, high = _gap(points, low, farthest_apart)[0], _gap(points, high, farthest_apart)[1]
+    # Who wins from a point on, or up to it, is an answer, however far away the next one is.
+    is_measured = before < after and (high == after if kind == "from" else low == before)
+    if not is_measured and not _narrow(low, high, *ends):
         return nothing
     everywhere: dict[float, State] = {0.0: "always", math.inf: "never"}
     if kind == "up_to":
         everywhere = {0.0: "never", math.inf: "always"}
     state: State = everywhere.get(float(value), "from" if kind == "from" else "up_to")
     return Threshold(state, *ends, float(value), float(low), float(high), _turns(share), faster, slower)
+
+
+def _gap(points: npt.NDArray[np.float64], place: float, farthest_apart: float) -> tuple[float, float]:
+    """The neighbours of a place between points that are farther apart; else the place itself, twice."""
+    if not points[0] < place < points[-1]:
+        return place, place
+    after = int(np.searchsorted(points, place))
+    before, next_one = float(points[after - 1]), float(points[after])
+    return (before, next_one) if place < next_one and next_one > farthest_apart * before else (place, place)
 
 
 def _narrow(low: float, high: float, first: float, last: float) -> bool:
