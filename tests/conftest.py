@@ -107,6 +107,7 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             words = ["ccache", "--get-config", "cache_dir"]
             kept = subprocess.run(words, capture_output=True, check=True, text=True).stdout.strip()
             patch.setenv("CCACHE_DIR", kept)
+        patch.setenv("ISTHMUS_REPORT_LEAKS", "1")
         for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
             patch.setenv(variable, str(tmp_path_factory.mktemp("own")))
         # Shared by all workers: what one of them compiles, kernels by PoCL among it, takes seconds in each otherwise.

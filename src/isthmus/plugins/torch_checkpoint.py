@@ -44,6 +44,7 @@ class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
         self._seen: set[int] = set()  # torch 2.9 names a storage for each tensor
         self._pairs: list[Pair] = []
         self._bytes = 0  # of these
+        self._small: list[Pair] = []  # come last: they are waited for
         self._begin: _Begin | None = None
 
     def copy_of(self, state: Mapping[str, Any], begin: _Begin) -> Any:
@@ -51,10 +52,10 @@ class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
         self._begin = begin
         try:
             copy = self.stage(state)
-            begin(self._pairs)
+            begin(self._pairs + self._small)
             return copy
         finally:
-            self._seen, self._pairs, self._bytes, self._begin = set(), [], 0, None
+            self._seen, self._pairs, self._bytes, self._small, self._begin = set(), [], 0, [], None
 
     def _stage_untyped_storage(self, storage: torch.UntypedStorage, *_: object, **__: object) -> torch.UntypedStorage:
         kept: torch.UntypedStorage | None = self._cached_storage_mapping.get(storage)
@@ -63,7 +64,11 @@ class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
             self._cached_storage_mapping[storage] = kept
         if storage.nbytes() and kept.data_ptr() not in self._seen:
             self._seen.add(kept.data_ptr())
-            self._pairs.append((_bytes_of(kept), _bytes_of(storage)))
+            pair = _bytes_of(kept), _bytes_of(storage)
+            if storage.nbytes() < _LEAST_PINNED_BYTES:
+                self._small.append(pair)
+                return kept
+            self._pairs.append(pair)
             self._bytes += storage.nbytes()
             if self._begin is not None and self._bytes >= _BEGUN_BYTES:
                 self._begin(self._pairs)

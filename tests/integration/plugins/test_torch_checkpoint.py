@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -102,19 +103,24 @@ def test_a_checkpoint_has_the_state_as_it_was(stager: Stager, state: dict[str, A
 def test_memory_is_filled_while_more_is_got(
     stager: Stager, state: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[int] = []
+    events: list[str] = []
 
-    def copying(pairs: list[Any], session: None) -> Any:
-        begun.append(len(pairs))
-        return copying_of_pairs(pairs, session)
+    @contextmanager
+    def copying(pairs: list[Any], session: None) -> Iterator[None]:
+        with copying_of_pairs(pairs, session):
+            events.append("begun")
+            yield
+        events.append("waited for")
 
     monkeypatch.setattr(torch_checkpoint, "copying", copying)
     monkeypatch.setattr(torch_checkpoint, "_BEGUN_BYTES", 4 << 20)
     for _ in range(2):
         assert same(stager.stage(state).result(), state)
-        assert len(begun) > 2
+        parts = len(events) // 2
+        assert parts > 2
+        assert events == ["begun"] * parts + ["waited for"] * parts
         filled(state, 5.0)
-        begun.clear()
+        events.clear()
 
 
 def test_structure_and_shared_memory_are_kept(stager: Stager, state: dict[str, Any]) -> None:

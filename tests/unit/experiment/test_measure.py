@@ -104,5 +104,7 @@ def test_nothing_is_prepared_once_the_time_is_up_and_no_more_time_is_shown_as_le
     assert all(case.skipped for case in late)
     assert all(samples(path, name) for name in ("copy", "next"))
     assert clock.now - began < 3 * 0.7 * BUDGET, "the third batch is not prepared"
-    assert all(each.ends_at <= max(began + BUDGET, now) + BUDGET for now, each in moments if each.number == 1)
+    first = [(now, each.ends_at) for now, each in moments if each.number == 1]
+    assert all(ends_at <= max(began + BUDGET, now) + BUDGET for now, ends_at in first)
+    assert max(ends_at for _, ends_at in first) > began + BUDGET, "the time of the next experiment is shown"
     assert (moments[-1][1].ended, moments[-1][1].total) == (7, 7)

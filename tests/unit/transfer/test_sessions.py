@@ -241,7 +241,8 @@ def test_sessions_that_are_kept_are_opened_anew_in_a_forked_child() -> None:
     assert (ran.returncode, ran.stdout) == (0, "0\n"), ran.stderr
 
 
-def test_a_program_may_end_with_arrays_that_are_never_let_go_of() -> None:
+def test_a_program_may_end_with_arrays_that_are_never_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ISTHMUS_REPORT_LEAKS")
     program = """
 import ctypes, numpy, isthmus
 kept = isthmus.pinned_empty(1 << 20, numpy.uint8, device="host")

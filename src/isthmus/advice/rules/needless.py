@@ -50,7 +50,7 @@ def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> M
     between = np.maximum(begin - end, 0.0)
     if "calls" in scene.trace.knows:
         between = between - scene.calling.covered(end, begin)
-    # To write so many bytes takes the host what a memcpy does; where that is not known, at least what the fastest takes.
+    # To write so many bytes takes the host what a memcpy does; where that is unknown, at least what the fastest takes.
     sizes, memcpy = scene.trace.copies.bytes[back], priced(rates.memcpy, scene.trace.copies.bytes[back])
     least = sizes / FASTEST_WRITE_BYTES_PER_SECOND if memcpy is None else memcpy[:, 0]
     unchanged = same_place & (between < least)

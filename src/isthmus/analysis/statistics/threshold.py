@@ -121,9 +121,8 @@ def _threshold(
     value = median if np.isnan(places[0]) else places[0]
     low, high = min(low, value), max(high, value)
     before, after = _gap(points, value, farthest_apart)
-    if before < after:
-        value = after if kind == "from" else before
-        low, high = _gap(points, low, farthest_apart)[0], _gap(points, high, farthest_apart)[1]
+    value = after if kind == "from" else before
+    low, high = _gap(points, low, farthest_apart)[0], _gap(points, high, farthest_apart)[1]
     # Who wins from a point on, or up to it, is an answer, however far away the next one is.
     is_measured = before < after and (high == after if kind == "from" else low == before)
     if not is_measured and not _narrow(low, high, *ends):

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS, Draws
-from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
+from isthmus.analysis.statistics.threshold import MOST_USES, size_threshold, uses_threshold
 
 SIZES = [1 << power for power in range(10, 21)]
 
@@ -138,14 +139,28 @@ def test_the_number_of_uses_has_an_interval() -> None:
     assert 165 < found.high < 185
 
 
-def test_a_crossing_between_sizes_that_are_far_apart_is_no_figure() -> None:
-    def between(second: int) -> Threshold:
-        sizes = [4 << 10, second << 10, 196 << 10, 372 << 10]
-        return size_threshold(
-            sizes, curve([2.4] * 4, 0.02), curve([2.7, 1.7, 1.6, 1.4], 0.02, seed=2), farthest_apart=4
-        )
+@pytest.mark.parametrize(
+    "times", [[2.7, 1.7, 1.6, 1.4], [2.7, 2.5, 1.6, 1.4], [2.7, 2.401, 1.6, 1.4], [2.7, 2.399, 1.6, 1.4]]
+)
+@pytest.mark.parametrize("strides", [[4, 16, 196, 372], [4, 180, 196, 372], [4, 8, 200, 400]])
+def test_between_sizes_that_are_far_apart_the_answer_is_a_measured_one(times: list[float], strides: list[int]) -> None:
+    sizes = [stride << 10 for stride in strides]
+    answer = size_threshold(sizes, curve([2.4] * 4, 0.001), curve(times, 0.001, seed=2), farthest_apart=4)
+    if answer.state == "cannot_tell":
+        assert 2.39 < times[1] < 2.41, "only where one size may be on either side"
+        return
+    assert answer.state == "from"
+    first = next(size for size in sizes if answer.value <= size)
+    last = max(size for size in sizes if size < first)
+    if first > 4 * last:
+        assert answer.value == first
+    assert answer.low <= answer.value <= answer.high
+    for end in (answer.low, answer.high):
+        inside = [(a, b) for a, b in pairwise(sizes) if a < end < b]
+        assert all(b <= 4 * a for a, b in inside), "no end within a gap"
 
-    near, far = between(16), between(180)
-    assert near.state == "from"
-    assert near.value < 16 << 10
-    assert far.state == "cannot_tell"
+
+def test_up_to_a_measured_size() -> None:
+    sizes = [4 << 10, 180 << 10, 372 << 10]
+    answer = size_threshold(sizes, curve([2.4] * 3, 0.001), curve([1.7, 2.7, 2.9], 0.001, seed=2), farthest_apart=4)
+    assert (answer.state, answer.value, answer.low, answer.high) == ("up_to", 4 << 10, 4 << 10, 180 << 10)
