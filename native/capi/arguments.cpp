@@ -14,10 +14,12 @@ namespace isthmus::capi {
 namespace {
 
 constexpr std::size_t most_dimensions = 32;
+// No structure will ever be larger: a size that was never set is not followed into memory that is something else.
+constexpr std::size_t most_struct_bytes = 4096;
 
 // Whether a caller's structure says how large it is. Members that this library does not know must hold their default.
 Status check_size(const char* name, const void* structure, std::size_t bytes, std::size_t known_bytes) {
-    if (bytes < sizeof(std::size_t)) {
+    if (bytes < sizeof(std::size_t) || bytes > most_struct_bytes) {
         return invalid(std::string(name) + "->struct_bytes is " + std::to_string(bytes) + "; set it to sizeof(" + name +
                        ")");
     }

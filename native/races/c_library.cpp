@@ -35,6 +35,7 @@ void note_opened(const char* path) {
 
 // Used later, by threads of the C library's own.
 void let_requests_go(const aiocb* const requests[], int count) {
+    if (!is_watching()) return;
     for (int i = 0; i < count; ++i) {
         if (requests[i] != nullptr) let_go(const_cast<const void*>(requests[i]->aio_buf), requests[i]->aio_nbytes);
     }
@@ -46,11 +47,19 @@ bool takes_no_buffer(long number) {
         case SYS_rt_sigprocmask:
         case SYS_mprotect:
         case SYS_gettid:
+        case SYS_getpid:
+        case SYS_sched_yield:
+        case SYS_membarrier:
         case SYS_tgkill:
         case SYS_rt_tgsigqueueinfo:
         case SYS_sigaltstack: return true;
         default: return false;
     }
+}
+
+// Whether what a function is given is the name of a file that it opens.
+constexpr bool opens_files(std::string_view name) {
+    return name == "open" || name == "open64" || name == "openat" || name == "openat64";
 }
 
 }  // namespace
@@ -62,8 +71,8 @@ bool takes_no_buffer(long number) {
 #define ISTHMUS_BUFFERS(X)                                                                                            \
     X(read, 1, 2, true) X(__read_chk, 1, 2, true) X(pread, 1, 2, true) X(pread64, 1, 2, true)                         \
     X(__pread_chk, 1, 2, true) X(__pread64_chk, 1, 2, true) X(recv, 1, 2, true) X(__recv_chk, 1, 2, true)             \
-    X(recvfrom, 1, 2, true) X(__recvfrom_chk, 1, 2, true) X(getrandom, 0, 1, true) X(write, 1, 2, false)              \
-    X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false) X(send, 1, 2, false) X(sendto, 1, 2, false)
+    X(getrandom, 0, 1, true) X(write, 1, 2, false) X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false)                    \
+    X(send, 1, 2, false)
 // The C library reads and writes large parts of files by itself. X(name, which one is the size of an item, whether ...)
 #define ISTHMUS_ITEMS(X)                                                                                              \
     X(fread, 1, true) X(fread_unlocked, 1, true) X(__fread_chk, 2, true) X(__fread_unlocked_chk, 2, true)             \
@@ -89,7 +98,7 @@ bool takes_no_buffer(long number) {
     X(fchmodat, 0b10) X(fchownat, 0b10) X(chroot, 0b1) X(acct, 0b1) X(link, 0b11) X(linkat, 0b1010)                   \
     X(symlink, 0b11) X(symlinkat, 0b101) X(rename, 0b11) X(renameat, 0b1010) X(renameat2, 0b1010) X(unlink, 0b1)      \
     X(unlinkat, 0b10) X(rmdir, 0b1) X(remove, 0b1) X(mkdir, 0b1) X(mkdirat, 0b10) X(mkfifo, 0b1) X(mkfifoat, 0b10)    \
-    X(mknod, 0b1) X(mknodat, 0b10) X(truncate, 0b1) X(truncate64, 0b1) X(pathconf, 0b1) X(realpath, 0b11)             \
+    X(mknod, 0b1) X(mknodat, 0b10) X(truncate, 0b1) X(truncate64, 0b1) X(pathconf, 0b1)                               \
     X(__realpath_chk, 0b11) X(canonicalize_file_name, 0b1) X(readlink, 0b11) X(readlinkat, 0b110)                     \
     X(__readlink_chk, 0b11) X(__readlinkat_chk, 0b110) X(getcwd, 0b1) X(__getcwd_chk, 0b1) X(getwd, 0b1)              \
     X(fopen, 0b11) X(fopen64, 0b11) X(freopen, 0b11) X(freopen64, 0b11) X(opendir, 0b1) X(scandir, 0b1)               \
@@ -97,13 +106,12 @@ bool takes_no_buffer(long number) {
     X(mkostemps, 0b1) X(mkdtemp, 0b1) X(inotify_add_watch, 0b10) X(memfd_create, 0b1) X(shm_open, 0b1)                \
     X(shm_unlink, 0b1) X(mq_open, 0b1001) X(mq_unlink, 0b1) X(name_to_handle_at, 0b1110) X(open_by_handle_at, 0b10)   \
     X(execve, 0b1) X(execv, 0b1) X(execvp, 0b1) X(execvpe, 0b1) X(execveat, 0b10) X(fexecve, 0b10)                    \
-    X(posix_spawn, 0b10) X(posix_spawnp, 0b10)                                                                        \
     /* What is known of files and file systems. */                                                                    \
     X(stat, 0b11) X(lstat, 0b11) X(fstat, 0b10) X(stat64, 0b11) X(lstat64, 0b11) X(fstat64, 0b10) X(fstatat, 0b110)   \
     X(fstatat64, 0b110) X(statx, 0b10010) X(__xstat, 0b110) X(__lxstat, 0b110) X(__fxstat, 0b100)                     \
     X(__xstat64, 0b110) X(__lxstat64, 0b110) X(__fxstat64, 0b100) X(__fxstatat, 0b1100) X(__fxstatat64, 0b1100)       \
     X(__xmknod, 0b10) X(__xmknodat, 0b100) X(statfs, 0b11) X(statfs64, 0b11) X(fstatfs, 0b10) X(fstatfs64, 0b10)      \
-    X(statvfs, 0b11) X(statvfs64, 0b11) X(fstatvfs, 0b10) X(fstatvfs64, 0b10) X(getdents64, 0b10) X(ustat, 0b10)      \
+    X(statvfs, 0b11) X(statvfs64, 0b11) X(fstatvfs, 0b10) X(fstatvfs64, 0b10) X(getdents64, 0b10)                     \
     X(utime, 0b11) X(utimes, 0b11) X(lutimes, 0b11) X(futimes, 0b10) X(futimesat, 0b110) X(futimens, 0b10)            \
     X(utimensat, 0b110) X(getxattr, 0b111) X(lgetxattr, 0b111) X(fgetxattr, 0b110) X(listxattr, 0b11)                 \
     X(llistxattr, 0b11) X(flistxattr, 0b10) X(setxattr, 0b111) X(lsetxattr, 0b111) X(fsetxattr, 0b110)                \
@@ -127,7 +135,7 @@ bool takes_no_buffer(long number) {
     X(sched_rr_get_interval, 0b10) X(wait, 0b1) X(waitpid, 0b10) X(wait3, 0b101) X(wait4, 0b1010) X(waitid, 0b100)    \
     X(sigpending, 0b1) X(sigtimedwait, 0b111) X(sigwaitinfo, 0b11) X(sigwait, 0b11) X(sigqueue, 0b100)                \
     X(signalfd, 0b10) X(prctl, 0b11110) X(capget, 0b11) X(capset, 0b11) X(getentropy, 0b1)                            \
-    /* Words that threads wait by (futex). A mutex tries again, and touches it. */                                    \
+    /* Words that threads wait by (futex). Not mutexes, which are taken far more often than they are waited for. */   \
     X(sem_wait, 0b1) X(sem_timedwait, 0b11) X(sem_clockwait, 0b101) X(sem_post, 0b1) X(pthread_cond_signal, 0b1)      \
     X(pthread_cond_broadcast, 0b1) X(pthread_rwlock_unlock, 0b1) X(pthread_cond_wait, 0b1)                            \
     X(pthread_cond_timedwait, 0b1) X(pthread_cond_clockwait, 0b1) X(cnd_wait, 0b1) X(cnd_timedwait, 0b1)              \
@@ -137,33 +145,40 @@ bool takes_no_buffer(long number) {
 
 // clang-format on
 
-// With integers and pointers, six at most; `...` is done before the next one is called. By another name, for headers
-// declare these as they are.
-#define ISTHMUS_WORDS \
+// With integers and pointers, six at most, of the C library's present version; `...` is done before the next one is
+// called. By another name, for headers declare these as they are.
+#define ISTHMUS_SIX_WORDS \
     std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t d, std::uintptr_t e, std::uintptr_t f
-#define ISTHMUS_HOOK(name, ...)                                                                                    \
-    extern "C" __attribute__((visibility("default"))) std::uintptr_t isthmus_##name(ISTHMUS_WORDS) __asm__(#name); \
-    std::uintptr_t isthmus_##name(ISTHMUS_WORDS) {                                                                 \
-        using Next = std::uintptr_t (*)(ISTHMUS_WORDS);                                                            \
-        static Next known = nullptr;                                                                               \
-        const auto next = isthmus::interpose::known_or_found(known, #name);                                        \
-        if (next == nullptr) return errno = ENOSYS, UINTPTR_MAX;                                                   \
-        [[maybe_unused]] const SystemWords words{a, b, c, d, e, f};                                                \
-        __VA_ARGS__;                                                                                               \
-        return next(a, b, c, d, e, f);                                                                             \
+// Looked up as the library begins: later it takes the loader's lock, which a thread may hold that waits for this one.
+#define ISTHMUS_TAKE(name, ...)                                                                                        \
+    static std::uintptr_t (*known_##name)(ISTHMUS_SIX_WORDS) = nullptr;                                                \
+    __attribute__((constructor)) static void find_##name() {                                                           \
+        isthmus::interpose::known_or_found(known_##name, #name);                                                       \
+    }                                                                                                                  \
+    extern "C" __attribute__((visibility("default"))) std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) __asm__(#name); \
+    std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) {                                                                 \
+        const auto next = isthmus::interpose::known_or_found(known_##name, #name);                                     \
+        if (next == nullptr) return errno = ENOSYS, UINTPTR_MAX;                                                       \
+        [[maybe_unused]] const SystemWords words{a, b, c, d, e, f};                                                    \
+        __VA_ARGS__;                                                                                                   \
+        return next(a, b, c, d, e, f);                                                                                 \
     }
 #define ISTHMUS_BUFFER(name, at, length, writes) \
-    ISTHMUS_HOOK(name, const Given given(pointer(words[at]), words[length], writes))
+    ISTHMUS_TAKE(name, const Given given(pointer(words[at]), words[length], writes))
 #define ISTHMUS_ITEM(name, size, writes) \
-    ISTHMUS_HOOK(name, const Given given(pointer(a), words[size] * words[(size) + 1], writes))
-#define ISTHMUS_TEXT(name) ISTHMUS_HOOK(name, const Given given(pointer(a), std::strlen(pointer<const char>(a)), false))
+    ISTHMUS_TAKE(name, const Given given(pointer(a), words[size] * words[(size) + 1], writes))
+#define ISTHMUS_TEXT(name) ISTHMUS_TAKE(name, const Given given(pointer(a), std::strlen(pointer<const char>(a)), false))
 #define ISTHMUS_VECTOR(name, writes) \
-    ISTHMUS_HOOK(name, const Given given(pointer<const iovec>(b), static_cast<int>(c), writes))
-#define ISTHMUS_CHANGES(name, at, length) ISTHMUS_HOOK(name, let_go(pointer(words[at]), words[length]))
+    ISTHMUS_TAKE(name, const Given given(pointer<const iovec>(b), static_cast<int>(c), writes))
+#define ISTHMUS_CHANGES(name, at, length) ISTHMUS_TAKE(name, let_go(pointer(words[at]), words[length]))
 #define ISTHMUS_USES(name, pointers)                                                  \
-    ISTHMUS_HOOK(name, if constexpr (std::string_view(#name).starts_with("open"))     \
-                           note_opened(pointer<const char>((pointers) == 1 ? a : b)); \
-                 const Given given(words, pointers))
+    ISTHMUS_TAKE(                                                                     \
+        name, const Given given(words, pointers); if constexpr (opens_files(#name)) { \
+            const std::uintptr_t opened = next(a, b, c, d, e, f);                     \
+            if (static_cast<int>(opened) >= 0 || errno != EFAULT)                     \
+                note_opened(pointer<const char>((pointers) == 1 ? a : b));            \
+            return opened;                                                            \
+        })
 
 using namespace isthmus::races;
 // NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the C library's names.
@@ -173,23 +188,40 @@ ISTHMUS_TEXTS(ISTHMUS_TEXT)
 ISTHMUS_VECTORS(ISTHMUS_VECTOR)
 ISTHMUS_CHANGED(ISTHMUS_CHANGES)
 ISTHMUS_SMALL(ISTHMUS_USES)
-ISTHMUS_HOOK(recvmsg, const Given given(pointer<const msghdr>(b), true))
-ISTHMUS_HOOK(sendmsg, const Given given(pointer<const msghdr>(b), false))
-ISTHMUS_HOOK(recvmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), true))
-ISTHMUS_HOOK(sendmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), false))
-ISTHMUS_HOOK(vmsplice, for (std::size_t i = 0; i < c; ++i)
+ISTHMUS_TAKE(recvmsg, const Given given(pointer<const msghdr>(b), true))
+ISTHMUS_TAKE(sendmsg, const Given given(pointer<const msghdr>(b), false))
+ISTHMUS_TAKE(recvmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), true);
+             const Given timeout(words, 0b10000))
+ISTHMUS_TAKE(sendmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), false))
+ISTHMUS_TAKE(recvfrom, const Given given(pointer(b), c, true); const Given sender(words, 0b110000))
+ISTHMUS_TAKE(sendto, const Given given(pointer(b), c, false); const Given receiver(words, 0b10000))
+ISTHMUS_TAKE(vmsplice, for (std::size_t i = 0; is_watching() && i < c; ++i)
                            let_go(pointer<const iovec>(b)[i].iov_base, pointer<const iovec>(b)[i].iov_len))
 // What is put at the last one is other memory, or none.
-ISTHMUS_HOOK(mremap, let_go(pointer(a), b); if ((d & MREMAP_FIXED) != 0) let_go(pointer(e), c))
+ISTHMUS_TAKE(mremap, let_go(pointer(a), b); if ((d & MREMAP_FIXED) != 0) let_go(pointer(e), c))
 // Both are one structure where addresses have 64 bits.
-ISTHMUS_HOOK(aio_read, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
-ISTHMUS_HOOK(aio_read64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
-ISTHMUS_HOOK(aio_write, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
-ISTHMUS_HOOK(aio_write64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
-ISTHMUS_HOOK(lio_listio, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
-ISTHMUS_HOOK(lio_listio64, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
+ISTHMUS_TAKE(aio_read, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_TAKE(aio_read64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_TAKE(aio_write, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_TAKE(aio_write64, const auto* request = pointer<const aiocb>(a); let_requests_go(&request, 1))
+ISTHMUS_TAKE(lio_listio, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
+ISTHMUS_TAKE(lio_listio64, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
 
 extern "C" {
+// The one of more than six: the third is the buffer's size, for a check.
+__attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* buffer, std::size_t bytes,
+                                                              std::size_t room, int flags, sockaddr* sender,
+                                                              socklen_t* sender_bytes) {
+    using Next = ssize_t (*)(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*);
+    static Next known = nullptr;
+    const auto next = isthmus::interpose::known_or_found(known, "__recvfrom_chk");
+    if (next == nullptr) return errno = ENOSYS, -1;
+    const Given given(buffer, bytes, true);
+    const Given others({reinterpret_cast<std::uintptr_t>(sender), reinterpret_cast<std::uintptr_t>(sender_bytes)},
+                       0b11);
+    return next(socket, buffer, bytes, room, flags, sender, sender_bytes);
+}
+
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
     using Next = long (*)(long, ...);

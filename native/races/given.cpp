@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <initializer_list>
 #include <span>
 
 #include "races/state.hpp"
@@ -12,7 +11,8 @@
 namespace isthmus::races {
 namespace {
 
-// The longest value that any call takes which does not say how long: an extended attribute.
+// What is opened of an argument whose length is not looked at: as long as an extended attribute may be. Longer lists,
+// such as thousands of descriptors to poll, are not opened to their ends.
 constexpr std::size_t longest_value_bytes = std::size_t{64} << 10;
 
 Range range_of(const void* memory, std::size_t bytes) {
@@ -58,8 +58,9 @@ Given::~Given() {
 void Given::add(const msghdr& message, bool writes) {
     for (std::size_t i = 0; i < message.msg_iovlen && message.msg_iov != nullptr; ++i)
         add(range_of(message.msg_iov[i].iov_base, message.msg_iov[i].iov_len), writes, true);
-    for (const void* each : std::initializer_list<const void*>{&message, message.msg_name, message.msg_control})
-        add(range_of(each, sizeof message), true, false);
+    add(range_of(&message, sizeof message), true, false);
+    add(range_of(message.msg_name, message.msg_namelen), true, false);
+    add(range_of(message.msg_control, message.msg_controllen), true, false);
 }
 
 void Given::add(const Range& range, bool writes, bool is_touched) {

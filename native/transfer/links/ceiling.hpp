@@ -20,7 +20,7 @@ class Ceiling {
         const Size& size = sizes_[index(bytes)];
         all = std::min(all, most_links);
         const std::size_t best = size.enough(all);
-        if (size.since_look < size.pause) return best;
+        if (bytes < least_bytes || size.since_look < size.pause) return best;
         if (size.looks_up) return std::min(best + 1, all);
         return is_reached ? std::max(best - 1, std::min(least_links, all)) : best;
     }
@@ -40,7 +40,7 @@ class Ceiling {
     struct Size {
         std::array<double, most_links + 1> rates{};  // bytes per second by the number of links; 0 where not known
         std::size_t last_links = 0, in_row = 0, since_look = 0, pause = least_pause;
-        bool looks_up = false;
+        bool looks_up = false, has_tried = false;
 
         void moved(std::size_t links, double its) {
             const std::size_t before = enough(most_links);
@@ -55,10 +55,12 @@ class Ceiling {
                 rate += (its - rate) * (in_row == 1 ? 2.0 / 3 : 1.0 / 4);
             }
             if (enough(most_links) != before) pause = least_pause;
+            has_tried = has_tried || (since_look >= pause && links > before);
             if (++since_look < pause + look_copies) return;
             since_look = 0;
-            if (looks_up) pause = std::min(2 * pause, most_pause);
+            if (looks_up && has_tried) pause = std::min(2 * pause, most_pause);
             looks_up = !looks_up;
+            has_tried = false;
         }
         // The fewest that carry about as much as the best known number of them; all until fewer were tried.
         std::size_t enough(std::size_t all) const {

@@ -133,7 +133,8 @@ std::size_t Links::chunk_bytes(std::size_t bytes) {
 std::size_t Links::waited_chunk_bytes(std::size_t bytes) const {
     // Each is some calls of the driver: the fewer, the better, down to one for each of two links. More links end
     // together only with several for each.
-    if (neighbours_->found().size() > 1) return chunk_bytes(bytes);
+    const auto is_of_use = [](const Neighbours::Found& each) { return each.device != nullptr; };
+    if (std::ranges::count_if(neighbours_->found(), is_of_use) > 1) return chunk_bytes(bytes);
     return std::clamp(bytes / 2 / mib * mib, mib, most_chunk_bytes);
 }
 
@@ -166,7 +167,9 @@ std::optional<Links::Use> Links::use(std::size_t bytes, std::size_t chunk_bytes,
 }
 
 Status Links::ask(Relay& relay, bool is_waited) const {
-    if (const auto is_free = relay.is_free(most_times_of(own_pace_, links_.size()))) relay.pace().looked(*is_free);
+    const auto is_of_use = [](const Link& link) { return link.relay != nullptr; };
+    const auto relays = static_cast<std::size_t>(std::ranges::count_if(links_, is_of_use));
+    if (const auto is_free = relay.is_free(most_times_of(own_pace_, relays))) relay.pace().looked(*is_free);
     return is_waited && !relay.pace().is_shared() ? relay.ask() : Status();
 }
 
@@ -373,6 +376,9 @@ void Links::trim() {
     if (is_used_) return;
     for (Link& link : links_) {
         if (link.relay == nullptr || !link.relay->answers() || !link.relay->is_free_for(nullptr, 0)) continue;
+        // What asks of it may not end while a program holds its streams, and giving its memory back would wait for
+        // that.
+        if (!ask(*link.relay, false).ok() || link.relay->is_looking()) continue;
         link.relay = std::make_unique<Relay>(own_, link.device, to_device_, link.seconds_per_byte);
     }
 }

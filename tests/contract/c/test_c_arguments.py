@@ -188,6 +188,8 @@ def test_options_of_older_and_of_newer_headers_are_read(c: Any, library: Any, op
     refused = library.call("open", b"host", byref(c.Options(budget=4 << 20)), byref(c_void_p()))
     assert refused.code == c.INVALID
     assert refused.message == b"isthmus_options->struct_bytes is 0; set it to sizeof(isthmus_options)"
+    refused = library.call("open", b"host", byref(c.Options(struct_bytes=1 << 40)), byref(c_void_p()))
+    assert refused.code == c.INVALID
 
 
 def test_a_table_that_cannot_be_read_is_named(c: Any, library: Any, tmp_path: Path) -> None:

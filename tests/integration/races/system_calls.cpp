@@ -34,6 +34,8 @@
 
 #include "tests/integration/races/under_way.hpp"
 
+extern "C" ssize_t __recvfrom_chk(int, void*, size_t, size_t, int, void*, socklen_t*);
+
 namespace {
 
 volatile int handled = 0;
@@ -201,6 +203,24 @@ void raw_child() {
     driver->cuStreamSynchronize(copy.stream);
     std::printf("children\n");
 }
+// Threads end within calls that are taken, and one of them has an argument more than fit into registers.
+void ended_within() {
+    sem_t never;
+    sem_init(&never, 0, 0);
+    pthread_t thread{};
+    const auto waits = [](void* word) -> void* { return sem_wait(static_cast<sem_t*>(word)), nullptr; };
+    expect(pthread_create(&thread, nullptr, waits, &never) == 0);
+    expect(pthread_cancel(thread) == 0);
+    void* how = nullptr;
+    expect(pthread_join(thread, &how) == 0 && how == PTHREAD_CANCELED);
+    int pair[2];
+    expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0 && send(pair[0], "five", 5, 0) == 5);
+    char text[64], address[128];
+    socklen_t bytes = sizeof address;
+    expect(__recvfrom_chk(pair[1], text, sizeof text, sizeof text, 0, address, &bytes) == 5 && bytes <= 2);
+    expect(open(reinterpret_cast<const char*>(8), O_RDONLY) == -1 && errno == EFAULT);
+    std::printf("ended within\n");
+}
 void system_calls() {
     char name[] = "/tmp/hostileXXXXXX";
     const int file = mkstemp(name);
@@ -267,6 +287,7 @@ int main(int, char** words) {
         {"given", given},
         {"locks", locks},
         {"raw_child", raw_child},
+        {"ended_within", ended_within},
         {"system_calls", system_calls},
         {"short_reads", short_reads},
     };

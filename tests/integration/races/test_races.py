@@ -24,7 +24,7 @@ HOSTILE = {
     **dict.fromkeys(("forked", "killed", "many", "neighbours", "waits", "recursing", "crowd"), 0),
     **dict.fromkeys(("locked_fork", "fork_alone", "suspended", "no_mappings"), 0),
 }
-SYSTEM_CALLS = {"system_calls": 11, **dict.fromkeys(("given", "locks", "raw_child", "short_reads"), 0)}
+SYSTEM_CALLS = {"system_calls": 11, **dict.fromkeys(("given", "locks", "raw_child", "ended_within", "short_reads"), 0)}
 
 
 @pytest.mark.parametrize(
