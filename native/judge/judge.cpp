@@ -148,6 +148,9 @@ class Judge {
                 {"usual", link.carries() > 0 ? 100 * usual : 0}};
     }
 
+    // Whether a share is of the link that was read, and not of the one that the card has.
+    bool is_link_read() const { return link_of_theory(subject_, nullptr).carries() > 0; }
+
     // Whether it is slow, which is reported unless others use the device.
     bool judge_rate(const Rate& rate) {
         const bool is_pinned = rate.memory == "pinned";
@@ -158,9 +161,10 @@ class Judge {
             return true;
         if (is_pinned && rate.noise > wild_noise) noise_ = std::max(noise_, rate.noise);
         const std::string& basis = rate.normals.front().basis;
-        const char* const key = basis == "theory" ? "health.below_theory"
-                                : basis == "card" ? "health.below_card"
-                                                  : "health.slow";
+        const bool is_of_link = basis == "theory" && is_link_read();
+        const char* const key = is_of_link                             ? "health.below_theory"
+                                : basis == "theory" || basis == "card" ? "health.below_card"
+                                                                       : "health.slow";
         const Level level = is_pinned && is_fault(rate, rate.normals) ? Level::fault : Level::attention;
         add(level, "rate", {key, values_of(rate)}, causes(is_pinned));
         if (is_pinned) verdict_.findings.back().cause = like_links(subject_, kind_, rate.rate);
@@ -208,10 +212,11 @@ class Judge {
         const bool is_references = basis != "theory" && !subject_.reference_device.empty();
         values["device"] = is_references ? subject_.reference_device : subject_.name;
         const bool has_share = link_of_theory(subject_, kind_).carries() > 0;
-        const char* const key = basis == "card"     ? "health.ok_card"
-                                : basis == "theory" ? "health.ok_theory"
-                                : has_share         ? "health.ok"
-                                                    : "health.slow";
+        const char* const key = basis == "theory" && is_link_read()    ? "health.ok_theory"
+                                : basis == "theory" || basis == "card" ? "health.ok_card"
+                                : !has_share                           ? "health.slow"
+                                : is_link_read()                       ? "health.ok"
+                                                                       : "health.ok_of_card";
         add(Level::ok, "rate", {key, values});
     }
 

@@ -61,6 +61,16 @@ def test_several_outputs_are_one_machine(tmp_path: Path, capsys: pytest.CaptureF
     assert "The link runs at PCIe 5.0 x4 under load" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_share_is_of_the_card_s_link_where_none_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rates, query = tmp_path / "rates.txt", tmp_path / "query.txt"
+    rates.write_text(FINE)
+    query.write_text(printed.nvidia_smi("NVIDIA H200", (5, 5), (16, 16), busy=90))
+    assert main(["check", "--from", str(rates)]) == 0
+    assert "88 % of the link that this card has;" in " ".join(capsys.readouterr().out.split())
+    assert main(["check", "--from", str(rates), "--from", str(query)]) == 0
+    assert "88 % of the link;" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("more", [["--device", "host"], ["--for", "1m"], ["-o", "x.json"], ["--run", "x.json"]])
 def test_outputs_are_judged_alone(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--from", "x.txt", *more]) == 2
