@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <string_view>
 
 #include "judge/table.hpp"
@@ -61,14 +62,17 @@ std::string line_of(const Shown& shown) {
 // Rates as Nagios' performance data: a warning and a critical threshold below which they are.
 std::string performance(const std::vector<Shown>& all_shown) {
     std::vector<std::string> all;
+    const bool is_of_several =
+        std::ranges::any_of(all_shown, [&](const Shown& each) { return each.host != all_shown.front().host; });
     for (const Shown& shown : all_shown) {
+        const std::string device = is_of_several ? shown.host + "_" + shown.device : shown.device;
         for (const Rate& rate : shown.rates) {
             const double low = rate.normals.empty() ? 0 : rate.normals[0].low;
             const std::string limits =
                 low > 0 ? printed(";%.0f:;%.0f:", low, rules().faulty_ratio * low) : std::string();
-            all.push_back(printed("'%s_%s_%s'=%.0fB", shown.device.c_str(), rate.memory.c_str(), rate.direction.c_str(),
-                                  rate.rate) +
-                          limits);
+            all.push_back(
+                printed("'%s_%s_%s'=%.0fB", device.c_str(), rate.memory.c_str(), rate.direction.c_str(), rate.rate) +
+                limits);
         }
     }
     return joined(all, " ");
@@ -80,15 +84,20 @@ std::string gauges(const std::vector<Shown>& all_shown) {
         return "# HELP " + std::string(name) + " " + help + "\n# TYPE " + name + " gauge\n";
     };
     const auto labels = [](const Shown& shown) {
-        const std::string index = std::to_string(shown.index);
+        const std::string index = shown.index < 0 ? std::string() : std::to_string(shown.index);
         const std::string node = shown.device.starts_with("cuda:") ? "nvidia" + index : shown.device;
         return "gpu=" + quoted(index) + ",UUID=" + quoted(shown.uuid) + ",device=" + quoted(node) +
                ",modelName=" + quoted(shown.name) + ",Hostname=" + quoted(shown.host);
     };
-    const auto failures = std::ranges::count_if(all_shown, &Shown::is_failure);
-    std::string level, rates, normal, replays;
+    std::map<std::string, unsigned> failed;
+    for (const Shown& shown : all_shown) failed[shown.host] += shown.is_failure ? 1 : 0;
+    std::string failures, level, rates, normal, replays;
+    for (const auto& [host, count] : failed) {
+        failures.append("isthmus_check_failures{Hostname=").append(quoted(host)).append("} ");
+        failures.append(std::to_string(count)).append("\n");
+    }
     for (const Shown& shown : all_shown) {
-        if (shown.index < 0) continue;
+        if (shown.is_failure && shown.index < 0) continue;
         constexpr std::array<int, 5> values{2, 1, 3, 0, 0};
         const std::string of_device = labels(shown);
         level.append("isthmus_check_level{").append(of_device).append("} ");
@@ -107,13 +116,12 @@ std::string gauges(const std::vector<Shown>& all_shown) {
             replays.append(std::to_string(*shown.replays)).append("\n");
         }
     }
-    std::string all =
-        head("isthmus_check_failures", "Devices that could not be checked.") +
-        "isthmus_check_failures{Hostname=" + quoted(all_shown.front().host) + "} " + std::to_string(failures) + "\n" +
-        head("isthmus_check_level", "0 OK, 1 ATTENTION, 2 FAULT, 3 nothing to judge.") + level +
-        head("isthmus_check_bytes_per_second", "Rate of large copies; of both directions the sum.") + rates +
-        head("isthmus_check_normal_bytes_per_second", "The least that is normal.") + normal +
-        head("isthmus_check_link_replays", "Packets that were sent again since the driver was loaded.") + replays;
+    std::string all = head("isthmus_check_failures", "Devices that could not be checked.") + failures +
+                      head("isthmus_check_level", "0 OK, 1 ATTENTION, 2 FAULT, 3 nothing to judge.") + level +
+                      head("isthmus_check_bytes_per_second", "Rate of large copies; of both directions the sum.") +
+                      rates + head("isthmus_check_normal_bytes_per_second", "The least that is normal.") + normal +
+                      head("isthmus_check_link_replays", "Packets that were sent again since the driver was loaded.") +
+                      replays;
     all.pop_back();
     return all;
 }

@@ -20,7 +20,7 @@ struct Shown {
     std::string mark;    // the level in the user's language
     std::string reason;  // the gravest finding
     std::string device, host, name, uuid;
-    int index = -1;
+    int index = -1;  // or unknown
     std::vector<Rate> rates;
     std::optional<unsigned> replays;
 };

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -116,7 +117,9 @@ def _styled(
         failed.append(error)
     for each in unread:
         to_stderr(f"isthmus: {each}")
-    return styled(checked, [*unread, *map(str, failed)], style, strict=strict)
+    # What other tools printed may be of any machine.
+    here = "-" if outputs else socket.gethostname()
+    return styled(checked, [*unread, *map(str, failed)], style, here, strict=strict)
 
 
 def _specs(device: str | None, output: Path | None) -> list[str]:

@@ -81,12 +81,13 @@ def _worded(text: "TextTuple") -> str:
 
 
 def judge_together(runs: Sequence[Run], named: Reference | None = None) -> list[tuple[Run, Health, str]]:
-    """The verdict on each of some devices of one machine, with the name of the reference if there is one."""
+    """The verdict on each of some devices of one or more machines, with the name of the reference if there is one."""
     judged = []
     for run in runs:
         device = run.fingerprint.device
         reference = named or reference_for(device)
-        alike = [each for each in runs if each.fingerprint.device.name == device.name]
+        near = [each for each in runs if each.fingerprint.host.name == run.fingerprint.host.name]
+        alike = [each for each in near if each.fingerprint.device.name == device.name]
         judged.append((run, judge(run, reference, alike), reference.name if reference else ""))
     return judged
 

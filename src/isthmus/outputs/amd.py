@@ -57,8 +57,8 @@ def _rocm(text: str) -> Iterator[Reading | str]:
 
 def _transfer_bench(text: str) -> Iterator[Reading | str]:
     figures: dict[int, list[Figure]] = {}
-    best: dict[tuple[int, Direction, Method], float] = {}
     for which, table in _PEAK.findall(text):
+        best: dict[tuple[int, Direction], float] = {}
         by: Method = "kernel" if "GFX" in table.partition("\n")[0] else "copy"
         hosts = len(set(re.findall(r"CPU \d+", table.partition("\n")[2].partition("\n")[0])))
         for side, at, arrow, cells in _ROW.findall(table):
@@ -70,9 +70,9 @@ def _transfer_bench(text: str) -> Iterator[Reading | str]:
                 index = other if side == "CPU" else int(at)
                 direction: Direction = "both" if which != "Uni" else "h2d" if side == "CPU" else "d2h"
                 if value:
-                    best[index, direction, by] = max(value, best.get((index, direction, by), 0.0))
-    for (index, direction, by), value in best.items():
-        figures.setdefault(index, []).append(Figure(direction, value * 1e9, by))
+                    best[index, direction] = max(value, best.get((index, direction), 0.0))
+        for (index, direction), value in best.items():
+            figures.setdefault(index, []).append(Figure(direction, value * 1e9, by))
     for value_, size, source, at, executor, target, to in _TRANSFER.findall(text):
         if (source in _HOST) != (target in _HOST) and (rate := number(value_)):
             index, direction = (int(to) if source in _HOST else int(at)), "h2d" if source in _HOST else "d2h"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from isthmus.errors import RunFileError
 from isthmus.files import read_bounded
 from isthmus.outputs import amd, bandwidth_test, dcgm, nvbandwidth, nvidia_smi, pci
-from isthmus.outputs.reading import Reading, merged, run_of
+from isthmus.outputs.reading import Reading, merged, placed, run_of
 from isthmus.own_files import mixed_up
 from isthmus.record import Run
 
@@ -18,7 +18,7 @@ TOOLS = (
     "nvbandwidth (text, JSON), bandwidthTest, busGrind, dcgmi diag (-j), TransferBench, rocm-bandwidth-test, "
     "nvidia-smi -q, nvidia-smi topo -m, lspci -vv, dmesg"
 )
-# Repeats of one copy on a quiet machine differ by a few per cent.
+# Copies of one machine that something slowed differ by less.
 _SAME = 1.5
 # Those that name a device by number and address first: others may have one of the two.
 _TEXTS = (nvidia_smi.read, nvbandwidth.read, bandwidth_test.read, dcgm.read, amd.read, pci.read)
@@ -54,10 +54,10 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
         if not printed:
             raise RunFileError(f"{path}: has none of the outputs that are read: {TOOLS}; it begins: {_begin(text)}")
         listed |= pci.addresses(text)
-        readings += [each for each in printed if isinstance(each, Reading)]
+        readings += placed([each for each in printed if isinstance(each, Reading)])
         unread += [f"{path}: {each}" for each in printed if isinstance(each, str)]
     # Names by drivers come before those of lspci, and what has both number and address before the rest.
-    order = sorted(readings, key=lambda each: (_is_lspci(each), not each.address))
+    order = sorted(placed(readings), key=lambda each: (_is_lspci(each), not each.address))
     devices = merged(order)
     unknown = [
         each
@@ -70,7 +70,8 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
         if each.address not in listed
     ]
     unread += [
-        f"figures of the same copy of {each.name or 'one device'} differ by {ratio:.2g} times: are they of one machine?"
+        f"the higher figures of the same copy of {each.name or 'one device'}, up to {ratio:.2g} times the lowest: "
+        "are they of one machine?"
         for each in devices
         if (ratio := each.largest_difference) > _SAME
     ]

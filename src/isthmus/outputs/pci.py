@@ -18,6 +18,8 @@ _WIDTHS = frozenset({1, 2, 4, 8, 12, 16, 32})
 _LOGGED = re.compile(
     r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?PCIe Bus Error: severity=([^,]+)", re.IGNORECASE
 )
+# A line of journalctl and of syslog, which name their host.
+_LOG_LINE = re.compile(r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S+) ([\w.-]+) kernel: ")
 _XID = re.compile(r"Xid \(PCI:([0-9a-f:.]+)\): 79\b", re.IGNORECASE)
 
 
@@ -99,8 +101,16 @@ def _speed_and_width(body: str, register: str) -> tuple[int | None, int | None]:
     return (generation_of(match[1]) if match[1] else None), (width if width in _WIDTHS else None)
 
 
-def _logged(text: str) -> Iterator[Reading | str]:
-    """Errors by device or port."""
+def _logged(text: str) -> Iterator[Reading]:
+    """Errors by host, and by device or port."""
+    lines: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        lines.setdefault(match[1] if (match := _LOG_LINE.match(line)) else "", []).append(line)
+    for host, logged in lines.items():
+        yield from _logged_by("\n".join(logged), host)
+
+
+def _logged_by(text: str, host: str) -> Iterator[Reading]:
     counts: dict[str, Counter[str]] = {}
     for address, severity in _LOGGED.findall(text):
         kind = (
@@ -116,4 +126,4 @@ def _logged(text: str) -> Iterator[Reading | str]:
         conditions = {name: str(count) for name, count in counts.get(device, Counter()).items()}
         if device in gone:
             conditions["off_bus"] = gone[device]
-        yield Reading(vendor="NVIDIA" if device in gone else "", address=device, conditions=conditions)
+        yield Reading(vendor="NVIDIA" if device in gone else "", host=host, address=device, conditions=conditions)

@@ -1,7 +1,7 @@
 """What an output says of one device, how outputs of several tools come together, and the run that they make."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from isthmus.record import (
     Device,
     Direction,
     Fingerprint,
+    Host,
     Link,
     Metric,
     Run,
@@ -25,8 +26,11 @@ from isthmus.record import (
 UNKNOWN_BYTES = GIB
 _ADDRESS = re.compile(r"(?:([0-9a-f]+):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
+# Repeats of one copy on a quiet machine differ by a few per cent.
+_SAME = 1.05
 # A rate that is so much of what the link carries says that the link was read as it was while copies ran.
 _LIKE = (0.6, 1.02)
+_METRICS: Mapping[str, Metric] = {"duplex": "device_seconds"}
 
 
 Method = Literal["copy", "duplex", "kernel"]
@@ -45,11 +49,13 @@ class Figure(NamedTuple):
 class Reading(msgspec.Struct, kw_only=True):
     """What one output says of one device; `index` counts those of a vendor, in the order of the tool.
 
-    `ports` are the addresses of the ports above the device up to the slot's, whose errors are those of the same link.
+    `host` is empty where it names none, and `ports` are the addresses of the ports above the device up to the slot's,
+    whose errors are those of the same link.
     """
 
     vendor: Literal["NVIDIA", "AMD", ""] = ""
     index: int | None = None
+    host: str = ""
     name: str = ""
     address: str = ""
     ports: tuple[str, ...] = ()
@@ -62,7 +68,9 @@ class Reading(msgspec.Struct, kw_only=True):
     figures: list[Figure] = []
 
     def is_same(self, other: "Reading") -> bool:
-        """Whether both are of one device: by its address where both say that, else by its number."""
+        """Whether both are of one device of one host: by its address where both say that, else by its number."""
+        if self.host != other.host:
+            return False
         if self.address and other.address:
             return other.address in (self.address, *self.ports)
         vendors = {self.vendor, other.vendor} - {""}
@@ -109,11 +117,21 @@ class Reading(msgspec.Struct, kw_only=True):
         return max((max(each) / min(each) for each in rates.values()), default=1.0)
 
 
+def placed(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings, those without a host as of the one that the others name, if it is one; by its longest name."""
+    hosts = {each.host for each in readings} - {""}
+    whole = {host.partition(".")[0]: host for host in sorted(hosts)}
+    only = next(iter(whole.values())) if len(whole) == 1 and len(hosts - whole.keys()) < 2 else ""
+    return [
+        msgspec.structs.replace(each, host=whole.get(each.host, each.host) if each.host else only) for each in readings
+    ]
+
+
 def merged(readings: Sequence[Reading]) -> list[Reading]:
-    """A reading for each device, in the order of their numbers; what logs say of an address comes together first."""
+    """A reading for each device, in the order of hosts and numbers; what logs say of an address is joined first."""
     logged = _joined([], (each for each in readings if each.index is None))
     devices = _joined(_joined([], (each for each in readings if each.index is not None)), logged)
-    return sorted(devices, key=lambda device: (device.vendor, device.index if device.index is not None else 999))
+    return sorted(devices, key=lambda each: (each.host, each.vendor, 999 if each.index is None else each.index))
 
 
 def _joined(devices: list[Reading], readings: Iterable[Reading]) -> list[Reading]:
@@ -127,25 +145,25 @@ def _joined(devices: list[Reading], readings: Iterable[Reading]) -> list[Reading
 
 
 def run_of(reading: Reading, name: str) -> Run:
-    """The reading as a run: its figures are cases of one sample each, or of several where an output repeats them."""
-    seconds: dict[tuple[object, ...], list[float]] = {}
-    cases: dict[tuple[object, ...], Case] = {}
+    """The reading as a run: its figures are cases of one sample each, or of several where outputs repeat them."""
+    seconds: dict[Figure, list[float]] = {}
     for figure in reading.figures:
-        key = figure._replace(rate=0.0)
         moved = 2 * figure.bytes if figure.direction == "both" else figure.bytes
-        seconds.setdefault(key, []).append(moved / figure.rate)
-        metric: Metric = "device_seconds" if figure.method == "duplex" else "host_seconds"
-        cases[key] = Case(
+        seconds.setdefault(figure._replace(rate=0.0), []).append(moved / figure.rate)
+    cases = [
+        Case(
             experiment="bandwidth",
             method=figure.method,
             host_memory=figure.memory,
             bytes=figure.bytes,
             direction=figure.direction,
-            series=[Series(metric=metric, samples=seconds[key])],
+            series=[Series(metric=_METRICS.get(figure.method, "host_seconds"), samples=_judged(repeats))],
         )
+        for figure, repeats in seconds.items()
+    ]
     device = Device(
         backend={"NVIDIA": "cuda", "AMD": "rocm"}.get(reading.vendor, "gpu"),
-        index=reading.index or 0,
+        index=-1 if reading.index is None else reading.index,
         name=reading.name,
         vendor=reading.vendor,
         driver_version=reading.driver,
@@ -161,10 +179,16 @@ def run_of(reading: Reading, name: str) -> Run:
         schema_version=SCHEMA_VERSION,
         run=name,
         created="",
-        fingerprint=Fingerprint(isthmus_version="", device=device),
+        fingerprint=Fingerprint(isthmus_version="", device=device, host=Host(name=reading.host)),
         settings=Settings(options={"sizes": "unstated"} if unstated else {}),
-        cases=list(cases.values()),
+        cases=cases,
     )
+
+
+def _judged(seconds: Sequence[float]) -> list[float]:
+    """The repeats to judge by: the slowest alone where they differ, and never two in the middle, which have a mean."""
+    ordered = sorted(seconds)
+    return ordered[-1:] if ordered[-1] > _SAME * ordered[0] else ordered[1 - len(ordered) % 2 :]
 
 
 def _link_of(reading: Reading) -> Link | None:

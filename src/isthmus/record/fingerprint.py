@@ -58,7 +58,10 @@ _BYTES_PER_SECOND_PER_LANE = {
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One device as its backend describes it; `spec` is what `--device` takes, such as ``cuda:0``."""
+    """One device as its backend describes it; `spec` is what `--device` takes, such as ``cuda:0``.
+
+    `index` is -1 where only the address is known, as logs of the kernel say it.
+    """
 
     backend: str
     index: int
@@ -79,7 +82,9 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spec(self) -> str:
-        """The name that `--device` takes."""
+        """The name that `--device` takes; the address where no number is known."""
+        if self.index < 0 and self.pci_address:
+            return self.pci_address
         return self.backend if self.backend == "host" else f"{self.backend}:{self.index}"
 
     @property

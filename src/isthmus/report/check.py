@@ -52,14 +52,17 @@ def _facts(run: Run, brief: int) -> dict[str, str]:
     return {say("health.link"): link_line(run), say("health.host"): clauses(place)}
 
 
-def device_blocks(run: Run, health: Health, brief: int, facts: Mapping[str, str]) -> Iterator[Block]:
-    """The verdict on a device with its advice and rates, then named facts, less of it the higher `brief` is."""
+def device_blocks(run: Run, health: Health, brief: int, facts: Mapping[str, str], host: str = "") -> Iterator[Block]:
+    """The verdict on a device with its advice and rates, then named facts, less of it the higher `brief` is.
+
+    `host` is named first where there are devices of several.
+    """
     mark, points = health.mark, health.troubles or health.points
     shown = points[: max(len(points) - max(brief - _HOST_LEFT_OUT, 0), 1)]
     texts = [point.text for point in shown]
     if len(shown) < len(points):
         texts[-1] += " ..."
-    yield Labelled(mark, (machine_strip(run), texts[0]), health.level)
+    yield Labelled(mark, (" · ".join(filter(None, (host, machine_strip(run)))), texts[0]), health.level)
     # At last the likeliest cause or cure alone.
     yield from list(_advice(shown[0], mark))[: 1 if brief > _HOST_LEFT_OUT + len(points) else None]
     for text, (before, point) in zip(texts[1:], pairwise(shown), strict=True):

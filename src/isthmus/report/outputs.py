@@ -48,24 +48,29 @@ def _least_share(health: Health) -> float:
 
 def _blocks(ordered: Sequence[Checked], unread: Sequence[str], brief: int) -> Iterator[Block]:
     run, health, _ = ordered[0]
+    is_of_several = len({each.fingerprint.host.name for each, _, _ in ordered}) > 1
     facts = {
         say("outputs.normal"): _normal(health, brief),
         say("health.link"): link_line(run) if brief < 2 and any(all(link.in_use) for link in links_of(run)) else "",
         say("outputs.next"): _next(run, health) if brief < _MOST_BRIEF - 1 else "",
     }
-    yield from device_blocks(run, health, brief, facts)
+    yield from device_blocks(run, health, brief, facts, _host(run) if is_of_several else "")
     by_mark: dict[str, list[Checked]] = {}
     for each in ordered[1:]:
         by_mark.setdefault(each[1].mark, []).append(each)
     for mark, others in by_mark.items():
-        yield Labelled(mark, (_others(others),), others[0][1].level)
+        yield Labelled(mark, (_others(others, is_of_several=is_of_several),), others[0][1].level)
     if unread:
         text = say("outputs.not_judged", what=unread[0])
         yield Labelled("--", (say("outputs.more", what=text, count=len(unread) - 1) if unread[1:] else text,), "none")
 
 
-def _others(others: Sequence[Checked]) -> str:
-    names = [run.fingerprint.device.spec for run, _, _ in others]
+def _host(run: Run) -> str:
+    return run.fingerprint.host.name or "-"
+
+
+def _others(others: Sequence[Checked], *, is_of_several: bool) -> str:
+    names = [f"{_host(run)} " * is_of_several + run.fingerprint.device.spec for run, _, _ in others]
     shown = ", ".join(names[:_MOST_NAMES]) + ", ..." * (len(names) > _MOST_NAMES)
     rates = [each.rate for _, health, _ in others for each in _pinned(health) if each.direction != "both"]
     if not rates:
@@ -98,7 +103,9 @@ def _basis(normal: Normal) -> str:
 
 
 def _next(run: Run, health: Health) -> str:
-    """The output that would say more."""
+    """The output that would say more; of a device that is gone none does."""
+    if any(point.topic == "off_bus" for point in health.points):
+        return ""
     if not _pinned(health):
         return say("outputs.next_rates")
     return "" if links_of(run) or health.level == "OK" else say("outputs.next_link")

@@ -1,7 +1,6 @@
 """A check as programs that watch nodes take it: a first line of 80 bytes, and exit codes as each expects them."""
 
 import io
-import socket
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,14 +15,17 @@ if TYPE_CHECKING:
 STYLES = ("plain", "nagios", "npd", "nhc", "prometheus", "json")
 
 
-def styled(checked: Sequence[Checked], failures: Sequence[str], style: str, *, strict: bool) -> tuple[str, int]:
+def styled(
+    checked: Sequence[Checked], failures: Sequence[str], style: str, here: str, *, strict: bool
+) -> tuple[str, int]:
     """What to print, without a newline at its end, and the exit code; `failures` are devices that were not checked.
 
+    `here` is the host of failures and of runs that name none.
     The styles are those of the program isthmus-check, in `native/judge`.
     """
     from isthmus import _native  # Nothing else of saved files needs it.
 
-    text, code = _native.styled([*_failed(failures), *_shown(checked)], style, strict)
+    text, code = _native.styled([*_failed(failures, here), *_shown(checked, here)], style, strict)
     if style == "json":
         out = io.StringIO()
         write(check_document(checked), "json", out)
@@ -31,12 +33,12 @@ def styled(checked: Sequence[Checked], failures: Sequence[str], style: str, *, s
     return text, code
 
 
-def _failed(failures: Sequence[str]) -> "Iterator[ShownDict]":
+def _failed(failures: Sequence[str], here: str) -> "Iterator[ShownDict]":
     for failure in failures:
-        yield {"level": "none", "reason": plain(failure), "device": "-", "host": socket.gethostname()}
+        yield {"level": "none", "reason": plain(failure), "device": "-", "host": here}
 
 
-def _shown(checked: Sequence[Checked]) -> "Iterator[ShownDict]":
+def _shown(checked: Sequence[Checked], here: str) -> "Iterator[ShownDict]":
     for run, health, _ in checked:
         device = run.fingerprint.device
         counted = [link.replays for link in links_of(run) if link.replays is not None]
@@ -45,7 +47,7 @@ def _shown(checked: Sequence[Checked]) -> "Iterator[ShownDict]":
             "mark": health.mark,
             "reason": plain(health.points[0].text),
             "device": device.spec,
-            "host": run.fingerprint.host.name or socket.gethostname(),
+            "host": run.fingerprint.host.name or here,
             "name": device.name,
             "uuid": device.uuid,
             "index": device.index,

@@ -61,6 +61,25 @@ def test_several_outputs_are_one_machine(tmp_path: Path, capsys: pytest.CaptureF
     assert "The link runs at PCIe 5.0 x4 under load" in " ".join(capsys.readouterr().out.split())
 
 
+def test_the_host_of_the_worst_of_several_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / "fine.txt", tmp_path / "slow.txt"]
+    for path, text in zip(paths, (FINE, SLOW.replace("node-7", "node-8")), strict=True):
+        path.write_text(text)
+    assert main(["check", "--from", str(paths[0]), "--from", str(paths[1])]) == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("FAULT  node-8 · NVIDIA H200 · cuda:0")
+    assert last.startswith("OK  1 more (node-7 cuda:0): 55.0 GB/s to 55.2 GB/s")
+
+
+def test_a_lost_device_is_asked_for_no_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(printed.off_bus("0000:c3:00"))
+    assert main(["check", "--from", str(path)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("FAULT  0000:c3:00.0 · link unknown\n")
+    assert "nvbandwidth -t" not in said
+
+
 def test_a_share_is_of_the_card_s_link_where_none_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates, query = tmp_path / "rates.txt", tmp_path / "query.txt"
     rates.write_text(FINE)

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 Rates = Sequence[float | None]
 
 
-def nvbandwidth(name: str, tests: Mapping[str, Rates], *, end: str = "", comma: bool = False) -> str:
+def nvbandwidth(
+    name: str, tests: Mapping[str, Rates], *, host: str = "node-7", end: str = "", comma: bool = False
+) -> str:
     """Text of version 0.8; `tests` by their names, a figure a device."""
     devices = max((len(rates) for rates in tests.values()), default=1)
-    lines = ["nvbandwidth Version: v0.8", "CUDA Runtime Version: 12080", "Driver Version: 570.86.10", "", "node-7"]
+    lines = ["nvbandwidth Version: v0.8", "CUDA Runtime Version: 12080", "Driver Version: 570.86.10", "", host]
     lines += [f"Device {at}: {name} (00000000:{16 + at:02x}:00)" for at in range(devices)]
     for test, rates in tests.items():
         arrow = "<->" if "bidirectional" in test else "<-" if test.startswith("device") else "->"
@@ -29,12 +31,15 @@ def both_ways(h2d: Rates, d2h: Rates, h2d_under: Rates = (), d2h_under: Rates = 
     }
 
 
-def nvbandwidth_json(name: str, tests: Mapping[str, Rates]) -> str:
+def nvbandwidth_json(name: str, tests: Mapping[str, Rates], *, host: str = "", listed_host: str = "") -> str:
+    """Versions differ in whether they name the host by itself, after each device, or nowhere."""
     cases = [
         {"name": test, "status": "Passed", "bandwidth_matrix": [[f"{rate}" for rate in rates]], "sum": 0.0}
         for test, rates in tests.items()
     ]
-    body = {"Driver Version": "565.02", "GPU Device list": [f"0: {name} (00000000:01:00)"], "testcases": cases}
+    device = f"0: {name} (00000000:01:00)" + f": ({listed_host})" * bool(listed_host)
+    body = {"Driver Version": "565.02", "GPU Device list": [device], "testcases": cases}
+    body |= {"Hostname": host} if host else {}
     return json.dumps({"nvbandwidth": body}, indent="\t")
 
 
@@ -206,6 +211,12 @@ def lspci(name: str, card: str, now: str, port: str = "") -> str:
 \tKernel driver in use: nvidia
 """
     )
+
+
+def off_bus(address: str, host: str = "") -> str:
+    """The kernel's line on a device that is gone, with a host as journalctl prints it."""
+    begin = f"Nov  8 03:04:05 {host} kernel: " if host else "[ 99.1] "
+    return f"{begin}NVRM: Xid (PCI:{address}): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
 
 
 def dmesg(address: str, severities: Mapping[str, int]) -> str:

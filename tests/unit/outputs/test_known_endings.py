@@ -247,12 +247,7 @@ THREADS: Mapping[str, tuple[str, Sequence[str], str, str]] = {
         "ATTENTION",
         "aer",
     ),
-    "off the bus": (
-        "NVIDIA's Xid 79",
-        ["[ 99.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"],
-        "FAULT",
-        "off_bus",
-    ),
+    "off the bus": ("NVIDIA's Xid 79", [printed.off_bus("0000:41:00")], "FAULT", "off_bus"),
     "millions of replays": (
         "a redriver of generation 4 under a card of generation 5",
         [printed.nvidia_smi("NVIDIA GeForce RTX 5060 Ti", (5, 5), (8, 8), replays=13_000_000, busy=90)],

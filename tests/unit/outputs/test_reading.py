@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from isthmus import _native
+from isthmus.compare import judge_together
+from isthmus.compare.rates import pinned_rates
 from isthmus.errors import RunFileError
 from isthmus.outputs import Outputs, opening
 from isthmus.record import Run
@@ -15,6 +17,7 @@ from tests.unit.outputs import printed
 from tests.unit.outputs.test_known_endings import AD102, H100, read
 
 GB = 1e9
+FINE, SLOW = (printed.both_ways([rate], [rate]) for rate in (55.0, 27.0))
 BOTH = printed.both_ways([55.2, 54.0], [55.1, 53.9], [44.0, 43.0], [51.0, 50.0])
 
 
@@ -83,7 +86,97 @@ def test_dcgm_of_versions_three_and_four(tmp_path: Path) -> None:
 
 def test_figures_of_two_machines_are_told_apart(tmp_path: Path) -> None:
     outputs = read([printed.bandwidth_test("A", 12.4, 13.1), printed.bandwidth_test("A", 25.8, 25.7)], tmp_path)
-    assert "figures of the same copy of A differ by 2.1 times" in outputs.unread[0]
+    assert "the higher figures of the same copy of A, up to 2.1 times the lowest" in outputs.unread[0]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [printed.nvbandwidth(H100, FINE, host="node01"), printed.nvbandwidth(H100, SLOW, host="node02")],
+        [printed.nvbandwidth(H100, FINE, host="node01") + printed.nvbandwidth(H100, SLOW, host="node02")],
+        [printed.nvbandwidth_json(H100, FINE, host="node01"), printed.nvbandwidth_json(H100, SLOW, host="node02")],
+        [
+            printed.nvbandwidth_json(H100, FINE, listed_host="node01")
+            + printed.nvbandwidth_json(H100, SLOW, listed_host="node02")
+        ],
+    ],
+    ids=["text", "one file", "JSON", "JSON with hosts in its list"],
+)
+def test_devices_of_two_hosts_are_never_one(texts: list[str], tmp_path: Path) -> None:
+    """Else a mean that was never measured hides the slow one."""
+    for ordered in (texts, texts[::-1]):
+        outputs = read(ordered, tmp_path)
+        assert [run.fingerprint.host.name for run in outputs.runs] == ["node01", "node02"]
+        assert [rates(run)["copy", "h2d", "pinned"] for run in outputs.runs] == [55.0, 27.0]
+        assert not outputs.unread
+    assert [health.level for _, health, _ in judge_together(outputs.runs)] == ["OK", "FAULT"]
+
+
+def test_what_names_no_host_is_of_the_only_one_that_is_named(tmp_path: Path) -> None:
+    query = printed.nvidia_smi(H100, (5, 5), (8, 16), busy=90)
+    one, two = (printed.nvbandwidth(H100, FINE, host=host) for host in ("node01", "node02"))
+    [run] = read([query, one], tmp_path).runs
+    assert (run.fingerprint.host.name, run.fingerprint.device.link is None) == ("node01", False)
+    several = read([one, query, two], tmp_path).runs
+    assert [(run.fingerprint.host.name, run.fingerprint.device.link is None) for run in several] == [
+        ("", False),
+        ("node01", True),
+        ("node02", True),
+    ]
+    # One file is of one host if it names one.
+    together = read([one + query, two], tmp_path).runs
+    assert [(run.fingerprint.host.name, run.fingerprint.device.link is None) for run in together] == [
+        ("node01", False),
+        ("node02", True),
+    ]
+
+
+def test_a_host_with_and_without_its_domain_is_one(tmp_path: Path) -> None:
+    log = printed.off_bus("0000:10:00", "node01")
+    [run] = read([printed.nvbandwidth(H100, FINE, host="node01.example.org"), log], tmp_path).runs
+    assert run.fingerprint.host.name == "node01.example.org"
+    assert run.fingerprint.device.conditions["off_bus"] == "Xid 79"
+    hosts = ("node01.example.org", "node01.example.com")
+    apart = read([printed.nvbandwidth(H100, FINE, host=host) for host in hosts], tmp_path).runs
+    assert len(apart) == 2
+
+
+def test_what_is_no_name_of_a_host_is_not_taken_for_one(tmp_path: Path) -> None:
+    """It would come into the lines that programs read."""
+    for host in ("node01\nOK", "\x1b]0;node01\x07", " "):
+        [run] = read([printed.nvbandwidth_json(H100, FINE, host=host)], tmp_path).runs
+        assert run.fingerprint.host.name == ""
+    [run] = read([printed.nvbandwidth_json(H100, FINE, host="node01", listed_host="node02")], tmp_path).runs
+    assert run.fingerprint.host.name == ""
+
+
+def test_a_log_of_several_hosts_is_read_by_host(tmp_path: Path) -> None:
+    log = printed.off_bus("0000:c3:00", "node01") + printed.off_bus("0000:c3:00", "node02")
+    runs = read([log], tmp_path).runs
+    assert [run.fingerprint.host.name for run in runs] == ["node01", "node02"]
+
+
+def test_a_device_of_logs_alone_is_named_by_its_address(tmp_path: Path) -> None:
+    """No output says which number it has, and no other device's must be taken for it."""
+    [run] = read([printed.off_bus("0000:c3:00")], tmp_path).runs
+    assert run.fingerprint.device.spec == "0000:c3:00.0"
+    runs = read([printed.off_bus("0000:c3:00"), printed.nvbandwidth(H100, FINE)], tmp_path).runs
+    assert [run.fingerprint.device.spec for run in runs] == ["cuda:0", "0000:c3:00.0"]
+    [known] = read([printed.off_bus("0000:10:00"), printed.nvbandwidth(H100, FINE)], tmp_path).runs
+    assert known.fingerprint.device.spec == "cuda:0"
+
+
+@pytest.mark.parametrize(
+    ("readings", "judged"),
+    [((55.0, 54.5), 54.5), ((55.0, 54.0, 54.6), 54.6), ((55.0, 27.0), 27.0), ((55.0, 55.1, 30.0), 30.0)],
+)
+def test_readings_that_differ_are_judged_by_the_lowest(
+    readings: tuple[float, ...], judged: float, tmp_path: Path
+) -> None:
+    """And the rate that is judged is always one that was printed."""
+    texts = [printed.nvbandwidth(H100, printed.both_ways([rate], [])) + "\n" * at for at, rate in enumerate(readings)]
+    [run] = read(texts, tmp_path).runs
+    assert pinned_rates(run)["h2d"].rate == pytest.approx(judged * GB)
 
 
 def test_a_quoted_output_of_the_first_version(tmp_path: Path) -> None:
@@ -291,9 +384,9 @@ def test_a_second_run_of_a_benchmark_counts_in_both_directions_alone(tmp_path: P
     first, second = (printed.transfer_bench([20.0 * at], [21.0 * at], [30.0 * at]) for at in (1, 2))
     [run] = read([first + second], tmp_path).runs
     assert rates(run) == {
-        ("kernel", "h2d", "pinned"): 40.0,
-        ("kernel", "d2h", "pinned"): 42.0,
-        ("kernel", "both", "pinned"): 60.0,
+        ("kernel", "h2d", "pinned"): 20.0,
+        ("kernel", "d2h", "pinned"): 21.0,
+        ("kernel", "both", "pinned"): 30.0,
     }
 
 
