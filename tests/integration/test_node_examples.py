@@ -37,6 +37,26 @@ def test_the_prolog_drains_for_faults_and_drivers_that_hang(code: int, drains: b
     assert (tmp_path / "called").read_text() == "2,3 --style plain\n"
 
 
+@pytest.mark.parametrize(
+    ("script", "code"), [("", 127), ("#!/bin/sh\nkill -SEGV $$\n", 139), ("#!/bin/sh\nexit 1\n", 1)]
+)
+def test_the_prolog_logs_where_the_program_is_absent_or_crashes(script: str, code: int, tmp_path: Path) -> None:
+    programs = {"isthmus-check": script, "logger": f'#!/bin/sh\necho "$@" >>{tmp_path}/logged\n'}
+    for name, content in programs.items():
+        if content:
+            (tmp_path / name).write_text(content)
+            (tmp_path / name).chmod(0o755)
+    for name in ("sh", "timeout"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    environment = {"PATH": str(tmp_path), "SLURM_JOB_GPUS": "0"}
+    shell = str(shutil.which("bash"))
+    command = [shell, str(EXAMPLES / "prolog.sh")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    logged = (tmp_path / "logged").read_text()
+    assert logged == f"-t isthmus-prolog -- isthmus-check gave no verdict: exit code {code}\n"
+
+
 def test_the_prolog_leaves_jobs_without_devices_alone(tmp_path: Path) -> None:
     assert called(["bash", str(EXAMPLES / "prolog.sh")], tmp_path, 1).returncode == 0
     assert not (tmp_path / "called").exists()

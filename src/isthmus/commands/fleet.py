@@ -62,7 +62,7 @@ def fleet(
     from isthmus.fleet import LEAST_ALIKE, chosen_reference, found_files, survey
     from isthmus.language import speaking
     from isthmus.report.fleet.document import fleet_document
-    from isthmus.report.fleet.words import odd_names
+    from isthmus.report.fleet.words import odd_names, verdict
 
     # Contradictions are found before anything is read.
     share = share_of(margin, "5%")
@@ -75,12 +75,16 @@ def fleet(
     surveyed = survey(places, margin=share, reference=expected)
     with speaking(spoken):
         write_report(fleet_document(surveyed), chosen, output)
-    if chosen in ("slurm", "kubectl") and (odd := odd_names(surveyed)):
-        to_stderr(f"isthmus: {odd}")
+        judged_nothing = surveyed.unjudged == surveyed.count and not surveyed.by_reference
+        if chosen in ("slurm", "kubectl"):
+            # An empty list would be taken for a verdict; a gate says so itself.
+            unsaid = verdict(surveyed) if judged_nothing and fail_if is None else ""
+            for text in filter(None, (odd_names(surveyed), unsaid)):
+                to_stderr(f"isthmus: {text}")
     if fail_if is not None and not surveyed.passes:
         to_stderr(f"isthmus: outliers fails: {_reason(surveyed)}")
         raise typer.Exit(1)
-    if fail_if is not None and surveyed.unjudged == surveyed.count and not surveyed.by_reference:
+    if fail_if is not None and judged_nothing:
         raise UsageError(
             f"--fail-if {fail_if.strip()} judged nothing: fewer than {LEAST_ALIKE} devices of a kind; name a reference "
             f"with --reference: {', '.join(known_references())}"

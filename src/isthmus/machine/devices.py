@@ -201,8 +201,8 @@ def _why_no_pocl(device: Device) -> tuple[str, str] | None:
         version = device.driver_version
         return (
             f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
-            "pip install intel-opencl-rt intel-cmplr-lib-rt (0.8 GB) brings a driver that knows it; as root, so does "
-            f"{_SYSTEMS_POCL} (Debian 12 and later)",
+            "pip install intel-opencl-rt intel-cmplr-lib-rt (0.8 GB) brings a driver that knows this CPU; as root, so "
+            f"does {_SYSTEMS_POCL} (Debian 12 and later)",
         )
     return None
 

@@ -85,6 +85,17 @@ def test_a_gate_that_judges_nothing_does_not_hold(fleet: FleetCommand, tmp_path:
     assert fleet(few, "--fail-if", "outliers", "--reference", "h200-pcie5")[0] in {0, 1}
 
 
+@pytest.mark.parametrize("format_name", ["slurm", "kubectl"])
+def test_an_empty_list_says_where_nothing_was_judged(fleet: FleetCommand, format_name: str, tmp_path: Path) -> None:
+    few = synthetic_fleet.save(synthetic_fleet.fleet([synthetic_fleet.member("n0", 0)]), tmp_path / "few.json")
+    code, out, err = fleet(few, "--format", format_name)
+    assert (code, out) == (0, "")
+    assert err.startswith("isthmus: Nothing to judge by: fewer than 3 devices of a kind")
+    assert fleet(few, "--format", format_name, "--lang", "ja")[2].startswith("isthmus: 判定できません")
+    # The gate's own words suffice.
+    assert "Nothing to judge by" not in fleet(few, "--format", format_name, "--fail-if", "outliers")[2]
+
+
 def test_the_gate_says_who_fails_it(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     code, out, err = fleet(slow, "--fail-if", "outliers", "-o", page)
