@@ -5,6 +5,7 @@ be taken by it.
 """
 
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -185,18 +186,18 @@ def _linker_of(head: bytes) -> str | None:
     return "" if not headers else None
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def run(command: Sequence[str], environment: Mapping[str, str], caller: str) -> int:
     """Run a program to its end; its exit code, or less than 0 the signal that killed it.
 
     It has our standard streams and whatever else is open to be inherited. Signals that other processes send to us it
-    gets too. Raises ProgramAbsent or ProgramNotExecutable.
+    gets too. Raises ProgramAbsent or ProgramNotExecutable, in words of the command of ours that is the `caller`.
     """
     forwarded = {getattr(signal, name) for name in _FORWARDED}
     # The default, unlike one that was inherited, leaves ended children to be waited for.
     before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD})
     try:
-        pid = _start(command, environment, mask)
+        pid = _start(command, environment, mask, caller)
         # Wait for the program, and send it meanwhile what other processes send to us.
         while True:
             received = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
@@ -255,12 +256,15 @@ def _library(name: str) -> Path:
         raise Unsupported(str(error)) from None
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals | int]) -> int:
+def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals | int], caller: str) -> int:
     defaults = [getattr(signal, name) for name in _IGNORED_BY_PYTHON]
+    is_python = command[0].endswith(".py") and Path(command[0]).is_file()
+    by_python = f"{command[0]} is a Python file: isthmus {caller} -- python {shlex.join(command)}" if is_python else ""
     try:
         return os.posix_spawnp(command[0], list(command), environment, setsigmask=mask, setsigdef=defaults)
     except FileNotFoundError as error:
-        raise ProgramAbsent(f"{command[0]}: no such program; name it by its path or as PATH finds it") from error
+        absent = f"{command[0]}: no such program; name it by its path or as PATH finds it"
+        raise ProgramAbsent(by_python or absent) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ProgramNotExecutable(f"{command[0]}: cannot be run: {reason}") from error
+        raise ProgramNotExecutable(by_python or f"{command[0]}: cannot be run: {reason}") from error

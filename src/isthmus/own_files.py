@@ -41,6 +41,7 @@ _KINDS = {
         OwnFile("transfers", "the table of a trace", _OF_A_TRACE),
         OwnFile("table", "a table of how isthmus.copy moves data", "see the one in use: isthmus calibrate --show"),
         OwnFile("benchmark", "figures of a program in benchmarks/", "no command reads them; text next to it has them"),
+        OwnFile("output", "an output of nvbandwidth or bandwidthTest", "judge it with: isthmus check --from {path}"),
         OwnFile("page", "a page of a report", "open it in a browser"),
     )
 }
@@ -59,6 +60,12 @@ _BEGINNINGS = {
 }
 # Of others: nsys exports SQLite, and the torch profiler's JSON has its list among the first keys.
 _OTHERS_TRACE = re.compile(rb'SQLite format 3\0|\s*[\[{].*"traceEvents"', re.DOTALL)
+# What nvbandwidth and bandwidthTest print, also behind the line of a shell.
+_OTHERS_OUTPUT = re.compile(
+    rb'\A\s*\{\s*"nvbandwidth":|^nvbandwidth Version\b|^\[CUDA Bandwidth Test\]|^bandwidthTest-[HD]2|'
+    rb"^[ \t]*Transfer Size \(Bytes\)",
+    re.MULTILINE,
+)
 # So many bytes of a file tell what it is.
 BEGIN_BYTES = 1 << 16
 
@@ -72,13 +79,14 @@ def own_file(begin: bytes) -> OwnFile | None:
 
 
 def mixed_up(path: Path, content: bytes, wanted: str, *kinds: str) -> str:
-    """What the file is, and what to do with it, where it is a file of ours, or a trace, but none of these kinds.
+    """What the file is, and what to do, where it is a file of ours, a trace, or an output, but none of these kinds.
 
     ``a.json: a trace, and no run of measurements; see it with: isthmus advise a.json``; `content` is its begin at
     least, unpacked. Empty for what is wanted, and for any other file.
     """
     begin = content[:BEGIN_BYTES]
-    known = own_file(begin) or (_KINDS["trace"] if _OTHERS_TRACE.match(begin) else None)
+    others = "trace" if _OTHERS_TRACE.match(begin) else "output" if _OTHERS_OUTPUT.search(begin) else ""
+    known = own_file(begin) or _KINDS.get(others)
     if known is None or known.kind in kinds:
         return ""
     return f"{path}: {known.what}, and no {wanted}; {known.cure.format(path=path)}"

@@ -78,13 +78,17 @@ def one_of(name: str, known: Sequence[str], what: str, *, listed_by: str = "") -
     `listed_by` is the command that lists the known ones, where they are too many for a message.
     """
     if name not in known:
-        near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}? " if near else ""
         expected = (
             f"expected one of the {len(known)} of {listed_by}" if listed_by else f"expected one of {', '.join(known)}"
         )
-        raise UsageError(f"no such {what}: {name!r}; {hint}{expected}")
+        raise UsageError(f"no such {what}: {name!r}; {meant(name, known)}{expected}")
     return name
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """``did you mean 'pageable'? `` for what is close to a known name; empty for others."""
+    near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.6)
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 def language_of(name: str) -> "Language":

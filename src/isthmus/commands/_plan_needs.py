@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from isthmus.commands._choices import meant
 from isthmus.commands._command import DROPPED
 from isthmus.errors import UsageError
 from isthmus.record import (
@@ -111,7 +112,7 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
         open_to = [word for word in choices if word not in _SOME.get(kind, ())]
         for word in words:
             if word not in open_to:
-                instead = DROPPED.get(f"{name} {word}", f"expected one of {', '.join(open_to)}")
+                instead = DROPPED.get(f"{name} {word}", f"{meant(word, open_to)}expected one of {', '.join(open_to)}")
                 raise UsageError(f"not for {name} here: {word!r}; {instead}")
 
 

@@ -131,7 +131,7 @@ def _run(
     folder = _folder() if counted else None
     code = 0
     try:
-        code = run(command, accelerated_environment(os.environ, wanted, folder))
+        code = run(command, accelerated_environment(os.environ, wanted, folder), "accelerate")
         if folder is not None:
             with suppress(OSError):
                 _tell(folder, command[0], chosen, output, report=report, spoken=spoken)

@@ -137,6 +137,8 @@ def _named_specs(device: str | None) -> list[str]:
     from isthmus.experiment.mpi.launcher import launched
     from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
 
+    if device and (device.isdecimal() or ("," in device and not device.startswith("host:"))):
+        raise UsageError(f"no device {device!r}; expected such as cuda:0 (one) or cuda (all)")
     told = launched(os.environ)
     backend = None if device == "all" else device
     if backend is None:

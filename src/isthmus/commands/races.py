@@ -112,7 +112,7 @@ def _run(
     folder = Path(tempfile.mkdtemp(prefix="isthmus-"))
     code = 0
     try:
-        code = run(command, races_environment(os.environ, folder))
+        code = run(command, races_environment(os.environ, folder), "races")
         seen = read_races(folder, ignored)
         with suppress(OSError):
             _show(seen, command[0], chosen, output, spoken)

@@ -148,7 +148,7 @@ def _record(command: list[str], files: Iterable[Path], options: list[str], *, fo
     code = None
     try:
         with parts_folder(path) as folder:
-            code = run(command, traced_environment(os.environ, folder, options, force=force))
+            code = run(command, traced_environment(os.environ, folder, options, force=force), "trace")
             left = left_in(folder)
             if left.parts:
                 _join(left.parts, path)

@@ -60,6 +60,8 @@ def choose_device(spec: str | None) -> Device:
     name, _, rest = spec.partition(":")
     name = name.lower()
     if name not in backends:
+        if name.isdecimal():
+            raise UsageError(f"no device {spec!r}; expected such as cuda:{name}")
         near = difflib.get_close_matches(name, backends, n=1)
         hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
         raise UsageError(f"no backend {name!r}; {hint}")

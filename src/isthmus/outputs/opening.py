@@ -46,7 +46,7 @@ def read_outputs(paths: Sequence[Path]) -> Outputs:
     listed: set[str] = set()
     for path in dict.fromkeys(paths):
         text = _text(path)
-        if mixed := mixed_up(path, text.encode(), "output of another tool"):
+        if mixed := mixed_up(path, text.encode(), "output of another tool", "output"):
             raise RunFileError(mixed)
         documents, rest = _documents(text)
         read = [each for document in documents for reader in _JSON for each in reader(document)]

@@ -76,7 +76,11 @@ def parse_share(text: str, bare_unit: float = 1.0) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e-?\d+)?)\s*(%?)\s*", text, re.ASCII)
     if match is None:
         raise UsageError(f"not a share: {text!r}; expected one such as {'30% or 0.3' if bare_unit == 1 else '5%'}")
-    return float(match[1]) * (0.01 if match[2] else bare_unit)
+    share = float(match[1]) * (0.01 if match[2] else bare_unit)
+    if share > bare_unit == 1 and not match[2]:
+        # More than the whole: per cents were meant.
+        raise UsageError(f"{match[1]} has no unit: {match[1]}%")
+    return share
 
 
 def parse_sizes(text: str) -> list[int]:

@@ -9,6 +9,7 @@ from isthmus.commands.main import main
 from isthmus.files import read_ends
 from isthmus.own_files import BEGIN_BYTES, own_file
 from isthmus.trace.isthmus.blocks import MAGIC
+from tests.unit.outputs import printed
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -34,6 +35,29 @@ def test_a_trace_is_no_run(
     wanted = "fleet or run file" if command == "fleet" else "run of measurements"
     assert main([command, *words, str(traces[name])]) == 2
     assert f"a trace, and no {wanted}; see it with: isthmus advise {traces[name]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        printed.nvbandwidth("NVIDIA H200", {"host_to_device_memcpy_ce": [55.2]}),
+        "$ ./nvbandwidth\n" + printed.nvbandwidth("NVIDIA H200", {"host_to_device_memcpy_ce": [55.2]}),
+        printed.nvbandwidth_json("NVIDIA H200", {"host_to_device_memcpy_ce": [55.2]}),
+        printed.bandwidth_test("NVIDIA H200", 55.2, 55.0),
+        printed.old_bandwidth_test("Tesla C1060", 5500.0, 5400.0),
+    ],
+)
+@pytest.mark.parametrize("words", [["advise"], ["report"], ["check", "--run"], ["fleet"]])
+def test_an_output_of_another_tool_is_judged_by_check(
+    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text(text)
+    assert main([*words, str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}: an output of nvbandwidth or bandwidthTest, and no " in error
+    assert f"judge it with: isthmus check --from {path}" in error
+    assert main(["check", "--from", str(path)]) == 0
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,15 @@ def test_errors_say_what_is_wrong_and_leave_nothing(
     assert names(tmp_path) == set()
 
 
+@pytest.mark.parametrize("command", ["trace", "accelerate", "races"])
+@pytest.mark.parametrize(("program", "code"), [("train.py", 127), ("./train.py", 126)])
+def test_a_python_file_is_no_program(isthmus: Trace, tmp_path: Path, command: str, program: str, code: int) -> None:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    found = isthmus(command, "--", program, "--steps", "a b", XDG_STATE_HOME=str(tmp_path / "state"))
+    assert (found.returncode, found.stdout) == (code, "")
+    assert f"{program} is a Python file: isthmus {command} -- python {program} --steps 'a b'\n" in found.stderr
+
+
 def test_another_tool_is_not_replaced_unless_asked(trace: Trace) -> None:
     found = trace("sh", "-c", "exit 7", CUDA_INJECTION64_PATH="/other.so")
     assert (found.returncode, found.stdout) == (2, "")

@@ -52,6 +52,12 @@ def test_outputs_of_standard_input_are_judged(
         assert [each["level"] for each in document["devices"]] == ["FAULT" if code else "OK"]
 
 
+@pytest.mark.parametrize("device", ["0", "0,1", "cuda:0,cuda:1"])
+def test_numbers_and_lists_are_no_devices(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--device", device]) == 2
+    assert f"no device '{device}'; expected such as cuda:0 (one) or cuda (all)" in capsys.readouterr().err
+
+
 def test_several_outputs_are_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A link read at rest is none that copies were slow for."""
     rates, query = tmp_path / "rates.txt", tmp_path / "query.txt"

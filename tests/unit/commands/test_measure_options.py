@@ -37,6 +37,7 @@ def test_parts_of_an_array_are_whole_per_cents_and_multiples_of_a_double() -> No
     ("words", "message"),
     [
         ("0.5%", "not whole per cents: --fractions with 0.5 %; expected 1 to 100, such as 10%,60%"),
+        ("10,60", "10 has no unit: 10%"),
         ("120%", "not whole per cents: --fractions with 120 %"),
         ("half", "not a share: 'half'"),
     ],

@@ -62,6 +62,8 @@ def test_options_say_what_is_needed(options: dict[str, Any], need: Need) -> None
         ({"--bytes": "1MiB", "--rows": 5, "--width": "8", "--pitch": "16"}, "--bytes does not go with --rows"),
         ({"--bytes": "1MiB", "--touched": "0.5", "--uses": 3}, "--uses does not go with --touched"),
         ({"--bytes": "1MiB", "--touched": "0.5", "--stride": "4KiB"}, "--touched and --stride exclude each other"),
+        ({"--bytes": "1MiB", "--source": "pagable"}, "here: 'pagable'; did you mean 'pageable'? expected one of"),
+        ({"--bytes": "1MiB", "--touched": "30"}, "30 has no unit: 30%"),
         ({"--bytes": "1MiB", "--direction": "up"}, "not for --direction here: 'up'; expected one of h2d, d2h, both"),
         ({"--bytes": "1MiB", "--source": "disk"}, "expected one of pageable, pinned, new"),
         ({"--pieces": 5, "--piece-bytes": "1", "--direction": "both"}, "'both'; expected one of h2d, d2h"),

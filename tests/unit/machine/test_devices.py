@@ -75,6 +75,7 @@ def test_the_host_is_always_there() -> None:
         ("cudda:0", "no backend 'cudda'; did you mean cuda?"),
         ("opncl", "no backend 'opncl'; did you mean opencl?"),
         ("xyz:1", "no backend 'xyz'; there are cuda, opencl, host"),
+        ("1", "no device '1'; expected such as cuda:1"),
         ("", "no backend ''; there are cuda, opencl, host"),
         ("cuda:one", "not a device: 'cuda:one'; expected cuda:NUMBER, such as cuda:0"),
         ("opencl:-1", "not a device: 'opencl:-1'; expected opencl:NUMBER, such as opencl:0"),

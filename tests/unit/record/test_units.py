@@ -230,6 +230,12 @@ def test_what_is_no_share_is_refused_with_an_example(text: str) -> None:
         parse_share(text)
 
 
+def test_a_share_of_more_than_the_whole_lacks_its_unit() -> None:
+    with pytest.raises(UsageError, match=r"^10 has no unit: 10%$"):
+        parse_share(" 10 ")
+    assert parse_share("200", 0.01) == 2
+
+
 @pytest.mark.parametrize(("size", "text"), [(64 * MIB, "64 MiB"), (150_754_820_096, "140 GiB"), (3, "3 B")])
 def test_sizes_of_memory_have_three_digits(size: int, text: str) -> None:
     assert near_bytes(size) == text
