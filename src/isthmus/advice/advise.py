@@ -73,6 +73,8 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
         for name in _BY_KIND:
             abstentions[name, unknown] = Abstention(name, unknown)
     kept = settled(drafted)
+    # What pinned memory gains at most matters where that is advised.
+    is_pageable = any(rule.name == "pageable" for rule, *_ in kept)
     findings = []
     for rule in RULES:
         if of_rule := [each for each in kept if each[0] is rule]:
@@ -92,7 +94,9 @@ def advise(traces: Sequence[Trace], run: Run, library: Run | None = None, source
         gain_by_trace_seconds=gain_together(of_trace),
         priced_by=_source(source, run),
         priced_on=run.fingerprint.device.name,
-        priced_elsewhere=sentences([elsewhere_words(traces, run), *(_at_most(name, every) for name in foreign)]),
+        priced_elsewhere=sentences(
+            [elsewhere_words(traces, run), *(_at_most(name, every, is_pageable) for name in foreign)]
+        ),
         foreign=foreign,
         unseen=(*unseen(traces, every), *dict.fromkeys(in_few_windows)),
         steps=steps_of(_leading(every, gaining), of_one_machine) if every else None,
@@ -105,12 +109,12 @@ def _source(source: str, run: Run) -> str:
     return say("advice.priced_by", run=source, device=device) if source else device
 
 
-def _at_most(device: str, every: Sequence[Scene]) -> str:
+def _at_most(device: str, every: Sequence[Scene], is_pageable: bool) -> str:
     """What a traced device other than the run's gains at most by copies of pageable memory."""
     generation = generation_of(device)
     if generation is None:
         return say("advice.elsewhere_unknown", traced=device)
-    most = max((most_to_gain(scene, generation) for scene in every), default=0.0)
+    most = max((most_to_gain(scene, generation) for scene in every), default=0.0) if is_pageable else 0.0
     if most == 0:
         return ""
     return say("advice.elsewhere_most", traced=device, time=format_seconds(most), link=f"PCIe {generation}.0 x16")

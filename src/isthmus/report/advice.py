@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,20 +114,26 @@ def _verdict_sentences(advice: Advice) -> Iterator[str]:
     )
     if advice.foreign:
         if (gain := advice.gain_by_trace_seconds) is not None:
-            kind = "advice_report.verdict_one" if by_trace == 1 else "advice_report.verdict"
+            kind = _verdict_key(by_trace, gain)
             yield say(kind if warnings else "advice_report.verdict_little", gain=_saved(gain, advice), count=by_trace)
         if (gain := advice.gain_seconds) is not None:
             kind = "advice_report.verdict_elsewhere_one" if by_run == 1 else "advice_report.verdict_elsewhere"
-            kind = kind if warnings else "advice_report.verdict_little"
-            yield say(kind, device=advice.priced_on, gain=_saved_alone(gain), count=by_run)
+            kind = kind if warnings else "advice_report.verdict_little_elsewhere"
+            span = format_seconds(advice.span_seconds)
+            yield say(kind, device=advice.priced_on, gain=_saved_elsewhere(gain), count=by_run, span=span)
     elif (gain := advice.gain_seconds) is not None:
         # The sum is over all that have a price, and so is their number.
         count = by_trace + by_run
-        kind = "advice_report.verdict_one" if count == 1 else "advice_report.verdict"
+        kind = _verdict_key(count, gain)
         yield say(kind if warnings else "advice_report.verdict_little", count=count, gain=_saved(gain, advice))
     if (advice.gain_seconds, advice.gain_by_trace_seconds) == (None, None):
         none = "advice_report.verdict_unseen" if advice.unseen else "advice_report.verdict_none"
         yield say("advice_report.verdict_unpriced" if warnings else none, count=warnings)
+
+
+def _verdict_key(count: int, gain: Interval) -> str:
+    """A gain that may be none is no promise."""
+    return f"advice_report.verdict{'_may' if gain.low <= 0 else ''}{'_one' if count == 1 else ''}"
 
 
 def _step(steps: Steps | None) -> str:
@@ -143,19 +150,27 @@ def _step(steps: Steps | None) -> str:
 
 
 def _saved(gain: Interval, advice: Advice) -> str:
-    """``156 of 572 ms (27 %; 95 %: 133 to 159)``."""
+    """``156 of 572 ms (27 %; 95 %: 133 to 159)``; ``up to 159 of 572 ms (28 %)`` of what may be none."""
     if gain.median < _LEAST_SHARE * advice.span_seconds:
         span = format_seconds(advice.span_seconds)
         median, low, high = map(format_seconds, gain)
     else:
         span, (median, low, high) = _in_one_unit(advice.span_seconds, list(gain))
+    if gain.low <= 0:
+        return say("advice_report.saved_most", time=high, span=span, share=_share_of(gain.high, advice))
     return say("advice_report.saved", time=median, span=span, share=_share(gain, advice), low=low, high=high)
 
 
 def _saved_alone(gain: Interval) -> str:
-    """``3.30 ms (95 %: 0 to 3.31)``."""
+    """``3.30 ms (95 %: 2.9 to 3.31)``."""
     median, (low, high) = _in_one_unit(gain.median, [gain.low, gain.high])
     return say("advice_report.saved_alone", time=median, low=low, high=high)
+
+
+def _saved_elsewhere(gain: Interval) -> str:
+    if gain.low <= 0:
+        return say("advice_report.saved_alone_most", time=format_seconds(gain.high))
+    return _saved_alone(gain)
 
 
 def _in_one_unit(largest: float, others: Sequence[float]) -> tuple[str, list[str]]:
@@ -213,10 +228,17 @@ def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None, *, e
             yield from _in_short(finding, own or of_interface)
         # Sorting keeps the order of the others.
         names = sorted((name for name in finding.snippets if snippet in (None, name)), key=lambda name: name != own)
+        title_of = partial(say, "advice_report.snippet")
+        others = names[1:]
+        if snippet and not names and "isthmus" in finding.snippets:
+            names = ["isthmus"]
+            title_of = partial(say, "advice_report.snippet_instead", wanted=snippet)
+        elif not names:
+            others = sorted(finding.snippets)
         for place, name in enumerate(names):
-            title = say("advice_report.snippet", language=name)
+            title = title_of(language=name)
             yield Code(title, finding.snippets[name].rstrip(), where="long" if place or not in_full else "everywhere")
-        if in_full and (others := names[1:]):
+        if in_full and others:
             languages = enumerated(others, "or")
             yield Prose(
                 say("advice_report.other_snippets", option="--snippet", languages=languages), "small", where="terminal"
@@ -309,7 +331,11 @@ def _gain(finding: Finding, time: str, advice: Advice) -> str:
 
 
 def _share(seconds: Interval | None, advice: Advice) -> str:
-    return f"{100 * seconds.median / advice.span_seconds:.1f} %" if seconds and advice.span_seconds > 0 else "-"
+    return _share_of(seconds.median, advice) if seconds else "-"
+
+
+def _share_of(seconds: float, advice: Advice) -> str:
+    return f"{100 * seconds / advice.span_seconds:.1f} %" if advice.span_seconds > 0 else "-"
 
 
 def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> dict[str, Any]:

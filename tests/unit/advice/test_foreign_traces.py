@@ -108,6 +108,21 @@ def test_both_sides_of_a_price_are_of_one_machine(run: Run, tmp_path: Path, slow
     assert found.gain_seconds.median == pytest.approx(here.gain_seconds.median, rel=0.01)
 
 
+def test_what_pinned_memory_gains_there_is_said_where_it_is_advised(run: Run, tmp_path: Path) -> None:
+    device = "NVIDIA A100-SXM4-80GB"
+    advised = pageable(Torch()).advice(tmp_path, run, device)
+    assert "A100-SXM4-80GB itself would gain" in advised.priced_elsewhere
+    program = Torch()
+    for _ in range(STEPS):
+        for _ in range(50):
+            program.copy("Memcpy HtoD (Pageable -> Device)", 30, bytes=4096)
+        program.kernel(20_000)
+    other = program.advice(tmp_path, run, device)
+    assert "pageable" not in {finding.rule for finding in other.findings}
+    assert "itself would gain" not in other.priced_elsewhere
+    assert other.priced_elsewhere
+
+
 def test_a_gate_over_another_machine_cannot_be_judged(run: Run, tmp_path: Path) -> None:
     assert _gate(pageable(Torch()).write(tmp_path, "Tesla T4"), run, tmp_path) == 2
     assert _gate(pageable(Torch()).write(tmp_path), run, tmp_path) == 1

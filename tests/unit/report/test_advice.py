@@ -98,9 +98,33 @@ def test_a_headline_of_another_device_begins_with_what_its_own_trace_shows() -> 
     assert 0 < text.index("1 change saves 30 of 100 ms") < text.index("On NVIDIA H200, 1 change would save 16.0 ms")
     # Nobody changes a program for what is little on either machine.
     notes = replace(advice, findings=tuple(replace(each, level="note") for each in advice.findings))
-    assert "Hardly worth a change: 16.0 ms" in written(notes, "terminal")
+    little = " ".join(written(notes, "terminal").split())
+    assert "Hardly worth a change: 16.0 ms (95 %:" in little
+    assert "to save on NVIDIA H200, of 100 ms traced." in little
     of_trace = replace(notes, gain_seconds=None, gain_by_trace_seconds=Interval(1e-5, 0.0, 1e-5))
-    assert "Hardly worth a change: 10.0 us of 100 ms" in written(of_trace, "terminal")
+    assert "Hardly worth a change: up to 10.0 us of 100 ms" in written(of_trace, "terminal")
+
+
+@pytest.mark.parametrize(
+    ("foreign", "shown"), [((), "1 change may save up to 30 of 100 ms (30.0 %)."), (("Tesla T4",), "up to 30.0 ms.")]
+)
+def test_a_headline_promises_no_gain_that_may_be_none(foreign: tuple[str, ...], shown: str) -> None:
+    gain = Interval(0.01, 0.0, 0.03)
+    findings = (replace(made_advice().findings[0], gain_seconds=gain),)
+    advice = replace(made_advice(), findings=findings, gain_seconds=gain, foreign=foreign, priced_on="NVIDIA H200")
+    assert shown in " ".join(written(advice, "terminal").split())
+
+
+def test_code_in_a_language_without_some_is_shown_in_another_and_said_so() -> None:
+    finding = replace(made_advice().findings[0], snippets={"cuda": "other()", "isthmus": "isthmus.copy(a, b)"})
+    out = io.StringIO()
+    write(advice_document(replace(made_advice(), findings=(finding,)), [made_trace()], "torch"), "terminal", out)
+    assert "With isthmus, as there is no code with torch:" in out.getvalue()
+    assert "isthmus.copy(a, b)" in out.getvalue()
+    assert "other()" not in out.getvalue()
+    finding = replace(finding, snippets={"cuda": "other()"})
+    write(advice_document(replace(made_advice(), findings=(finding,)), [made_trace()], "torch"), "terminal", out)
+    assert "--snippet shows it with cuda." in out.getvalue()
 
 
 def test_a_step_that_stays_as_long_is_shown_once() -> None:
