@@ -33,13 +33,21 @@ void take(nb::handle from, const char* name, T& into) {
     into = nb::cast<T>(from.attr(name));
 }
 
+// What no link can have was not read.
+std::optional<unsigned> reading(nb::handle value) {
+    unsigned number = 0;
+    if (value.is_none() || !nb::try_cast(value, number)) return std::nullopt;
+    return number;
+}
+
 judging::Link link_of(nb::handle each) {
     judging::Link link;
-    std::tie(link.generation, link.width) =
-        nb::cast<std::pair<std::optional<unsigned>, std::optional<unsigned>>>(each.attr("in_use"));
-    take(each, "max_generation", link.max_generation);
-    take(each, "max_width", link.max_width);
-    take(each, "replays", link.replays);
+    const nb::object in_use = each.attr("in_use");
+    link.generation = reading(in_use[0]);
+    link.width = reading(in_use[1]);
+    link.max_generation = reading(each.attr("max_generation"));
+    link.max_width = reading(each.attr("max_width"));
+    link.replays = reading(each.attr("replays"));
     take(each, "read_under_load", link.is_loaded);
     take(each, "source", link.source);
     return link;

@@ -1,19 +1,24 @@
 """Where a run was measured: everything about device, host and limits that can explain a figure. Plain data."""
 
+from typing import Annotated
+
 import msgspec
+
+# As the driver has them.
+_Reading = Annotated[int, msgspec.Meta(ge=0, le=(1 << 32) - 1)]
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A PCI Express link; generations are 1 to 7, widths are lanes; None is "could not be read"."""
 
-    generation: int | None = None
-    width: int | None = None
-    max_generation: int | None = None
-    max_width: int | None = None
-    generation_under_load: int | None = None
-    width_under_load: int | None = None
+    generation: _Reading | None = None
+    width: _Reading | None = None
+    max_generation: _Reading | None = None
+    max_width: _Reading | None = None
+    generation_under_load: _Reading | None = None
+    width_under_load: _Reading | None = None
     # Packets that were sent again since the driver was loaded.
-    replays: int | None = None
+    replays: _Reading | None = None
     source: str = ""
 
     @property
@@ -174,7 +179,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Placement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the run's threads and pages were put, and where the kernel says that they are."""
 
-    bound_node: int | None = None
+    bound_node: Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)] | None = None
     cpus: str = ""
     # Memory kind -> share of the sampled pages that lie on each node, such as {"pageable": {"0": 1.0}}.
     pages: dict[str, dict[str, float]] = {}

@@ -199,3 +199,16 @@ def test_what_was_hidden_stays_so_and_streams_are_written_to(tmp_path: Path) -> 
     with path.open("ab") as out:
         subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
     assert path.read_text() == "newnew"
+
+
+@pytest.mark.parametrize(
+    ("where", "field"), [("link", "width_under_load"), ("link", "replays"), ("placement", "bound_node")]
+)
+@pytest.mark.parametrize("number", [-1, 1 << 32, (1 << 63) - 1])
+def test_a_reading_that_no_driver_has_is_refused_by_name(tmp_path: Path, where: str, field: str, number: int) -> None:
+    run = json.loads(files.read_bounded(Path(__file__).resolve().parents[3] / "results" / "h100-latency.json.gz"))
+    inside = run["fingerprint"]["device"] if where == "link" else run["end"]
+    inside.setdefault(where, {})[field] = number
+    (tmp_path / "run.json").write_text(json.dumps(run), "utf-8")
+    with pytest.raises(RunFileError, match=rf"{where}\.{field}"):
+        read_run(tmp_path / "run.json")
