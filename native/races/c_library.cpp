@@ -150,11 +150,12 @@ constexpr bool opens_files(std::string_view name) {
 #define ISTHMUS_SIX_WORDS \
     std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t d, std::uintptr_t e, std::uintptr_t f
 // Looked up as the library begins: later it takes the loader's lock, which a thread may hold that waits for this one.
+#define ISTHMUS_NEXT(name, Pointer)        \
+    static Pointer known_##name = nullptr; \
+    __attribute__((constructor)) static void find_##name() { isthmus::interpose::known_or_found(known_##name, #name); }
+using TakesSixWords = std::uintptr_t (*)(ISTHMUS_SIX_WORDS);
 #define ISTHMUS_TAKE(name, ...)                                                                                        \
-    static std::uintptr_t (*known_##name)(ISTHMUS_SIX_WORDS) = nullptr;                                                \
-    __attribute__((constructor)) static void find_##name() {                                                           \
-        isthmus::interpose::known_or_found(known_##name, #name);                                                       \
-    }                                                                                                                  \
+    ISTHMUS_NEXT(name, TakesSixWords)                                                                                  \
     extern "C" __attribute__((visibility("default"))) std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) __asm__(#name); \
     std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) {                                                                 \
         const auto next = isthmus::interpose::known_or_found(known_##name, #name);                                     \
@@ -207,14 +208,17 @@ ISTHMUS_TAKE(aio_write64, const auto* request = pointer<const aiocb>(a); let_req
 ISTHMUS_TAKE(lio_listio, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
 ISTHMUS_TAKE(lio_listio64, let_requests_go(pointer<const aiocb* const>(b), static_cast<int>(c)))
 
+using ReceivesChecked = ssize_t (*)(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*);
+ISTHMUS_NEXT(__recvfrom_chk, ReceivesChecked)
+using CallsByNumber = long (*)(long, ...);
+ISTHMUS_NEXT(syscall, CallsByNumber)
+
 extern "C" {
 // The one of more than six: the third is the buffer's size, for a check.
 __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* buffer, std::size_t bytes,
                                                               std::size_t room, int flags, sockaddr* sender,
                                                               socklen_t* sender_bytes) {
-    using Next = ssize_t (*)(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*);
-    static Next known = nullptr;
-    const auto next = isthmus::interpose::known_or_found(known, "__recvfrom_chk");
+    const auto next = isthmus::interpose::known_or_found(known___recvfrom_chk, "__recvfrom_chk");
     if (next == nullptr) return errno = ENOSYS, -1;
     const Given given(buffer, bytes, true);
     const Given others({reinterpret_cast<std::uintptr_t>(sender), reinterpret_cast<std::uintptr_t>(sender_bytes)},
@@ -224,9 +228,7 @@ __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* 
 
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
-    using Next = long (*)(long, ...);
-    static Next known = nullptr;
-    const auto next = isthmus::interpose::known_or_found(known, "syscall");
+    const auto next = isthmus::interpose::known_or_found(known_syscall, "syscall");
     if (next == nullptr) return errno = ENOSYS, -1;
     std::va_list list;
     va_start(list, number);

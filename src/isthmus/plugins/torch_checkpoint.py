@@ -43,7 +43,7 @@ class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
         super().__init__()
         self._seen: set[int] = set()  # torch 2.9 names a storage for each tensor
         self._pairs: list[Pair] = []
-        self._bytes = 0  # of these
+        self._bytes = 0  # of `_pairs`
         self._small: list[Pair] = []  # come last: they are waited for
         self._begin: _Begin | None = None
 

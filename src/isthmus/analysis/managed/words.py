@@ -81,7 +81,7 @@ def managed_answer(pattern: Pattern, threshold: Threshold) -> str:
 def _number(pattern: Pattern, value: float) -> str:
     if pattern == "percent":
         return f"{float(f'{value:.2g}'):g} %"
-    is_measured = value % 1024 == 0  # what lies between two strides has more digits than it knows
+    is_measured = value % 1024 == 0  # a place between two strides is known to two digits
     return format_bytes(int(value)) if is_measured else about_bytes(value)
 
 

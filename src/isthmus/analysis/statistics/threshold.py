@@ -72,15 +72,13 @@ def size_threshold(
     Both hold one row for each of the ascending sizes, of which there must be one at least. Between sizes that are more
     than `farthest_apart` times apart, nothing is known of curves with steps but that they cross.
     """
-    return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger), farthest_apart=farthest_apart)
+    points, gain = np.asarray(sizes, dtype=np.float64), np.log(incumbent) - np.log(challenger)
+    return _threshold(points, gain, logarithmic=True, farthest_apart=farthest_apart)
 
 
-def size_threshold_of_logs(
-    sizes: Sequence[int], incumbent: Draws, challenger: Draws, *, farthest_apart: float = math.inf
-) -> Threshold:
+def size_threshold_of_logs(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
     """The same given the logarithms of both methods' seconds, for comparing each with many others."""
-    points = np.asarray(sizes, dtype=np.float64)
-    return _threshold(points, incumbent - challenger, logarithmic=True, farthest_apart=farthest_apart)
+    return _threshold(np.asarray(sizes, dtype=np.float64), incumbent - challenger, logarithmic=True)
 
 
 def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
