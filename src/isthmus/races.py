@@ -24,6 +24,9 @@ _NATIVE = re.compile(r"(/.*|[^/:]+)\+0x([0-9a-f]+)")
 # Frames of these say nothing of the program.
 _PLUMBING = ("libc.so", "libc-", "ld-linux", "libstdc++", "libm.so", "libpthread", "libpython", "python", "libcuda")
 _LOOK_UP_SECONDS = 60
+# How `addr2line -a` begins each answer, and where lines are that no program wrote.
+_ADDRESS = re.compile(r"^0x[0-9a-f]+\n", re.MULTILINE)
+_HEADERS = "/usr/"
 
 
 @dataclass(frozen=True)
@@ -164,22 +167,27 @@ def _lines(text: str, *, first_is_a_call: bool) -> tuple[str, ...]:
 
 
 def _looked_up(frames: Sequence[tuple[str, int]]) -> Iterator[str]:
-    known: dict[tuple[str, int], str] = {}
+    known: dict[tuple[str, int], list[str]] = {}
     tool = shutil.which("addr2line")
     for module in {path for path, _ in frames} if tool else ():
         offsets = [offset for path, offset in frames if path == module]
-        words = [str(tool), "-C", "-f", "-e", module, *map(hex, offsets)]
+        words = [str(tool), "-a", "-i", "-C", "-f", "-e", module, *map(hex, offsets)]
         with suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_LOOK_UP_SECONDS)
-            answers = done.stdout.splitlines()
-            for offset, name, place in zip(offsets, answers[::2], answers[1::2], strict=False):
-                line = place.partition(" (discriminator")[0]
-                if name != "??":
-                    known[module, offset] = (
-                        f"{line} {name}" if not line.startswith("??") else _named(module, offset, name)
-                    )
+            # After each address: a name and a line for the function, before it those that the compiler put inside it.
+            for offset, answer in zip(offsets, _ADDRESS.split(done.stdout)[1:], strict=False):
+                known[module, offset] = list(_functions(module, offset, answer.splitlines()))
     for module, offset in frames:
-        yield known.get((module, offset)) or _named(module, offset)
+        yield from known.get((module, offset)) or [_named(module, offset)]
+
+
+def _functions(module: str, offset: int, answer: Sequence[str]) -> Iterator[str]:
+    """The functions at one address, the innermost first: those of the system's headers only where there is no other."""
+    places = [place.partition(" (discriminator")[0] for place in answer[1::2]]
+    has_others = not all(place.startswith((_HEADERS, "??")) for place in places)
+    for name, place in zip(answer[::2], places, strict=False):
+        if name != "??" and not (has_others and place.startswith(_HEADERS)):
+            yield _named(module, offset, name) if place.startswith("??") else f"{place} {name}"
 
 
 def _named(module: str, offset: int, name: str = "") -> str:

@@ -36,7 +36,16 @@ class Looked(NamedTuple):
 @pytest.fixture(scope="session")
 def build() -> Build:
     def build(name: str) -> Path:
-        options = ["-O1", "-g", f"-I{REPOSITORY / 'native'}", f"-I{REPOSITORY}", "-pthread"]
+        # Fortified, as some compilers do by default: the C library's checked functions are called, too.
+        options = [
+            "-O1",
+            "-g",
+            "-U_FORTIFY_SOURCE",
+            "-D_FORTIFY_SOURCE=2",
+            f"-I{REPOSITORY / 'native'}",
+            f"-I{REPOSITORY}",
+            "-pthread",
+        ]
         return compile_program(name, [HERE / f"{name}.cpp"], options)
 
     return build
