@@ -176,7 +176,7 @@ Status Links::ask(Relay& relay, bool is_waited) const {
 void Links::look_at_one(std::vector<Relay*>& relays) {
     Relay* next = nullptr;
     for (Relay* const relay : relays) {
-        if (relay->looks()) return;
+        if (relay->may_soon_answer_look()) return;
         if (!relay->pace().is_due()) continue;
         if (next == nullptr || relay->looked_at() < next->looked_at()) next = relay;
     }
@@ -378,7 +378,7 @@ void Links::trim() {
         if (link.relay == nullptr || !link.relay->answers() || !link.relay->is_free_for(nullptr, 0)) continue;
         // What asks of it may not end while a program holds its streams, and giving its memory back would wait for
         // that.
-        if (!ask(*link.relay, false).ok() || link.relay->is_looking()) continue;
+        if (!ask(*link.relay, false).ok() || link.relay->has_look_under_way()) continue;
         link.relay = std::make_unique<Relay>(own_, link.device, to_device_, link.seconds_per_byte);
     }
 }

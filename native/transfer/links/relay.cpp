@@ -135,7 +135,7 @@ Status Relay::look() {
     return {};
 }
 
-bool Relay::looks() const {
+bool Relay::may_soon_answer_look() const {
     return is_looking_ && seconds_between(looked_at_, now()) < look_seconds;
 }
 

@@ -56,8 +56,8 @@ class Relay {
     Status look();
     TimePoint looked_at() const { return looked_at_; }
     // It was asked so a moment ago and has not answered. Later it may never: its device's streams may be held.
-    bool looks() const;
-    bool is_looking() const { return is_looking_; }
+    bool may_soon_answer_look() const;
+    bool has_look_under_way() const { return is_looking_; }
     // What came of that: whether it took at most so many times as long as the quickest. Nothing until it has ended.
     std::optional<bool> is_free(double most_times);
     bool has_slot() const { return sent_ - arrived_ < most_slots; }
