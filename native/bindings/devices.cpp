@@ -61,15 +61,19 @@ nb::dict dict_of(const BackendListing& listing) {
     return dict;
 }
 
-nb::list list_devices(const std::vector<std::string>& opencl_drivers) {
-    std::vector<BackendListing> listings;
-    {
+Status unknown_backend(const std::string& name) {
+    return invalid("no backend '" + name + "'; there are cuda, opencl and host");
+}
+
+nb::dict list_devices(const std::string& backend, const std::vector<std::string>& opencl_drivers) {
+    auto listing = [&]() -> Result<BackendListing> {
         const GilReleased release;
-        listings = {cuda::list_devices(), opencl::list_devices(opencl_drivers), host::list_devices()};
-    }
-    nb::list result;
-    for (const BackendListing& listing : listings) result.append(dict_of(listing));
-    return result;
+        if (backend == "cuda") return cuda::list_devices();
+        if (backend == "opencl") return opencl::list_devices(opencl_drivers);
+        if (backend == "host") return host::list_devices();
+        return unknown_backend(backend);
+    }();
+    return dict_of(unwrap(std::move(listing)));
 }
 
 Result<std::shared_ptr<Device>> open_backend(const std::string& backend, int index, const std::string& model,
@@ -80,7 +84,7 @@ Result<std::shared_ptr<Device>> open_backend(const std::string& backend, int ind
         ISTHMUS_TRY_ASSIGN(parsed, host::Model::parse(model));
         return host::open_device(std::move(parsed));
     }
-    return invalid("no backend '" + backend + "'; there are cuda, opencl and host");
+    return unknown_backend(backend);
 }
 
 std::shared_ptr<OpenDevice> open_device(const std::string& backend, int index, const std::string& model,
@@ -154,7 +158,7 @@ nb::dict link_dict(const LinkReading& link) {
 void bind_devices(nb::module_& module) {
     module.def("memory_kinds", &memory_kind_table);
     module.def("allowed_processors", &allowed_processors);
-    module.def("list_devices", &list_devices, nb::arg("opencl_drivers"));
+    module.def("list_devices", &list_devices, nb::arg("backend"), nb::arg("opencl_drivers"));
     module.def("open_device", &open_device, nb::arg("backend"), nb::arg("index"), nb::arg("model"),
                nb::arg("opencl_drivers"), ReleaseGil());
     module.def(

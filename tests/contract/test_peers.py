@@ -15,9 +15,8 @@ NONE = 2**64 - 1
 @pytest.fixture(scope="session")
 def other(spec: str) -> _native.Device:
     """Another device of the backend; where there is none, the same device opened a second time."""
-    backends = probe()
     own = open_device(spec).description
-    spare = [device.spec for device in neighbours(own, backends) if device.index != own.index]
+    spare = [device.spec for device in neighbours(own) if device.index != own.index]
     return open_device(spare[0] if spare else spec).native
 
 

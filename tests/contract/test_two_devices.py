@@ -14,7 +14,7 @@ import pytest
 import isthmus
 from isthmus import _native
 from isthmus.errors import Unsupported, UsageError
-from isthmus.machine.devices import neighbours, open_device, probe
+from isthmus.machine.devices import neighbours, open_device
 
 Array = npt.NDArray[Any]
 Pair = tuple[isthmus.Session, isthmus.Session]
@@ -40,7 +40,7 @@ _ALIKE = [(one, other) for one in PARTS for other in PARTS if (one == "a plane")
 def specs(spec: str) -> tuple[str, str]:
     """A device, and another one of its backend that copies are made to."""
     own = open_device(spec)
-    for other in neighbours(own.description, probe()):
+    for other in neighbours(own.description):
         if other.index != own.description.index and own.native.why_no_peer(open_device(other.spec).native) is None:
             return spec, other.spec
     pytest.skip("no other device of this backend to copy to")

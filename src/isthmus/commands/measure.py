@@ -219,7 +219,7 @@ def _prepare(
     path = file_in(output, name, stamped("isthmus")) if ranks.leads else Path(name)
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         to_stderr("no GPU or OpenCL device here, so that copies stay within this machine's memory")
-        opencl = next(each for each in probe() if each.name == "opencl")
+        [opencl] = probe(["opencl"])
         to_stderr(f"{opencl.install}; `isthmus devices` says what else is missing")
     if any(experiment.name == "stencil" for experiment in chosen):
         check_options(options, opened.description.shares_host_memory, ranks.count)

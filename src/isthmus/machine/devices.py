@@ -15,6 +15,7 @@ from isthmus.machine.binding import bind_near
 from isthmus.machine.pci import pci_errors, pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
+BACKENDS = ("cuda", "opencl", "host")
 _INSTALL: Mapping[str, Callable[[], str]] = {
     "cuda": lambda: "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
     "opencl": lambda: f"{_install_pocl()} measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
@@ -41,9 +42,9 @@ class OpenDevice(NamedTuple):
     allowed_cpus: frozenset[int] = frozenset()
 
 
-def probe() -> list[Backend]:
-    """Every backend with its devices, or with what was looked for, why it is absent and what to install."""
-    return [_backend(backend) for backend in _native.list_devices(_packaged_drivers())]
+def probe(names: Iterable[str] = BACKENDS) -> list[Backend]:
+    """These backends with their devices, or with what was looked for, why they are absent and what to install."""
+    return [_backend(_native.list_devices(name, _drivers(name))) for name in names]
 
 
 def choose_device(spec: str | None) -> Device:
@@ -51,25 +52,24 @@ def choose_device(spec: str | None) -> Device:
 
     Raises UsageError for a name that makes no sense and DeviceAbsent for a device that is not here.
     """
-    backends = {backend.name: backend for backend in probe()}
     if spec is None:
-        device = default_device(backends.values())
+        # OpenCL's drivers take time and memory to load: for nothing where a CUDA device comes first anyway.
+        device = default_device(probe(["cuda"])) or default_device(probe(BACKENDS[1:]))
         if device is None:
             raise DeviceAbsent("no device at all")
         return device
     name, _, rest = spec.partition(":")
     name = name.lower()
-    if name not in backends:
+    if name not in BACKENDS:
         if name.isdecimal():
             raise UsageError(f"no device {spec!r}; expected such as cuda:{name}")
-        near = difflib.get_close_matches(name, backends, n=1)
-        hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
+        near = difflib.get_close_matches(name, BACKENDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(BACKENDS)
         raise UsageError(f"no backend {name!r}; {hint}")
-    if name == "host":
-        return backends[name].devices[0]
-    if rest and not rest.isdecimal():
+    if name != "host" and rest and not rest.isdecimal():
         raise UsageError(f"not a device: {spec!r}; expected {name}:NUMBER, such as {name}:0")
-    return _device(backends[name], int(rest or 0))
+    [backend] = probe([name])
+    return backend.devices[0] if name == "host" else _device(backend, int(rest or 0))
 
 
 def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
@@ -98,7 +98,7 @@ def names_in_turn(spec: str | None) -> list[str]:
     """
     if spec is not None and (":" in spec or spec.lower() == "host"):
         return [spec]
-    return [device.spec for device in neighbours(choose_device(spec), probe())]
+    return [device.spec for device in neighbours(choose_device(spec))]
 
 
 def name_in_turn(spec: str | None, local_rank: int) -> str:
@@ -107,14 +107,14 @@ def name_in_turn(spec: str | None, local_rank: int) -> str:
     return names[local_rank % len(names)]
 
 
-def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
+def neighbours(device: Device) -> list[Device]:
     """The devices that can work at the same time as this one, itself included, in the order of their numbers.
 
     Those are the other devices of its backend, but for what shares the host's memory next to what has its own, and for
     the same hardware that a second driver offers.
     """
     group = [device]
-    for other in (other for backend in backends if backend.name == device.backend for other in backend.devices):
+    for other in probe([device.backend])[0].devices:
         known = any(
             other.index == one.index or (other.pci_address == one.pci_address and other.pci_address) for one in group
         )
@@ -138,7 +138,7 @@ def _device(backend: Backend, index: int) -> Device:
 
 def open_native(backend: str, index: int, model: str = "") -> _native.Device:
     """Open a device that `probe` has found; `model` is what the host backend pretends."""
-    return _native.open_device(backend, index, model, _packaged_drivers())
+    return _native.open_device(backend, index, model, _drivers(backend))
 
 
 def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
@@ -209,8 +209,10 @@ def _why_no_pocl(device: Device) -> tuple[str, str] | None:
     return None
 
 
-def _packaged_drivers() -> list[str]:
-    """Paths of the OpenCL drivers among this environment's Python packages."""
+def _drivers(backend: str) -> list[str]:
+    """Paths of the OpenCL drivers among this environment's Python packages, where they are asked for."""
+    if backend != "opencl":
+        return []
     return [str(file.locate()) for package, name in _PACKAGED.items() for file in _files(package) if file.match(name)]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import isthmus
 from isthmus import _native
-from isthmus.machine.devices import neighbours, open_device, probe
+from isthmus.machine.devices import neighbours, open_device
 
 Array = npt.NDArray[Any]
 MIB = 1 << 20
@@ -28,7 +28,7 @@ SIZES = [8 * MIB, 8 * MIB + 1, 20 * MIB + 3, 48 * MIB + 4097]
 def other(spec: str) -> str:
     """The name of another device whose memory this one's kernels reach."""
     own = open_device(spec)
-    for each in neighbours(own.description, probe()):
+    for each in neighbours(own.description):
         if each.index != own.description.index and own.native.why_no_peer(open_device(each.spec).native) is None:
             return each.spec
     pytest.skip("no other device of this backend to go by")

@@ -6,7 +6,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.machine.devices import OpenDevice, neighbours, open_device, probe
+from isthmus.machine.devices import OpenDevice, neighbours, open_device
 
 MIB = 1 << 20
 SIZE = 9 * MIB
@@ -21,7 +21,7 @@ def own(spec: str) -> OpenDevice:
 @pytest.fixture(scope="module")
 def other(own: OpenDevice) -> str:
     """The name of a device by which copies of this one can go."""
-    for each in neighbours(own.description, probe()):
+    for each in neighbours(own.description):
         native = open_device(each.spec).native
         if each.spec != own.description.spec and not (
             own.native.why_no_peer(native) or own.native.why_no_peer_reach(native)

@@ -44,7 +44,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes the core find these backends, whatever is on this machine."""
 
     def find(*listings: dict[str, object]) -> None:
-        monkeypatch.setattr(_native, "list_devices", lambda _: list(listings))
+        known = {str(each["name"]): each for each in listings}
+        monkeypatch.setattr(_native, "list_devices", lambda name, _: known.get(name) or listing(name))
 
     return find
 
@@ -148,7 +149,7 @@ def test_pocl_is_not_offered_where_it_could_not_link(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     found(listing("opencl", pocl()), HOST)
-    opencl = probe()[0]
+    [opencl] = probe(["opencl"])
     assert opencl.devices == []
     assert "`ld`, which is not on PATH" in opencl.absent_because
     assert "apt-get install binutils" in opencl.install
@@ -164,13 +165,13 @@ def test_what_brings_pocl_is_there_for_the_processor(
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: processor)
     found(listing("opencl", absent_because="libOpenCL.so.1: cannot open shared object file"))
-    assert probe()[0].install.startswith(command)
+    assert probe(["opencl"])[0].install.startswith(command)
 
 
 def test_a_gpu_beside_such_a_pocl_is_still_offered(found: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     found(listing("opencl", info("opencl", 0), pocl(1)), HOST)
-    opencl = probe()[0]
+    [opencl] = probe(["opencl"])
     assert [device.spec for device in opencl.devices] == ["opencl:0"]
     assert "`ld`" in opencl.absent_because
     assert "binutils" in opencl.install
@@ -179,13 +180,13 @@ def test_a_gpu_beside_such_a_pocl_is_still_offered(found: Callable[..., None], m
 def test_pocl_is_not_offered_on_a_cpu_that_its_compiler_does_not_know(found: Callable[..., None]) -> None:
     version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
     found(listing("opencl", pocl() | {"api_version": version + "generic", "driver_version": "3.0"}), HOST)
-    opencl = probe()[0]
+    [opencl] = probe(["opencl"])
     assert opencl.devices == []
     assert "PoCL 3.0 is installed, but its compiler is older than this CPU" in opencl.absent_because
     assert "intel-opencl-rt" in opencl.install
     assert "apt install pocl-opencl-icd" in opencl.install
     found(listing("opencl", pocl() | {"api_version": version + "haswell"}), HOST)
-    assert [device.spec for device in probe()[0].devices] == ["opencl:0"]
+    assert [device.spec for device in probe(["opencl"])[0].devices] == ["opencl:0"]
 
 
 def test_drivers_that_are_packages_of_python_are_opened_from_there(
@@ -201,7 +202,7 @@ def test_drivers_that_are_packages_of_python_are_opened_from_there(
     names = ("libOpenCL.so", "libintelocl.so", "libintelocl.so.2026.22", "libintelocl.so-gdb.py")
     record.write_text("".join(f"../../{name},,\n" for name in names), "utf-8")
     monkeypatch.syspath_prepend(str(packages))
-    opened = [Path(path).resolve() for path in devices._packaged_drivers()]
+    opened = [Path(path).resolve() for path in devices._drivers("opencl")]
     assert [path.name for path in opened if not path.name.startswith("libpocl")] == ["libintelocl.so"]
     assert tmp_path / "lib" / "libintelocl.so" in opened
 
@@ -241,6 +242,19 @@ def test_ranks_take_devices_in_turn_unless_one_is_named(
     assert name_in_turn(spec, local_rank) == expected
 
 
+@pytest.mark.parametrize("spec", ["cuda:0", "cuda", None])
+def test_opencls_drivers_are_not_loaded_for_a_device_of_cuda(monkeypatch: pytest.MonkeyPatch, spec: str | None) -> None:
+    asked = []
+
+    def list_devices(name: str, drivers: list[str]) -> dict[str, object]:
+        asked.append((name, drivers))
+        return listing(name, info(name, 0))
+
+    monkeypatch.setattr(_native, "list_devices", list_devices)
+    assert devices.choose_device(spec).spec == "cuda:0"
+    assert asked == [("cuda", [])]
+
+
 def test_a_turn_among_devices_of_no_backend_is_an_error() -> None:
     with pytest.raises(UsageError, match="did you mean cuda"):
         name_in_turn("cudda", 0)
@@ -260,10 +274,10 @@ def test_neighbours_are_the_hardware_of_one_backend_that_can_work_at_once(found:
         ),
         HOST,
     )
-    backends = probe()
-    cards = {device.index: device for device in backends[1].devices}
-    assert [device.index for device in neighbours(cards[1], backends)] == [0, 1, 3]
+    cuda, opencl = probe(["cuda", "opencl"])
+    cards = {device.index: device for device in opencl.devices}
+    assert [device.index for device in neighbours(cards[1])] == [0, 1, 3]
     # The device of the run is always among them.
-    assert [device.index for device in neighbours(cards[2], backends)] == [1, 2, 3]
-    assert neighbours(cards[4], backends) == [cards[4]]
-    assert neighbours(backends[0].devices[0], backends) == backends[0].devices
+    assert [device.index for device in neighbours(cards[2])] == [1, 2, 3]
+    assert neighbours(cards[4]) == [cards[4]]
+    assert neighbours(cuda.devices[0]) == cuda.devices

@@ -14,7 +14,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed
 from isthmus.experiment.engine.transfers import Transfer
-from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour, probe
+from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour
 from isthmus.record import MIB, Case, Metric
 
 MEMORY_KINDS = ("pinned", "mapped", "managed")
@@ -43,7 +43,7 @@ class _Sweep(Sweep):
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         super().__init__(device, options, memory_bytes)
-        others = neighbours(device.description, probe())
+        others = neighbours(device.description)
         self.peers = {each.spec: each for each in others if each.spec != device.description.spec}
 
     def cases(self) -> Iterator[Case]:

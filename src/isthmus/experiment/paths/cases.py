@@ -23,7 +23,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Samples, Start, Sweep, Timed, checks_of, planned
 from isthmus.machine.binding import near, on_node
-from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour, probe
+from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour
 from isthmus.record import GIB, MIB, Case, Device, Direction
 
 # The neighbour's work takes this long alone; at least four of our copies.
@@ -215,7 +215,7 @@ class PathSweep(Sweep):
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         super().__init__(device, options, memory_bytes)
-        self.devices = {each.spec: each for each in neighbours(device.description, probe())}
+        self.devices = {each.spec: each for each in neighbours(device.description)}
 
     def cases(self) -> Iterator[Case]:
         """Each device with the others; where there is one, one case represents all that needs two."""

@@ -23,7 +23,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.engine.sweep import Bench, Start, Sweep, planned
 from isthmus.experiment.engine.transfers import Copies, Lane
-from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour, path_between, probe
+from isthmus.machine.devices import OpenDevice, neighbours, open_neighbour, path_between
 from isthmus.record import GIB, KIB, MIB, Case, Device
 
 NAME = "peers"
@@ -138,7 +138,7 @@ class PairSweep(Sweep):
 
     def __init__(self, device: OpenDevice, options: Options, memory_bytes: int) -> None:
         super().__init__(device, options, memory_bytes)
-        self.devices = neighbours(device.description, probe())
+        self.devices = neighbours(device.description)
         self.specs = [each.spec for each in self.devices]
 
     def cases(self) -> Iterator[Case]:
