@@ -11,13 +11,12 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import torch
 from torch.distributed.checkpoint import staging
 
-import isthmus
-from isthmus.errors import OutOfMemory, UsageError
+from isthmus.errors import UsageError
 from isthmus.torch.copying import Pair, copying
+from isthmus.torch.host_storages import LEAST_PINNED_BYTES, HostStorages, bytes_of, storages_in
 
 try:
     from torch.distributed.checkpoint._state_dict_stager import StateDictStager
@@ -29,8 +28,6 @@ except (ImportError, AttributeError):
         f"{torch.__version__}"
     ) from None
 
-# Smaller ones are packed with others on their way, and arrive in ordinary memory as fast.
-_LEAST_PINNED_BYTES = 1 << 20
 # So much is filled while memory for the next is got.
 _BEGUN_BYTES = 256 << 20
 _Begin = Callable[[list[Pair]], None]
@@ -46,31 +43,40 @@ class _Storages(StateDictStager):  # type: ignore[misc, unused-ignore]
         self._bytes = 0  # of `_pairs`
         self._small: list[Pair] = []  # come last: they are waited for
         self._begin: _Begin | None = None
+        self._made: HostStorages | None = None
 
     def copy_of(self, state: Mapping[str, Any], begin: _Begin) -> Any:
         """The structure; `begin` is called with what to fill, again and again while memory is got."""
-        self._begin = begin
+        new = (storage for storage in storages_in(state) if self._kept(storage) is None)
         try:
-            copy = self.stage(state)
-            begin(self._pairs + self._small)
-            return copy
+            with HostStorages(new) as self._made:
+                self._begin = begin
+                copy = self.stage(state)
+                begin(self._pairs + self._small)
+                return copy
         finally:
-            self._seen, self._pairs, self._bytes, self._small, self._begin = set(), [], 0, [], None
+            self._seen, self._pairs, self._bytes, self._small = set(), [], 0, []
+            self._begin = self._made = None
+
+    def _kept(self, storage: torch.UntypedStorage) -> torch.UntypedStorage | None:
+        kept: torch.UntypedStorage | None = self._cached_storage_mapping.get(storage)
+        return kept if kept is not None and kept.nbytes() == storage.nbytes() else None
 
     def _stage_untyped_storage(self, storage: torch.UntypedStorage, *_: object, **__: object) -> torch.UntypedStorage:
-        kept: torch.UntypedStorage | None = self._cached_storage_mapping.get(storage)
-        if kept is None or kept.nbytes() != storage.nbytes():
-            kept = _host_storage(storage)
-            self._cached_storage_mapping[storage] = kept
+        assert self._begin is not None
+        assert self._made is not None
+        kept = self._kept(storage)
+        if kept is None:
+            kept = self._cached_storage_mapping[storage] = self._made.take(storage)
         if storage.nbytes() and kept.data_ptr() not in self._seen:
             self._seen.add(kept.data_ptr())
-            pair = _bytes_of(kept), _bytes_of(storage)
-            if storage.nbytes() < _LEAST_PINNED_BYTES:
+            pair = bytes_of(kept), bytes_of(storage)
+            if storage.nbytes() < LEAST_PINNED_BYTES:
                 self._small.append(pair)
                 return kept
             self._pairs.append(pair)
             self._bytes += storage.nbytes()
-            if self._begin is not None and self._bytes >= _BEGUN_BYTES:
+            if self._bytes >= _BEGUN_BYTES:
                 self._begin(self._pairs)
                 self._pairs, self._bytes = [], 0
         return kept
@@ -142,17 +148,3 @@ class Stager(staging.AsyncStager):  # type: ignore[misc, unused-ignore]
                 under_way.enter_context(copying(pairs, None))
 
             return self._storages.copy_of(state, begin)
-
-
-def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-
-
-def _host_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    if storage.device.type != "cuda" or storage.nbytes() < _LEAST_PINNED_BYTES:
-        return torch.UntypedStorage(storage.nbytes(), device="cpu")
-    try:
-        pinned = isthmus.pinned_empty(storage.nbytes(), np.uint8, device=str(storage.device))
-    except OutOfMemory:  # of what may be page-locked; ordinary memory is filled more slowly
-        return torch.UntypedStorage(storage.nbytes(), device="cpu")
-    return torch.from_numpy(pinned).untyped_storage()
