@@ -1,6 +1,5 @@
 """Memory that is got ahead: each storage's once, in any order, and what fails is said where it is taken."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from isthmus.torch.host_storages import LEAST_PINNED_BYTES, HostStorages, storag
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes that page-locked memory is asked of, as if all storages were a device's; some sizes fail."""
     sizes: list[int] = []
 
