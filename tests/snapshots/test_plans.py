@@ -72,8 +72,7 @@ def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pla
     monkeypatch.setattr(_native.Device, "free_bytes", lambda _: min(139 * GIB, plan.memory_bytes))
     monkeypatch.setattr(_native, "allowed_processors", lambda: 16)
     known = {
-        "probe": list,
-        "neighbours": lambda own, _: [own] if own == HOST else CARDS,
+        "neighbours": lambda own: [own] if own == HOST else CARDS,
         "read_numa_nodes": lambda: NODES,
         "find_compiler": lambda: COMPILER,
     }

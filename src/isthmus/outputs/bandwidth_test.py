@@ -35,7 +35,7 @@ _UNITS = {"GB/s": 1e9, "GiB/s": 1 << 30, "MiB/s": 1 << 20}
 def read(text: str) -> Iterator[Reading | str]:
     """A reading a device, or a sentence on what cannot be read."""
     yield from _bus_grind(text)
-    if not re.search(r"bandwidth ?test|Transfer Size \(Bytes\)", text, re.IGNORECASE):
+    if not re.search(r"\bbandwidth ?test|Transfer Size \(Bytes\)", text, re.IGNORECASE):
         return
     units = {**_UNITS, "MB/s": 1.024e6 if "[CUDA Bandwidth Test]" in text or "bandwidthTest-" in text else 1 << 20}
     names = {int(index): name for index, name in _DEVICE.findall(text)}

@@ -268,6 +268,7 @@ def read(texts: Sequence[str], folder: Path) -> Outputs:
 def test_a_thread_gets_its_verdict(name: str, tmp_path: Path) -> None:
     _, texts, level, topic = THREADS[name]
     outputs = read(texts, tmp_path)
+    assert not outputs.unread
     checked = judge_together(outputs.runs)
     worst = min((health for _, health, _ in checked), key=lambda health: gravity(health.level))
     assert (worst.level, worst.points[0].topic) == (level, topic), worst.points

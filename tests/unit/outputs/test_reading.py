@@ -403,3 +403,17 @@ def test_a_bridge_that_leads_to_itself_is_no_way_up(tmp_path: Path) -> None:
     text += f"00:01.0 VGA compatible controller: {amd} 31 [Radeon RX 7900 XT] (rev c8)\n"
     [run] = read([text], tmp_path).runs
     assert run.fingerprint.device.name == "AMD Radeon RX 7900 XT"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Quadro RTX 6000", "Quadro P5000", "NVIDIA TITAN RTX", "Tesla P40", "GeForce GTX 970", "GeForce GTX 1660"),
+        *("NVIDIA T1000", "NVIDIA A800-SXM4-80GB", "NVIDIA L20", "NVIDIA RTX A2000 12GB"),
+    ],
+)
+def test_a_card_without_public_figures_is_held_against_its_own_link(name: str, tmp_path: Path) -> None:
+    [(_, health, _)] = judge_together(read([printed.bandwidth_test(name, 3.1, 3.2)], tmp_path).runs)
+    assert health.level == "ATTENTION"
+    [(_, health, _)] = judge_together(read([printed.bandwidth_test(name, 24.6, 24.8)], tmp_path).runs)
+    assert health.level == "OK"

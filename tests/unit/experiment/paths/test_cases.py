@@ -36,7 +36,6 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Plan:
         bound: int | None = None,
     ) -> Planned:
         cards = [card(index, nodes[index]) for index in range(count)]
-        monkeypatch.setattr(paths, "probe", lambda: [])
         monkeypatch.setattr(paths, "neighbours", lambda *_: cards)
         own = OpenDevice(open_device("host").native, cards[min(1, count - 1)], Placement(bound_node=bound))
         return paths.plan(own, Options(mode=mode, sizes=SIZES), memory_bytes)

@@ -40,7 +40,6 @@ def measured(
             Device(backend="cuda", index=index, name="GPU", pci_address=f"0000:{index + 1:02}:00.0")
             for index in range(len(models))
         ]
-        monkeypatch.setattr(peers, "probe", lambda: [])
         monkeypatch.setattr(peers, "neighbours", lambda *_: names)
         monkeypatch.setattr(links, "pci_root_port", PORTS.get)
         first = OpenDevice(first_of_cards(*models), names[0])
