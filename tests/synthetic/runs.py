@@ -1,18 +1,20 @@
 """Runs whose truth is known: times drawn from latency, rate and noise, with a fixed seed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from isthmus.machine.devices import BACKENDS
 from isthmus.record import (
     FORMAT,
     GIB,
     KIB,
     MIB,
     SCHEMA_VERSION,
+    Backend,
     Case,
     Cpu,
     Device,
@@ -122,6 +124,13 @@ def run(
         cases=list(measured),
         end=end,
     )
+
+
+def probe_of(*devices: Device) -> Callable[..., list[Backend]]:
+    """What `probe` is on a machine that has these."""
+    return lambda names=BACKENDS: [
+        Backend(name=name, devices=[each for each in devices if each.backend == name]) for name in names
+    ]
 
 
 def gpu(*, name: str = "NVIDIA H200", link: Link | None = GEN5, **changes: object) -> Device:

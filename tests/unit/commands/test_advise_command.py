@@ -14,7 +14,7 @@ from isthmus.commands._run_choice import kept_run, rates_for
 from isthmus.commands.main import main
 from isthmus.machine import devices
 from isthmus.machine import host as machine
-from isthmus.record import Backend, Device, Host, Run, keep_run
+from isthmus.record import Device, Host, Run, keep_run
 from isthmus.trace import Trace
 from tests.made_traces import made_advice
 from tests.synthetic import runs as synthetic
@@ -57,7 +57,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """This machine, of which nothing is kept and whose only device is its own memory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     host = Device(backend="host", index=0, name="memory", shares_host_memory=True)
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="host", devices=[host]), Backend(name="cuda")])
+    monkeypatch.setattr(devices, "probe", synthetic.probe_of(host))
     monkeypatch.setattr(machine, "read_host", lambda: Host(name="node17"))
 
 
@@ -65,7 +65,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def gpu(bare: None, monkeypatch: pytest.MonkeyPatch) -> Device:
     """The same with a GPU."""
     device: Device = synthetic.gpu()
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=[device])])
+    monkeypatch.setattr(devices, "probe", synthetic.probe_of(device))
     return device
 
 
@@ -125,7 +125,7 @@ def test_of_several_devices_the_one_of_the_kept_run_that_does_not_price_is_named
     gpu: Device, monkeypatch: pytest.MonkeyPatch, measured: str
 ) -> None:
     both = {name: msgspec.structs.replace(gpu, backend=name) for name in ("cuda", "opencl")}
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name=name, devices=[both[name]]) for name in both])
+    monkeypatch.setattr(devices, "probe", synthetic.probe_of(*both.values()))
     truth = {("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}
     run = synthetic.run(synthetic.cases(truth, [1 << 20]), name="one size")
     fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=both[measured])
@@ -140,7 +140,7 @@ def test_what_was_measured_through_the_programs_interface_comes_first(
     gpu: Device, monkeypatch: pytest.MonkeyPatch, kept: list[str]
 ) -> None:
     both = {name: msgspec.structs.replace(gpu, backend=name) for name in ("cuda", "opencl")}
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name=name, devices=[both[name]]) for name in both])
+    monkeypatch.setattr(devices, "probe", synthetic.probe_of(*both.values()))
     for name in kept:
         run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name=name)
         fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=both[name])

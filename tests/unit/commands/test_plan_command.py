@@ -11,7 +11,7 @@ from isthmus.commands.main import main
 from isthmus.experiment.contenders import measure
 from isthmus.machine import devices
 from isthmus.machine import host as machine
-from isthmus.record import Backend, Device, Host
+from isthmus.record import Device, Host
 from tests.synthetic import batching as synthetic_batching
 from tests.synthetic import breakeven as synthetic_breakeven
 from tests.synthetic import runs as synthetic
@@ -39,7 +39,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Device:
     """This machine, with a GPU and a cache that is empty."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     device: Device = synthetic.gpu()
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=[device])])
+    monkeypatch.setattr(devices, "probe", synthetic.probe_of(device))
     monkeypatch.setattr(machine, "read_host", lambda: Host(name="node17"))
     return device
 

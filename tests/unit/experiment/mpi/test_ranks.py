@@ -12,7 +12,8 @@ from isthmus.experiment.fleet.agreement import first_trouble, open_for_rank
 from isthmus.experiment.mpi.ranks import ALONE, Ranks, RanksBroken, join_ranks
 from isthmus.machine import devices
 from isthmus.machine.devices import open_device
-from isthmus.record import Backend, Device
+from isthmus.record import Device
+from tests.synthetic.runs import probe_of
 
 
 class Silent:
@@ -141,7 +142,7 @@ def test_each_rank_takes_a_device_in_turn(monkeypatch: pytest.MonkeyPatch, local
         opened.append(name)
         return host
 
-    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=gpus)])
+    monkeypatch.setattr(devices, "probe", probe_of(*gpus))
     monkeypatch.setattr(agreement, "open_device", open_named)
     ranks = Several({}, {})
     ranks.local_rank = local_rank
