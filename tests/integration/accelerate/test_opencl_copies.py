@@ -38,7 +38,7 @@ class Program(NamedTuple):
 
 @pytest.fixture(scope="module")
 def program(compiled: Callable[..., Path], build: Callable[..., Path]) -> Program:
-    drivers = [path for path in devices._packaged_drivers() if "pocl" in path]
+    drivers = [path for path in devices._drivers("opencl") if "pocl" in path]
     if not drivers:
         pytest.skip("needs PoCL: pip install pocl-binary-distribution")
     loader = compiled("opencl_loader.cpp")
