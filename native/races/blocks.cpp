@@ -1,6 +1,4 @@
 // When watching begins, and the pinned memory that the program is given.
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -9,8 +7,19 @@
 
 #include "races/calls.hpp"
 
+// Null where the process began without them.
+extern "C" {
+#define ISTHMUS_WHERE_LOADED __attribute__((weak, visibility("default")))
+ISTHMUS_WHERE_LOADED void __asan_init();  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+ISTHMUS_WHERE_LOADED void __tsan_init();  // NOLINT(bugprone-reserved-identifier): likewise
+ISTHMUS_WHERE_LOADED unsigned long isthmus_accelerate_mark();
+#undef ISTHMUS_WHERE_LOADED
+}
+
 namespace isthmus::races {
 namespace {
+
+constinit std::array<std::atomic<void*>, static_cast<std::size_t>(Own::count)> own_functions{};
 
 using cuda::ReturnCode;
 
@@ -18,8 +27,8 @@ using cuda::ReturnCode;
 const char* why_not_protected() {
     using Count = ReturnCode (*)(int*);
     using Ask = ReturnCode (*)(int*, int, cuda::Device);
-    const auto count = drivers<Count>("cuDeviceGetCount");
-    const auto ask = drivers<Ask>("cuDeviceGetAttribute");
+    const auto count = drivers<Count>(Own::device_count);
+    const auto ask = drivers<Ask>(Own::device_attribute);
     int devices = 0;
     if (count == nullptr || ask == nullptr || count(&devices) != cuda::success)
         return "the driver does not say what devices there are";
@@ -56,6 +65,18 @@ bool is_ordinary(const Range& range) {
 
 }  // namespace
 
+void find_own(void* library, interpose::FindSymbol find) noexcept {
+    constexpr std::array names{"cuPointerGetAttributes", "cuMemGetAddressRange_v2", "cuDeviceGetCount",
+                               "cuDeviceGetAttribute"};
+    static_assert(names.size() == own_functions.size());
+    for (std::size_t i = 0; i < names.size(); ++i) own_functions[i] = find(library, names[i]);
+}
+
+void* own(Own which) noexcept {
+    prepare();
+    return own_functions[static_cast<std::size_t>(which)];
+}
+
 void follow_nothing(const char* name) {
     if (!is_watching()) {
         unfollowed = name;
@@ -70,10 +91,8 @@ void begin() {
     static constinit std::atomic<bool> has_begun = false;
     if (has_begun.exchange(true) || !begin_watching()) return;
     const char* why = nullptr;
-    const auto find = interpose::system_dlsym();
-    if (find(RTLD_DEFAULT, "__asan_init") != nullptr || find(RTLD_DEFAULT, "__tsan_init") != nullptr)
-        why = "a sanitizer handles the faults of this process";
-    if (find(RTLD_DEFAULT, "isthmus_accelerate_mark") != nullptr) why = "isthmus accelerate copies in this process";
+    if (__asan_init != nullptr || __tsan_init != nullptr) why = "a sanitizer handles the faults of this process";
+    if (isthmus_accelerate_mark != nullptr) why = "isthmus accelerate copies in this process";
     if (const char* const name = unfollowed) why = name;
     const char* why_not = nullptr;
     if (why == nullptr) {

@@ -149,16 +149,12 @@ constexpr bool opens_files(std::string_view name) {
 // called. By another name, for headers declare these as they are.
 #define ISTHMUS_SIX_WORDS \
     std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t d, std::uintptr_t e, std::uintptr_t f
-// Looked up as the library begins: later it takes the loader's lock, which a thread may hold that waits for this one.
-#define ISTHMUS_NEXT(name, Pointer)        \
-    static Pointer known_##name = nullptr; \
-    __attribute__((constructor)) static void find_##name() { isthmus::interpose::known_or_found(known_##name, #name); }
 using TakesSixWords = std::uintptr_t (*)(ISTHMUS_SIX_WORDS);
 #define ISTHMUS_TAKE(name, ...)                                                                                        \
     ISTHMUS_NEXT(name, TakesSixWords)                                                                                  \
     extern "C" __attribute__((visibility("default"))) std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) __asm__(#name); \
     std::uintptr_t isthmus_##name(ISTHMUS_SIX_WORDS) {                                                                 \
-        const auto next = isthmus::interpose::known_or_found(known_##name, #name);                                     \
+        const auto next = ISTHMUS_NEXT_OF(name);                                                                       \
         if (next == nullptr) return errno = ENOSYS, UINTPTR_MAX;                                                       \
         [[maybe_unused]] const SystemWords words{a, b, c, d, e, f};                                                    \
         __VA_ARGS__;                                                                                                   \
@@ -218,7 +214,7 @@ extern "C" {
 __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* buffer, std::size_t bytes,
                                                               std::size_t room, int flags, sockaddr* sender,
                                                               socklen_t* sender_bytes) {
-    const auto next = isthmus::interpose::known_or_found(known___recvfrom_chk, "__recvfrom_chk");
+    const auto next = ISTHMUS_NEXT_OF(__recvfrom_chk);
     if (next == nullptr) return errno = ENOSYS, -1;
     const Given given(buffer, bytes, true);
     const Given others({reinterpret_cast<std::uintptr_t>(sender), reinterpret_cast<std::uintptr_t>(sender_bytes)},
@@ -228,7 +224,7 @@ __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* 
 
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
-    const auto next = isthmus::interpose::known_or_found(known_syscall, "syscall");
+    const auto next = ISTHMUS_NEXT_OF(syscall);
     if (next == nullptr) return errno = ENOSYS, -1;
     std::va_list list;
     va_start(list, number);

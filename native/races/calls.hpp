@@ -32,10 +32,16 @@ struct Called {
     bool per_thread;
 };
 
-// The driver's own function of this name, which no program gets by ours.
+// The driver's own functions that this library calls itself, which no program gets by ours.
+enum class Own : std::size_t { pointer_attributes, address_range, device_count, device_attribute, count };
+// Looks them up, and what else takes the loader's lock: while the program looks up its own, for a thread that copies
+// may have been started by one that holds that lock and waits for it.
+void prepare() noexcept;
+void find_own(void* library, interpose::FindSymbol find) noexcept;
+void* own(Own which) noexcept;
 template <typename Function>
-Function drivers(const char* name) {
-    return reinterpret_cast<Function>(interpose::next_dlsym()(interpose::driver_library(), name));
+Function drivers(Own which) {
+    return reinterpret_cast<Function>(own(which));
 }
 
 // A value of the program's memory: read without the lock, for it may be on a protected page.

@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <span>
 
 #include "driver/cuda_api.hpp"
+#include "interpose/foreign_process.hpp"
 #include "interpose/hooks/hooks.hpp"
 #include "races/thread.hpp"
 
@@ -46,22 +48,25 @@ void* must_be_ours(const char* name, void* given, void* answer) {
     return answer;
 }
 
+// What the driver's library itself has by these symbols.
+constinit std::array<std::array<std::atomic<void*>, 2>, static_cast<std::size_t>(Symbol::count)> of_library{};
+
 ReturnCode looked_up(Plain driver, const Words& words) {
     const ReturnCode code = call(driver, words);
     auto* const answer = reinterpret_cast<void**>(words[1]);  // NOLINT(performance-no-int-to-ptr)
     if (code != cuda::success || answer == nullptr || *answer == nullptr || !is_enabled()) return code;
     const auto* const name = reinterpret_cast<const char*>(words[0]);  // NOLINT(performance-no-int-to-ptr)
     void* const given = *answer;
-    void* const library = interpose::driver_library();
-    const auto find = interpose::next_dlsym();
     const char* followed = nullptr;
-    for (const interpose::Hook& hook : entries()) {
+    prepare();
+    for (std::size_t i = 0; i < entries().size(); ++i) {
+        const interpose::Hook& hook = entries()[i];
         if (std::strcmp(hook.name, name) != 0) continue;
         followed = hook.name;
         // Whatever versions of CUDA it is for.
-        for (const char* symbol : hook.symbols) {
-            if (*answer != given || find(library, symbol) != given) continue;
-            *answer = interpose::instead_of(symbol, given);
+        for (std::size_t variant = 0; variant < hook.symbols.size(); ++variant) {
+            if (*answer != given || of_library[i][variant] != given) continue;
+            *answer = interpose::instead_of(hook.symbols[variant], given);
         }
     }
     if (*answer == given) *answer = interpose::instead_of(name, static_cast<int>(words[2]), words[3], given);
@@ -134,8 +139,33 @@ std::span<interpose::Hook> entries() noexcept {
 }
 }  // namespace
 
+void prepare() noexcept {
+    static constinit std::atomic<bool> is_done = false;
+    if (is_done.load(std::memory_order_acquire)) return;
+    void* const library = interpose::driver_library();
+    const auto find = interpose::next_dlsym();
+    if (library == nullptr || find == nullptr) return;
+    for (std::size_t i = 0; i < of_library.size(); ++i) {
+        for (std::size_t variant = 0; variant < 2; ++variant)
+            of_library[i][variant] = find(library, entries()[i].symbols[variant]);
+    }
+    find_own(library, find);
+    interpose::guarded([] { places().prepare(); });
+    is_done.store(true, std::memory_order_release);
+}
+
+// Programs that were linked with the driver look up nothing.
+__attribute__((constructor)) static void prepare_linked() {
+    if (!is_enabled() || !interpose::has_driver()) return;
+    for (interpose::Hook& hook : entries()) {
+        for (const bool per_thread : {false, true}) (void)interpose::original(hook, per_thread);
+    }
+    prepare();
+}
+
 void* taken(const char* symbol, void* given) noexcept {
     void* const answer = interpose::instead_of(symbol, given);
+    if (answer != given) prepare();
     if (given == nullptr || answer != given || symbol == nullptr || std::strncmp(symbol, "cu", 2) != 0) return answer;
     // Another tool that comes before this library passes its calls on to ours.
     if (interpose::system_dlsym()(RTLD_DEFAULT, symbol) == given) return answer;

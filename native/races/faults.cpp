@@ -112,9 +112,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
         // The fault happens again, or is sent again, and ends the process as it would have.
         struct sigaction none {};
         none.sa_handler = SIG_DFL;
-        static SetAction next = nullptr;
-        const auto set = interpose::known_or_found(next, "sigaction");
-        if (set != nullptr) set(signal, &none, nullptr);
+        if (SetAction const set = next_sigaction()) set(signal, &none, nullptr);
         if (info->si_code <= 0) syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info);
         return;
     }
@@ -151,15 +149,20 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     hand_on(signal, info, context);
 }
 
+ISTHMUS_NEXT(sigaction, SetAction)
+
 }  // namespace
+
+SetAction next_sigaction() noexcept {
+    return ISTHMUS_NEXT_OF(sigaction);
+}
 
 void handle_in_child() noexcept {
     handling_process = getpid();
 }
 
 void begin_handling() noexcept {
-    static SetAction next = nullptr;
-    const auto set = interpose::known_or_found(next, "sigaction");
+    SetAction const set = next_sigaction();
     if (set == nullptr) return;
     struct sigaction ours {
     }, before{};
@@ -177,9 +180,9 @@ void begin_handling() noexcept {
     set(SIGSEGV, &ours, nullptr);
 }
 
-int set_fault_action(SetAction next, const struct sigaction* action, struct sigaction* before) noexcept {
+int set_fault_action(const struct sigaction* action, struct sigaction* before) noexcept {
     // A child that shares its parent's memory has handlers of its own.
-    if (!is_handling || getpid() != handling_process) return next(SIGSEGV, action, before);
+    if (!is_handling || getpid() != handling_process) return next_sigaction()(SIGSEGV, action, before);
     // A reader of the program's may be on a protected page, so its memory is touched without the lock.
     struct sigaction given {
     }, was{};

@@ -13,7 +13,7 @@ using cuda::ReturnCode;
 // What the driver says that an address is of.
 Memory memory_of(cuda::DevicePointer address) {
     using Ask = ReturnCode (*)(unsigned, int*, void**, cuda::DevicePointer);
-    static const auto ask = drivers<Ask>("cuPointerGetAttributes");
+    const auto ask = drivers<Ask>(Own::pointer_attributes);
     if (ask == nullptr || address == 0) return Memory::other;
     std::array attributes{cuda::pointer_attribute_memory_type, cuda::pointer_attribute_is_managed};
     unsigned kind = 0;
@@ -78,7 +78,7 @@ Filled filled(const Called& called, std::uintptr_t value) {
 
 std::optional<Piece> freed(std::uintptr_t address) {
     using Ask = ReturnCode (*)(cuda::DevicePointer*, std::size_t*, cuda::DevicePointer);
-    static const auto ask = drivers<Ask>("cuMemGetAddressRange_v2");
+    const auto ask = drivers<Ask>(Own::address_range);
     cuda::DevicePointer begin = 0;
     std::size_t bytes = 0;
     const InDriver inside;

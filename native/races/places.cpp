@@ -79,22 +79,28 @@ std::uint64_t Frames::hash() const {
     return hash == 0 ? 1 : hash;
 }
 
+void Places::prepare() {
+    const std::unique_lock guard(looking_, std::try_to_lock);
+    if (guard.owns_lock()) prepare_alone();
+}
+void Places::prepare_alone() {
+    if (std::exchange(is_prepared_, true)) return;
+    std::string version;
+    python_ = tracer::PythonFrames::find(version);
+    // The first one loads the unwinder.
+    std::array<void*, 1> none;
+    backtrace(none.data(), 1);
+}
+
 const char* Places::look_around() {
     // Another thread that looks may wait for one that loads a library, which may be this one.
     const std::unique_lock guard(looking_, std::try_to_lock);
     if (!guard.owns_lock()) return nullptr;
-    if (!has_asked_for_python_) {
-        has_asked_for_python_ = true;
-        std::string version;
-        python_ = tracer::PythonFrames::find(version);
-        // The first one loads the unwinder.
-        std::array<void*, 1> none;
-        backtrace(none.data(), 1);
-    }
+    prepare_alone();
     struct Looking {
         Places* places;
         Modules* modules;
-        bool is_first = true, is_new = false;
+        bool is_first = true, is_new = false, has_python = false;
         const char* uses_memory = nullptr;
     } looking{this, &tables_[1 - current_.load(std::memory_order_relaxed)]};
     dl_iterate_phdr(
@@ -120,6 +126,7 @@ const char* Places::look_around() {
                 const std::string_view name = name_of(path);
                 module.is_drivers = name.starts_with("libcuda.so") || name.starts_with("libnvidia");
                 module.is_ours = name.starts_with("libisthmus_");
+                now.has_python = now.has_python || name.starts_with("libpython");
                 for (const auto& [each, why] : users_of_memory) {
                     if (name.starts_with(each)) now.uses_memory = why;
                 }
@@ -130,6 +137,10 @@ const char* Places::look_around() {
         },
         &looking);
     if (looking.is_new) current_.store(1 - current_.load(std::memory_order_relaxed), std::memory_order_release);
+    if (looking.is_new && looking.has_python && !python_) {
+        std::string version;
+        python_ = tracer::PythonFrames::find(version);
+    }
     if (looking.uses_memory != nullptr) uses_memory_ = looking.uses_memory;
     return uses_memory_;
 }

@@ -33,6 +33,8 @@ class Places {
     // Looks for the interpreter and at what is loaded; where nothing is new since the last time it costs little. Null,
     // or why the kernel may use the program's memory by itself. Not in a handler, nor with the lock held.
     const char* look_around();
+    // Takes the loader's lock, as looking around does only where the interpreter has been loaded since.
+    void prepare();
     // Frames of the calling thread, from `interrupted` on outwards, if that is an address of its code.
     Frames here(const void* interrupted = nullptr) const;
     // One frame a line, the innermost first: ``file.py:12 function``, or ``/path/of/module+0x1f40``.
@@ -41,6 +43,8 @@ class Places {
     bool is_drivers(const void* address) const;
 
   private:
+    void prepare_alone();
+
     static constexpr std::size_t most_modules = 1024, most_path = 232;
     struct Module {
         std::uintptr_t begin, end, base;
@@ -61,7 +65,7 @@ class Places {
     std::mutex looking_;
     unsigned long long loaded_ = 0, unloaded_ = 0;
     std::optional<tracer::PythonFrames> python_;
-    bool has_asked_for_python_ = false;
+    bool is_prepared_ = false;
     const char* uses_memory_ = nullptr;
 };
 

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 
 #include "base/threads.hpp"
 #include "interpose/environment.hpp"
@@ -31,10 +30,10 @@
 namespace isthmus::races {
 namespace {
 
-using interpose::known_or_found;
 using Handler = void (*)(int);
 using SetHandler = Handler (*)(int, Handler);
 using SetMask = int (*)(int, const sigset_t*, sigset_t*);
+using ForkAlone = pid_t (*)();
 using SetStack = int (*)(const stack_t*, stack_t*);
 using Start = void* (*)(void*);
 using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, Start, void*);
@@ -48,6 +47,9 @@ ISTHMUS_OF_THREAD constinit stack_t programs_stack{nullptr, SS_DISABLE, 0};
 // And what the kernel wants at least.
 constexpr std::size_t stack_bytes = std::size_t{128} << 10, least_stack_bytes = 2048;
 constinit std::atomic<int> enabled = -1;
+// By which such a stack is given back as its thread ends.
+constinit pthread_key_t key_of_stacks{};
+constinit bool has_key = false;
 
 void give_stack_back(void* stack) {
     stack_t none{};
@@ -124,11 +126,6 @@ void* begin_and_run(void* given) {
     return started.start(started.argument);
 }
 
-SetAction next_sigaction = nullptr;
-SetMask next_pthread_sigmask = nullptr, next_sigprocmask = nullptr;
-SetStack next_sigaltstack = nullptr;
-CreateThread next_pthread_create = nullptr;
-
 }  // namespace
 
 bool is_enabled() noexcept {
@@ -141,21 +138,17 @@ bool is_enabled() noexcept {
 }
 
 void begin_thread() noexcept {
-    if (has_begun) return;
+    if (has_begun || !has_key) return;
     has_begun = true;
-    static const auto key = [] {
-        pthread_key_t made{};
-        return pthread_key_create(&made, give_stack_back) == 0 ? std::optional(made) : std::nullopt;
-    }();
     stack_t now{};
-    if (!key || syscall(SYS_sigaltstack, nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) != 0) return;
+    if (syscall(SYS_sigaltstack, nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) != 0) return;
     if ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes / 2) return;
     void* const memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
     stack_t ours{};
     ours.ss_sp = memory;
     ours.ss_size = stack_bytes;
-    if (pthread_setspecific(*key, memory) != 0 || syscall(SYS_sigaltstack, &ours, nullptr) != 0) {
+    if (pthread_setspecific(key_of_stacks, memory) != 0 || syscall(SYS_sigaltstack, &ours, nullptr) != 0) {
         munmap(memory, stack_bytes);
         return;
     }
@@ -166,8 +159,10 @@ void begin_thread() noexcept {
 namespace {
 
 __attribute__((constructor)) void begin_signals() {
+    if (!is_enabled()) return;
+    has_key = pthread_key_create(&key_of_stacks, give_stack_back) == 0;
     // Inherited from whatever started the process.
-    if (is_enabled()) open_faults();
+    open_faults();
 }
 
 }  // namespace
@@ -176,12 +171,17 @@ __attribute__((constructor)) void begin_signals() {
 extern "C" {
 using namespace isthmus::races;
 #define ISTHMUS_SHOWN __attribute__((visibility("default")))
+ISTHMUS_NEXT(pthread_sigmask, SetMask)
+ISTHMUS_NEXT(sigprocmask, SetMask)
+ISTHMUS_NEXT(sigaltstack, SetStack)
+ISTHMUS_NEXT(pthread_create, CreateThread)
+ISTHMUS_NEXT(_Fork, ForkAlone)
 
 ISTHMUS_SHOWN int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
-    const auto next = known_or_found(next_sigaction, "sigaction");
+    SetAction const next = next_sigaction();
     if (next == nullptr) return errno = ENOSYS, -1;
     if (!is_enabled() || number < 1 || number > 64) return next(number, action, before);
-    if (number == SIGSEGV) return set_fault_action(next, action, before);
+    if (number == SIGSEGV) return set_fault_action(action, before);
     struct sigaction ours {};
     if (action != nullptr) {
         ours = *action;
@@ -192,17 +192,15 @@ ISTHMUS_SHOWN int sigaction(int number, const struct sigaction* action, struct s
     return code;
 }
 ISTHMUS_SHOWN int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
-    const auto next = known_or_found(next_pthread_sigmask, "pthread_sigmask");
+    const auto next = ISTHMUS_NEXT_OF(pthread_sigmask);
     return next == nullptr ? ENOSYS : set_mask(next, how, set, before);
 }
 ISTHMUS_SHOWN int sigprocmask(int how, const sigset_t* set, sigset_t* before) {
-    const auto next = known_or_found(next_sigprocmask, "sigprocmask");
+    const auto next = ISTHMUS_NEXT_OF(sigprocmask);
     return next == nullptr ? (errno = ENOSYS, -1) : set_mask(next, how, set, before);
 }
 ISTHMUS_SHOWN pid_t _Fork() {
-    using Next = pid_t (*)();
-    static Next known = nullptr;
-    const auto next = known_or_found(known, "_Fork");
+    const auto next = ISTHMUS_NEXT_OF(_Fork);
     if (next == nullptr) return errno = ENOSYS, -1;
     if (!is_enabled()) return next();
     before_fork_alone();
@@ -226,10 +224,10 @@ ISTHMUS_SHOWN pid_t _Fork() {
     X(epoll_pwait2, (int poll, epoll_event* events, int count, const timespec* limit, const sigset_t* mask),           \
       (poll, events, count, limit, mask), (events, limit))
 #define ISTHMUS_HOOK(name, parameters, arguments, used)     \
+    using Next_##name = int(*) parameters;                  \
+    ISTHMUS_NEXT(name, Next_##name)                         \
     ISTHMUS_SHOWN int name parameters {                     \
-        using Next = int(*) parameters;                     \
-        static Next known = nullptr;                        \
-        const auto next = known_or_found(known, #name);     \
+        const auto next = ISTHMUS_NEXT_OF(name);            \
         if (next == nullptr) return errno = ENOSYS, -1;     \
         const Given given(words_of used, all_words);        \
         sigset_t rest;                                      \
@@ -241,7 +239,7 @@ ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)  // NOLINT(readability-identifier-naming):
 #undef ISTHMUS_WAITS_WITH_MASK
 // A stack of the program's that is smaller than ours is only remembered.
 ISTHMUS_SHOWN int sigaltstack(const stack_t* stack, stack_t* before) {
-    const auto next = known_or_found(next_sigaltstack, "sigaltstack");
+    const auto next = ISTHMUS_NEXT_OF(sigaltstack);
     if (next == nullptr) return errno = ENOSYS, -1;
     if (!has_our_stack) return next(stack, before);
     stack_t now{};
@@ -265,7 +263,7 @@ ISTHMUS_SHOWN int sigaltstack(const stack_t* stack, stack_t* before) {
     return 0;
 }
 ISTHMUS_SHOWN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Start start, void* argument) {
-    const auto next = known_or_found(next_pthread_create, "pthread_create");
+    const auto next = ISTHMUS_NEXT_OF(pthread_create);
     if (next == nullptr) return EAGAIN;
     if (!is_enabled()) return next(thread, attributes, start, argument);
     auto* const started = static_cast<Started*>(std::malloc(sizeof(Started)));
@@ -284,9 +282,9 @@ ISTHMUS_SHOWN int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
     X(sysv_signal, static_cast<unsigned>(SA_RESETHAND) | SA_NODEFER) \
     X(__sysv_signal, static_cast<unsigned>(SA_RESETHAND) | SA_NODEFER)
 #define ISTHMUS_HOOK(name, flags)                             \
+    ISTHMUS_NEXT(name, SetHandler)                            \
     ISTHMUS_SHOWN Handler name(int number, Handler handler) { \
-        static SetHandler known = nullptr;                    \
-        const auto next = known_or_found(known, #name);       \
+        const auto next = ISTHMUS_NEXT_OF(name);              \
         if (next == nullptr) return errno = ENOSYS, SIG_ERR;  \
         return set_handler(next, number, handler, flags);     \
     }

@@ -17,8 +17,9 @@ void after_fork_alone(bool is_child) noexcept;
 // is as large, that stays.
 void begin_thread() noexcept;
 
-// The program's action for SIGSEGV, which ours comes before; `next` is the C library's sigaction.
+// The C library's sigaction, and the program's action for SIGSEGV, which ours comes before.
 using SetAction = int (*)(int, const struct sigaction*, struct sigaction*);
-int set_fault_action(SetAction next, const struct sigaction* action, struct sigaction* before) noexcept;
+SetAction next_sigaction() noexcept;
+int set_fault_action(const struct sigaction* action, struct sigaction* before) noexcept;
 
 }  // namespace isthmus::races

@@ -49,21 +49,28 @@ void* driver_library() noexcept {
     return dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 
+bool has_driver() noexcept {
+    return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr;
+}
+
+// These two wait for no other thread that looks them up: it may be waiting by a call that is hooked itself.
 FindSymbol system_dlsym() noexcept {
-    static const FindSymbol found = [] {
-        void* next = nullptr;
-        // Its versions: of the first C library of each architecture, and since the C library took in libdl.
-        for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
-            if (next == nullptr) next = dlvsym(RTLD_NEXT, "dlsym", version);
-        }
-        return reinterpret_cast<FindSymbol>(next);
-    }();
-    return found;
+    static constinit std::atomic<FindSymbol> known = nullptr;
+    if (FindSymbol found = known.load(std::memory_order_relaxed)) return found;
+    void* next = nullptr;
+    // Its versions: of the first C library of each architecture, and since the C library took in libdl.
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
+        if (next == nullptr) next = dlvsym(RTLD_NEXT, "dlsym", version);
+    }
+    known.store(reinterpret_cast<FindSymbol>(next), std::memory_order_relaxed);
+    return reinterpret_cast<FindSymbol>(next);
 }
 
 FindSymbol next_dlsym() noexcept {
-    static const auto found = reinterpret_cast<FindSymbol>(next_symbol("dlsym"));
-    return found;
+    static constinit std::atomic<FindSymbol> known = nullptr;
+    if (known.load(std::memory_order_relaxed) == nullptr)
+        known.store(reinterpret_cast<FindSymbol>(next_symbol("dlsym")), std::memory_order_relaxed);
+    return known.load(std::memory_order_relaxed);
 }
 
 void* next_symbol(const char* symbol) noexcept {

@@ -49,9 +49,10 @@ void* next_symbol(const char* symbol) noexcept;
 
 // The driver's library, opened where it is not; null where there is none.
 void* driver_library() noexcept;
+// Whether the program has loaded it.
+bool has_driver() noexcept;
 
-// A function of the C library that this one comes before, looked up when it is first needed: other libraries may begin
-// earlier than this one.
+// A function of the C library that this one comes before; null where there is none.
 template <typename Pointer>
 Pointer known_or_found(Pointer& known, const char* name) noexcept {
     if (known == nullptr) known = reinterpret_cast<Pointer>(next_symbol(name));
@@ -59,3 +60,10 @@ Pointer known_or_found(Pointer& known, const char* name) noexcept {
 }
 
 }  // namespace isthmus::interpose
+
+// Such a function is looked up as the library begins, for later that takes the loader's lock, which a thread may hold
+// that waits for this one; by its first call only in what other libraries do that begin earlier.
+#define ISTHMUS_NEXT(name, Pointer)        \
+    static Pointer known_##name = nullptr; \
+    __attribute__((constructor)) static void find_##name() { isthmus::interpose::known_or_found(known_##name, #name); }
+#define ISTHMUS_NEXT_OF(name) isthmus::interpose::known_or_found(known_##name, #name)

@@ -13,7 +13,7 @@ from tests.processes import Done, ended, isthmus
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
 
-Build = Callable[[str], Path]
+Build = Callable[..., Path]
 
 
 class Looked(NamedTuple):
@@ -35,7 +35,7 @@ class Looked(NamedTuple):
 
 @pytest.fixture(scope="session")
 def build() -> Build:
-    def build(name: str) -> Path:
+    def build(name: str, *more: str) -> Path:
         # Fortified, as some compilers do by default: the C library's checked functions are called, too.
         options = [
             "-O1",
@@ -45,6 +45,7 @@ def build() -> Build:
             f"-I{REPOSITORY / 'native'}",
             f"-I{REPOSITORY}",
             "-pthread",
+            *more,
         ]
         return compile_program(name, [HERE / f"{name}.cpp"], options)
 

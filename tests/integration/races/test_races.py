@@ -40,6 +40,12 @@ def test_programs_that_handle_faults_themselves_see_no_difference(
     assert (looked.report["without_room"] > 0) == (name == "many")
 
 
+def test_nothing_waits_for_a_loader_that_waits_for_it(build: Build, look: Callable[..., Looked]) -> None:
+    library = build("held_loader", "-fPIC", "-shared")
+    looked = look(sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(library)!r})")
+    assert (looked.done.returncode, looked.done.stdout, looked.touches) == (0, "loaded 0\n", 1)
+
+
 @pytest.mark.parametrize(("first", "count"), [(1, 300), pytest.param(10_001, 20_000, marks=pytest.mark.thorough)])
 def test_random_programs_have_the_races_that_were_put_in_and_no_others(
     build: Build, look: Callable[..., Looked], first: int, count: int
