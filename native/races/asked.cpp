@@ -136,8 +136,7 @@ class Asked {
     }
     void end(State& state, const Piece& piece, ReturnCode code) const {
         const bool is_kept = code == cuda::success && is_watching() && state.captures == 0;
-        const Rows& host = piece.to.memory == Memory::pinned ? piece.to.rows : piece.from.rows;
-        state.copies.end(piece.work, is_kept && !state.under_way.meets(Copies::pages_around(host.range())));
+        state.copies.end(piece.work, is_kept);
         if (!is_kept) return state.accesses.remove(piece.work);
         ++state.followed;
         if (is_held_) return;

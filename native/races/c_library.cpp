@@ -1,15 +1,24 @@
 // Hooks the C library's functions that give the kernel memory of the program, all by tables: buffers, which count as
 // touched, and names, structures and words of locks. Those that change what is mapped let it go.
 #include <aio.h>
+#include <alloca.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "base/pages.hpp"
 #include "interpose/hooks/hooks.hpp"
 #include "races/given.hpp"
 #include "races/state.hpp"
@@ -20,17 +29,77 @@
 namespace isthmus::races {
 namespace {
 
+constexpr const char* shared_among_processes =
+    "other processes may use this one's memory, and would be refused what is protected";
+
 template <typename Pointed = const void>
 Pointed* pointer(std::uintptr_t word) {
     return reinterpret_cast<Pointed*>(word);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// GDRCopy maps memory of devices: kernels and copies may write there what the host waits for.
+// GDRCopy maps memory of devices: kernels and copies may write there what the host waits for. By others, processes use
+// each other's memory.
 void note_opened(const char* path) {
-    constexpr std::string_view device = "/dev/gdrdrv";
-    if (path == nullptr || !is_enabled() || std::strncmp(path, device.data(), device.size()) != 0) return;
+    constexpr std::string_view devices = "/dev/";
+    if (path == nullptr || !is_enabled() || std::strncmp(path, devices.data(), devices.size()) != 0) return;
+    const std::string_view device = path + devices.size();
     const Locked state;
-    state->kernels_signal = state->maps_device = true;
+    if (device.starts_with("gdrdrv")) state->kernels_signal = state->maps_device = true;
+    if (device.starts_with("xpmem") || device.starts_with("knem")) state->protect_none(shared_among_processes);
+}
+
+// Another process may read or write this one's memory, where it would be refused protected pages.
+void note_shared() {
+    if (!is_enabled()) return;
+    const Locked state;
+    state->protect_none(shared_among_processes);
+}
+
+// Words that threads wait by, in structures of the kernel's newer calls.
+void keep_waiters_open(long waiters, long count) {
+    struct Waiter {
+        std::uint64_t value;
+        std::uintptr_t word;
+        std::uint32_t flags, reserved;
+    };
+    constexpr long most = 128;
+    if (!is_watching() || count <= 0 || count > most) return;
+    const auto* const all = pointer<const Waiter>(static_cast<std::uintptr_t>(waiters));
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof *all;
+    keep_open(all, bytes);
+    if (!can_read(all, bytes)) return;
+    for (long i = 0; i < count; ++i) keep_words_open({all[i].word}, 1);
+}
+
+const char* const* texts(std::uintptr_t list) {
+    return pointer<const char* const>(list);
+}
+
+// The kernel takes 32 bits of these, whatever is above them.
+std::size_t count_of(std::uintptr_t word) {
+    return static_cast<unsigned>(word);
+}
+
+const iovec* of_this_process(std::uintptr_t process, std::uintptr_t parts) {
+    if (static_cast<pid_t>(process) == getpid()) return pointer<const iovec>(parts);
+    note_shared();
+    return nullptr;
+}
+
+// Whether a call waits or wakes by words of the program's memory, which are kept open.
+bool keep_waited_open(long number, const SystemWords& words) {
+    constexpr long futex_waitv = 449, futex_wake = 454, futex_wait = 455, futex_requeue = 456;
+    const bool has_waiters = number == futex_waitv || number == futex_requeue;
+    if (has_waiters) {
+        keep_waiters_open(static_cast<long>(words[0]), number == futex_waitv ? static_cast<long>(words[1]) : 2);
+        keep_words_open(words, number == futex_waitv ? 0b1000U : 0U);
+    } else if (number == SYS_futex || number == futex_wake || number == futex_wait) {
+        // Of the first the fourth is another word, or a time.
+        keep_words_open(words, number == SYS_futex ? 0b11001U : 0b10001U);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 // Used later, by threads of the C library's own.
@@ -71,7 +140,7 @@ constexpr bool opens_files(std::string_view name) {
 #define ISTHMUS_BUFFERS(X)                                                                                            \
     X(read, 1, 2, true) X(__read_chk, 1, 2, true) X(pread, 1, 2, true) X(pread64, 1, 2, true)                         \
     X(__pread_chk, 1, 2, true) X(__pread64_chk, 1, 2, true) X(recv, 1, 2, true) X(__recv_chk, 1, 2, true)             \
-    X(getrandom, 0, 1, true) X(write, 1, 2, false) X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false)                    \
+    X(getrandom, 0, 1, true) X(arc4random_buf, 0, 1, true) X(write, 1, 2, false) X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false)                    \
     X(send, 1, 2, false)
 // The C library reads and writes large parts of files by itself. X(name, which one is the size of an item, whether ...)
 #define ISTHMUS_ITEMS(X)                                                                                              \
@@ -81,13 +150,12 @@ constexpr bool opens_files(std::string_view name) {
     X(fputs) X(fputs_unlocked) X(puts)
 // X(name, whether the kernel writes there): the vectors are the second, their number is the third.
 #define ISTHMUS_VECTORS(X)                                                                                            \
-    X(readv, true) X(preadv, true) X(preadv64, true) X(preadv2, true) X(preadv64v2, true) X(process_vm_readv, true)   \
-    X(writev, false) X(pwritev, false) X(pwritev64, false) X(pwritev2, false) X(pwritev64v2, false)                   \
-    X(process_vm_writev, false)
+    X(readv, true) X(preadv, true) X(preadv64, true) X(preadv2, true) X(preadv64v2, true)                             \
+    X(writev, false) X(pwritev, false) X(pwritev64, false) X(pwritev2, false) X(pwritev64v2, false)
 // X(name, which one is the memory, which its length)
 #define ISTHMUS_CHANGED(X)                                                                                            \
     X(mprotect, 0, 1) X(pkey_mprotect, 0, 1) X(munmap, 0, 1) X(madvise, 0, 1) X(posix_madvise, 0, 1) X(mlock, 0, 1)   \
-    X(mlock2, 0, 1) X(setvbuf, 1, 3)
+    X(mlock2, 0, 1) X(setvbuf, 1, 3) X(setbuffer, 1, 2)
 // How much of these is used, and whether it is written, is not looked at: what they touch of a copy is not reported.
 // X(name, which ones are pointers: bit 0 is the first)
 #define ISTHMUS_SMALL(X)                                                                                              \
@@ -95,53 +163,69 @@ constexpr bool opens_files(std::string_view name) {
     X(open, 0b1) X(open64, 0b1) X(openat, 0b10) X(openat64, 0b10) X(__open_2, 0b1) X(__open64_2, 0b1)                 \
     X(__openat_2, 0b10) X(__openat64_2, 0b10) X(creat, 0b1) X(creat64, 0b1) X(access, 0b1) X(faccessat, 0b10)         \
     X(euidaccess, 0b1) X(eaccess, 0b1) X(chdir, 0b1) X(chmod, 0b1) X(lchmod, 0b1) X(chown, 0b1) X(lchown, 0b1)        \
-    X(fchmodat, 0b10) X(fchownat, 0b10) X(chroot, 0b1) X(acct, 0b1) X(link, 0b11) X(linkat, 0b1010)                   \
-    X(symlink, 0b11) X(symlinkat, 0b101) X(rename, 0b11) X(renameat, 0b1010) X(renameat2, 0b1010) X(unlink, 0b1)      \
-    X(unlinkat, 0b10) X(rmdir, 0b1) X(remove, 0b1) X(mkdir, 0b1) X(mkdirat, 0b10) X(mkfifo, 0b1) X(mkfifoat, 0b10)    \
-    X(mknod, 0b1) X(mknodat, 0b10) X(truncate, 0b1) X(truncate64, 0b1) X(pathconf, 0b1)                               \
-    X(__realpath_chk, 0b11) X(canonicalize_file_name, 0b1) X(readlink, 0b11) X(readlinkat, 0b110)                     \
-    X(__readlink_chk, 0b11) X(__readlinkat_chk, 0b110) X(getcwd, 0b1) X(__getcwd_chk, 0b1) X(getwd, 0b1)              \
-    X(fopen, 0b11) X(fopen64, 0b11) X(freopen, 0b11) X(freopen64, 0b11) X(opendir, 0b1) X(scandir, 0b1)               \
-    X(scandir64, 0b1) X(mkstemp, 0b1) X(mkstemp64, 0b1) X(mkostemp, 0b1) X(mkostemp64, 0b1) X(mkstemps, 0b1)          \
-    X(mkostemps, 0b1) X(mkdtemp, 0b1) X(inotify_add_watch, 0b10) X(memfd_create, 0b1) X(shm_open, 0b1)                \
-    X(shm_unlink, 0b1) X(mq_open, 0b1001) X(mq_unlink, 0b1) X(name_to_handle_at, 0b1110) X(open_by_handle_at, 0b10)   \
-    X(execve, 0b1) X(execv, 0b1) X(execvp, 0b1) X(execvpe, 0b1) X(execveat, 0b10) X(fexecve, 0b10)                    \
+    X(fchmodat, 0b10) X(fchownat, 0b10) X(chroot, 0b1) X(acct, 0b1) X(link, 0b11) X(linkat, 0b1010) X(symlink, 0b11)  \
+    X(symlinkat, 0b101) X(rename, 0b11) X(renameat, 0b1010) X(renameat2, 0b1010) X(unlink, 0b1) X(unlinkat, 0b10)     \
+    X(rmdir, 0b1) X(remove, 0b1) X(mkdir, 0b1) X(mkdirat, 0b10) X(mkfifo, 0b1) X(mkfifoat, 0b10) X(mknod, 0b1)        \
+    X(mknodat, 0b10) X(truncate, 0b1) X(truncate64, 0b1) X(pathconf, 0b1) X(__realpath_chk, 0b11)                     \
+    X(canonicalize_file_name, 0b1) X(readlink, 0b11) X(readlinkat, 0b110) X(__readlink_chk, 0b11)                     \
+    X(__readlinkat_chk, 0b110) X(getcwd, 0b1) X(__getcwd_chk, 0b1) X(getwd, 0b1) X(fopen, 0b11) X(fopen64, 0b11)      \
+    X(freopen, 0b11) X(freopen64, 0b11) X(opendir, 0b1) X(scandir, 0b1) X(scandir64, 0b1) X(mkstemp, 0b1)             \
+    X(mkstemp64, 0b1) X(mkostemp, 0b1) X(mkostemp64, 0b1) X(mkstemps, 0b1) X(mkostemps, 0b1) X(mkdtemp, 0b1)          \
+    X(inotify_add_watch, 0b10) X(memfd_create, 0b1) X(shm_open, 0b1) X(shm_unlink, 0b1) X(mq_open, 0b1001)            \
+    X(mq_unlink, 0b1) X(name_to_handle_at, 0b1110) X(open_by_handle_at, 0b10)                                         \
     /* What is known of files and file systems. */                                                                    \
     X(stat, 0b11) X(lstat, 0b11) X(fstat, 0b10) X(stat64, 0b11) X(lstat64, 0b11) X(fstat64, 0b10) X(fstatat, 0b110)   \
     X(fstatat64, 0b110) X(statx, 0b10010) X(__xstat, 0b110) X(__lxstat, 0b110) X(__fxstat, 0b100)                     \
     X(__xstat64, 0b110) X(__lxstat64, 0b110) X(__fxstat64, 0b100) X(__fxstatat, 0b1100) X(__fxstatat64, 0b1100)       \
     X(__xmknod, 0b10) X(__xmknodat, 0b100) X(statfs, 0b11) X(statfs64, 0b11) X(fstatfs, 0b10) X(fstatfs64, 0b10)      \
-    X(statvfs, 0b11) X(statvfs64, 0b11) X(fstatvfs, 0b10) X(fstatvfs64, 0b10) X(getdents64, 0b10)                     \
-    X(utime, 0b11) X(utimes, 0b11) X(lutimes, 0b11) X(futimes, 0b10) X(futimesat, 0b110) X(futimens, 0b10)            \
-    X(utimensat, 0b110) X(getxattr, 0b111) X(lgetxattr, 0b111) X(fgetxattr, 0b110) X(listxattr, 0b11)                 \
-    X(llistxattr, 0b11) X(flistxattr, 0b10) X(setxattr, 0b111) X(lsetxattr, 0b111) X(fsetxattr, 0b110)                \
-    X(removexattr, 0b11) X(lremovexattr, 0b11) X(fremovexattr, 0b10) X(mincore, 0b100)                                \
+    X(statvfs, 0b11) X(statvfs64, 0b11) X(fstatvfs, 0b10) X(fstatvfs64, 0b10) X(utime, 0b11) X(utimes, 0b11)          \
+    X(lutimes, 0b11) X(futimes, 0b10) X(futimesat, 0b110) X(futimens, 0b10) X(utimensat, 0b110) X(getxattr, 0b111)    \
+    X(lgetxattr, 0b111) X(fgetxattr, 0b110) X(listxattr, 0b11) X(llistxattr, 0b11) X(flistxattr, 0b10)                \
+    X(setxattr, 0b111) X(lsetxattr, 0b111) X(fsetxattr, 0b110) X(removexattr, 0b11) X(lremovexattr, 0b11)             \
+    X(fremovexattr, 0b10)                                                                                             \
     /* What devices, sockets and pipes are asked and given. */                                                        \
-    X(ioctl, 0b100) X(fcntl, 0b100) X(fcntl64, 0b100) X(pipe, 0b1) X(pipe2, 0b1) X(socketpair, 0b1000)                \
-    X(bind, 0b10) X(connect, 0b10) X(accept, 0b110) X(accept4, 0b110) X(getsockname, 0b110) X(getpeername, 0b110)     \
-    X(getsockopt, 0b11000) X(setsockopt, 0b1000) X(poll, 0b1) X(__poll_chk, 0b1) X(select, 0b11110)                   \
-    X(epoll_ctl, 0b1000) X(epoll_wait, 0b10) X(sendfile, 0b100) X(sendfile64, 0b100) X(splice, 0b1010)                \
-    X(copy_file_range, 0b1010) X(msgsnd, 0b10) X(msgrcv, 0b10) X(msgctl, 0b100) X(shmctl, 0b100) X(semctl, 0b1000)    \
-    X(semop, 0b10) X(semtimedop, 0b1010) X(mq_send, 0b10) X(mq_timedsend, 0b10010) X(mq_receive, 0b10)                \
-    X(mq_timedreceive, 0b11010) X(mq_getattr, 0b10) X(mq_setattr, 0b110) X(mq_notify, 0b10)                           \
+    X(ioctl, 0b100) X(fcntl, 0b100) X(fcntl64, 0b100) X(pipe, 0b1) X(pipe2, 0b1) X(socketpair, 0b1000) X(bind, 0b10)  \
+    X(connect, 0b10) X(accept, 0b110) X(accept4, 0b110) X(getsockname, 0b110) X(getpeername, 0b110)                   \
+    X(getsockopt, 0b11000) X(epoll_ctl, 0b1000) X(sendfile, 0b100) X(sendfile64, 0b100) X(splice, 0b1010)             \
+    X(copy_file_range, 0b1010) X(msgctl, 0b100) X(shmctl, 0b100) X(semctl, 0b1000) X(mq_getattr, 0b10)                \
+    X(mq_setattr, 0b110) X(mq_notify, 0b10)                                                                           \
     /* Times, limits, processes and signals. */                                                                       \
     X(nanosleep, 0b11) X(clock_nanosleep, 0b1100) X(clock_gettime, 0b10) X(clock_getres, 0b10) X(getitimer, 0b10)     \
     X(setitimer, 0b110) X(timer_create, 0b110) X(timer_settime, 0b1100) X(timer_gettime, 0b10)                        \
     X(timerfd_settime, 0b1100) X(timerfd_gettime, 0b10) X(getrlimit, 0b10) X(getrlimit64, 0b10) X(setrlimit, 0b10)    \
     X(setrlimit64, 0b10) X(prlimit, 0b1100) X(prlimit64, 0b1100) X(getrusage, 0b10) X(times, 0b1) X(sysinfo, 0b1)     \
-    X(uname, 0b1) X(getgroups, 0b10) X(getresuid, 0b111) X(getresgid, 0b111) X(getcpu, 0b11)                          \
-    X(sched_getaffinity, 0b100) X(sched_setaffinity, 0b100) X(pthread_getaffinity_np, 0b100)                          \
-    X(pthread_setaffinity_np, 0b100) X(sched_getparam, 0b10) X(sched_setparam, 0b10) X(sched_setscheduler, 0b100)     \
-    X(sched_rr_get_interval, 0b10) X(wait, 0b1) X(waitpid, 0b10) X(wait3, 0b101) X(wait4, 0b1010) X(waitid, 0b100)    \
-    X(sigpending, 0b1) X(sigtimedwait, 0b111) X(sigwaitinfo, 0b11) X(sigwait, 0b11) X(sigqueue, 0b100)                \
-    X(signalfd, 0b10) X(prctl, 0b11110) X(capget, 0b11) X(capset, 0b11) X(getentropy, 0b1)                            \
-    /* Words that threads wait by (futex). Not mutexes, which are taken far more often than they are waited for. */   \
-    X(sem_wait, 0b1) X(sem_timedwait, 0b11) X(sem_clockwait, 0b101) X(sem_post, 0b1) X(pthread_cond_signal, 0b1)      \
-    X(pthread_cond_broadcast, 0b1) X(pthread_rwlock_unlock, 0b1) X(pthread_cond_wait, 0b1)                            \
-    X(pthread_cond_timedwait, 0b1) X(pthread_cond_clockwait, 0b1) X(cnd_wait, 0b1) X(cnd_timedwait, 0b1)              \
-    X(pthread_barrier_wait, 0b1) X(pthread_rwlock_rdlock, 0b1) X(pthread_rwlock_wrlock, 0b1)                          \
-    X(pthread_rwlock_timedrdlock, 0b1) X(pthread_rwlock_timedwrlock, 0b1) X(pthread_rwlock_clockrdlock, 0b1)          \
-    X(pthread_rwlock_clockwrlock, 0b1)
+    X(uname, 0b1) X(getresuid, 0b111) X(getresgid, 0b111) X(getcpu, 0b11) X(sched_getparam, 0b10)                     \
+    X(sched_setparam, 0b10) X(sched_setscheduler, 0b100) X(sched_rr_get_interval, 0b10) X(wait, 0b1)                  \
+    X(waitpid, 0b10) X(wait3, 0b101) X(wait4, 0b1010) X(waitid, 0b100) X(sigpending, 0b1) X(sigtimedwait, 0b111)      \
+    X(sigwaitinfo, 0b11) X(sigwait, 0b11) X(sigqueue, 0b100) X(signalfd, 0b10) X(capget, 0b11) X(capset, 0b11)        \
+    X(getentropy, 0b1)
+// The same where one of them may be longer. X(name, which ones are pointers, bytes of the longest)
+#define ISTHMUS_LONG(X)                                                                                               \
+    X(poll, 0b1, b * sizeof(pollfd)) X(__poll_chk, 0b1, b * sizeof(pollfd)) X(select, 0b11110, count_of(a) / 8)       \
+    X(epoll_wait, 0b10, count_of(c) * sizeof(epoll_event)) X(getdents64, 0b10, c)                                     \
+    X(getgroups, 0b10, count_of(a) * sizeof(gid_t)) X(mincore, 0b100, b / isthmus::system_page()) X(mq_send, 0b10, c) \
+    X(msgsnd, 0b10, c + sizeof(long)) X(msgrcv, 0b10, c + sizeof(long))                                               \
+    X(mq_timedsend, 0b10010, c) X(mq_receive, 0b1010, c) X(mq_timedreceive, 0b11010, c)                               \
+    X(setsockopt, 0b1000, count_of(e)) X(semop, 0b10, c * sizeof(sembuf)) X(semtimedop, 0b1010, c * sizeof(sembuf))   \
+    X(sched_getaffinity, 0b100, b) X(sched_setaffinity, 0b100, b) X(pthread_getaffinity_np, 0b100, b)                 \
+    X(pthread_setaffinity_np, 0b100, b)
+// Words that threads wait by (futex), and times. X(name, which ones are pointers)
+#define ISTHMUS_WORDS_WAITED_FOR(X)                                                                                   \
+    X(pthread_mutex_lock, 0b1) X(pthread_mutex_trylock, 0b1) X(pthread_mutex_timedlock, 0b11)                         \
+    X(pthread_mutex_clocklock, 0b101) X(pthread_mutex_unlock, 0b1) X(pthread_mutex_setprioceiling, 0b1)               \
+    X(mtx_lock, 0b1) X(mtx_trylock, 0b1) X(mtx_timedlock, 0b11) X(mtx_unlock, 0b1) X(pthread_once, 0b1)               \
+    X(call_once, 0b1) X(sem_wait, 0b1) X(sem_timedwait, 0b11) X(sem_clockwait, 0b101) X(sem_post, 0b1)                \
+    X(pthread_cond_signal, 0b1) X(pthread_cond_broadcast, 0b1) X(pthread_cond_wait, 0b11)                             \
+    X(pthread_cond_timedwait, 0b111) X(pthread_cond_clockwait, 0b1011) X(pthread_cond_destroy, 0b1)                   \
+    X(cnd_signal, 0b1) X(cnd_broadcast, 0b1) X(cnd_wait, 0b11) X(cnd_timedwait, 0b111) X(cnd_destroy, 0b1)            \
+    X(pthread_barrier_wait, 0b1) X(pthread_barrier_destroy, 0b1) X(pthread_rwlock_rdlock, 0b1)                        \
+    X(pthread_rwlock_wrlock, 0b1) X(pthread_rwlock_tryrdlock, 0b1) X(pthread_rwlock_trywrlock, 0b1)                   \
+    X(pthread_rwlock_timedrdlock, 0b11) X(pthread_rwlock_timedwrlock, 0b11) X(pthread_rwlock_clockrdlock, 0b101)      \
+    X(pthread_rwlock_clockwrlock, 0b101) X(pthread_rwlock_unlock, 0b1)
+// X(name, the path or command, the list of arguments, that of the environment)
+#define ISTHMUS_EXECUTED(X)                                                                                           \
+    X(system, a, 0, environ) X(popen, a, 0, environ) X(execv, a, b, environ) X(execvp, a, b, environ)                 \
+    X(execve, a, b, texts(c)) X(execvpe, a, b, texts(c)) X(execveat, b, c, texts(d)) X(fexecve, 0, b, texts(c))
 
 // clang-format on
 
@@ -164,10 +248,14 @@ using TakesSixWords = std::uintptr_t (*)(ISTHMUS_SIX_WORDS);
     ISTHMUS_TAKE(name, const Given given(pointer(words[at]), words[length], writes))
 #define ISTHMUS_ITEM(name, size, writes) \
     ISTHMUS_TAKE(name, const Given given(pointer(a), words[size] * words[(size) + 1], writes))
-#define ISTHMUS_TEXT(name) ISTHMUS_TAKE(name, const Given given(pointer(a), std::strlen(pointer<const char>(a)), false))
-#define ISTHMUS_VECTOR(name, writes) \
-    ISTHMUS_TAKE(name, const Given given(pointer<const iovec>(b), static_cast<int>(c), writes))
-#define ISTHMUS_CHANGES(name, at, length) ISTHMUS_TAKE(name, let_go(pointer(words[at]), words[length]))
+#define ISTHMUS_TEXT(name)                       ISTHMUS_TAKE(name, const Given given(pointer(a), std::strlen(pointer<const char>(a)), false))
+#define ISTHMUS_VECTOR(name, writes)             ISTHMUS_TAKE(name, const Given given(pointer<const iovec>(b), count_of(c), writes))
+#define ISTHMUS_CHANGES(name, at, length)        ISTHMUS_TAKE(name, let_go(pointer(words[at]), words[length]))
+#define ISTHMUS_USES_LONG(name, pointers, bytes) ISTHMUS_TAKE(name, const Given given(words, pointers, bytes))
+#define ISTHMUS_WAITS(name, pointers)            ISTHMUS_TAKE(name, keep_words_open(words, pointers))
+#define ISTHMUS_EXECUTES(name, path, arguments, environment)                                         \
+    ISTHMUS_TAKE(name, keep_text_open(pointer<const char>(path)); keep_texts_open(texts(arguments)); \
+                 keep_texts_open(environment))
 #define ISTHMUS_USES(name, pointers)                                                  \
     ISTHMUS_TAKE(                                                                     \
         name, const Given given(words, pointers); if constexpr (opens_files(#name)) { \
@@ -185,6 +273,16 @@ ISTHMUS_TEXTS(ISTHMUS_TEXT)
 ISTHMUS_VECTORS(ISTHMUS_VECTOR)
 ISTHMUS_CHANGED(ISTHMUS_CHANGES)
 ISTHMUS_SMALL(ISTHMUS_USES)
+ISTHMUS_LONG(ISTHMUS_USES_LONG)
+ISTHMUS_WORDS_WAITED_FOR(ISTHMUS_WAITS)
+ISTHMUS_EXECUTED(ISTHMUS_EXECUTES)
+ISTHMUS_TAKE(setbuf, let_go(pointer(b), BUFSIZ))
+ISTHMUS_TAKE(prctl, const Given given(words, 0b11110); if (static_cast<int>(a) == PR_SET_PTRACER) note_shared())
+// The second list is of another process, where that is not this one.
+ISTHMUS_TAKE(process_vm_readv, const Given ours(pointer<const iovec>(b), count_of(c), true);
+             const Given others(of_this_process(a, d), count_of(e), false))
+ISTHMUS_TAKE(process_vm_writev, const Given ours(pointer<const iovec>(b), count_of(c), false);
+             const Given others(of_this_process(a, d), count_of(e), true))
 ISTHMUS_TAKE(recvmsg, const Given given(pointer<const msghdr>(b), true))
 ISTHMUS_TAKE(sendmsg, const Given given(pointer<const msghdr>(b), false))
 ISTHMUS_TAKE(recvmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), true);
@@ -192,8 +290,12 @@ ISTHMUS_TAKE(recvmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<
 ISTHMUS_TAKE(sendmmsg, const Given given(pointer<const mmsghdr>(b), static_cast<unsigned>(c), false))
 ISTHMUS_TAKE(recvfrom, const Given given(pointer(b), c, true); const Given sender(words, 0b110000))
 ISTHMUS_TAKE(sendto, const Given given(pointer(b), c, false); const Given receiver(words, 0b10000))
-ISTHMUS_TAKE(vmsplice, for (std::size_t i = 0; is_watching() && i < c; ++i)
-                           let_go(pointer<const iovec>(b)[i].iov_base, pointer<const iovec>(b)[i].iov_len))
+ISTHMUS_TAKE(
+    vmsplice, for (std::size_t i = 0; is_watching() && i < c; ++i) {
+        const auto* part = pointer<const iovec>(b) + i;
+        if (!can_read(part, sizeof *part)) break;
+        let_go(part->iov_base, part->iov_len);
+    })
 // What is put at the last one is other memory, or none.
 ISTHMUS_TAKE(mremap, let_go(pointer(a), b); if ((d & MREMAP_FIXED) != 0) let_go(pointer(e), c))
 // Both are one structure where addresses have 64 bits.
@@ -222,6 +324,26 @@ __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* 
     return next(socket, buffer, bytes, room, flags, sender, sender_bytes);
 }
 
+// With as many arguments as there are: these go on, as the C library's do, to those that take a list.
+#define ISTHMUS_EXECUTES_ALL(name, executes, has_environment)                                      \
+    __attribute__((visibility("default"))) int name(const char* path, const char* first, ...) {    \
+        std::va_list list;                                                                         \
+        va_start(list, first);                                                                     \
+        std::size_t count = 1;                                                                     \
+        while (va_arg(list, const char*) != nullptr) ++count;                                      \
+        va_end(list);                                                                              \
+        va_start(list, first);                                                                     \
+        auto** const arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));         \
+        arguments[0] = const_cast<char*>(first);                                                   \
+        for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*);               \
+        char* const* const environment = (has_environment) ? va_arg(list, char* const*) : environ; \
+        va_end(list);                                                                              \
+        return executes(path, arguments, environment);                                             \
+    }
+ISTHMUS_EXECUTES_ALL(execl, execve, false)
+ISTHMUS_EXECUTES_ALL(execlp, execvpe, false)
+ISTHMUS_EXECUTES_ALL(execle, execve, true)
+
 // By number: whatever memory it names is let go, and its structures are not known.
 __attribute__((visibility("default"))) long syscall(long number, ...) {
     const auto next = ISTHMUS_NEXT_OF(syscall);
@@ -232,11 +354,9 @@ __attribute__((visibility("default"))) long syscall(long number, ...) {
     for (long& word : words) word = va_arg(list, long);
     va_end(list);
     constexpr long first_of_io_uring = 425, last_of_io_uring = 427;
-    // Words that threads wait by; the third is another one, or a time.
-    const Given given({static_cast<std::uintptr_t>(words[0]), static_cast<std::uintptr_t>(words[3]),
-                       static_cast<std::uintptr_t>(words[4])},
-                      number == SYS_futex ? 0b111U : 0U);
-    if (isthmus::races::is_watching() && number != SYS_futex && !takes_no_buffer(number)) {
+    SystemWords given{};
+    std::copy(words.begin(), words.end(), given.begin());
+    if (isthmus::races::is_watching() && !keep_waited_open(number, given) && !takes_no_buffer(number)) {
         if (number == SYS_io_submit || (number >= first_of_io_uring && number <= last_of_io_uring)) {
             const Locked state;
             state->protect_none("io_uring or asynchronous I/O of the kernel, which uses memory by itself");

@@ -17,8 +17,18 @@ namespace {
 // Past the program's own hooks, and ours.
 constinit std::atomic<std::uint64_t> all_changes = 0;
 
-// All blocks that ever were are between these.
-constinit std::atomic<std::uintptr_t> lowest = UINTPTR_MAX, highest = 0;
+// The parts of memory that blocks ever were in; some addresses share one, 128 GiB apart.
+constexpr std::size_t part_bytes = std::size_t{2} << 20, parts = 65536;
+constinit std::array<std::atomic<bool>, parts> has_blocks{};
+template <typename Each>
+bool any_part(const Range& range, const Each& each) {
+    const std::size_t first = range.begin / part_bytes;
+    const std::size_t count = range.empty() ? 0 : std::min((range.end - 1) / part_bytes - first + 1, parts);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (each(has_blocks[(first + i) % parts])) return true;
+    }
+    return false;
+}
 
 bool change(const Range& pages, int protection) {
     ++all_changes;
@@ -49,8 +59,10 @@ void Copies::add_block(Range block, bool is_registered) {
     if (block_count_ == most_blocks) return;
     blocks_[block_count_++] = {block, is_registered, false};
     ++uncopied_;
-    lowest = std::min(lowest.load(), block.begin);
-    highest = std::max(highest.load(), block.end);
+    any_part(block, [](std::atomic<bool>& part) {
+        part.store(true, std::memory_order_relaxed);
+        return false;
+    });
 }
 
 void Copies::forget_blocks(const Range& range) {
@@ -61,6 +73,8 @@ void Copies::forget_blocks(const Range& range) {
             unprotect(copies_[k]);
             if (!copies_[k].is_under_way) remove(k);
         }
+        // Threads may wait for words in memory that is registered again.
+        if (!blocks_[i].is_registered) open_pages.forget(pages_around(blocks_[i].range));
         if (!blocks_[i].is_copied) --uncopied_;
         blocks_[i] = blocks_[--block_count_];
     }
@@ -79,7 +93,7 @@ bool Copies::any_uncopied() const {
     return uncopied_ != 0;
 }
 bool Copies::may_be_block(const Range& range) {
-    return range.begin < highest.load(std::memory_order_relaxed) && lowest.load(std::memory_order_relaxed) < range.end;
+    return any_part(range, [](const std::atomic<bool>& part) { return part.load(std::memory_order_relaxed); });
 }
 bool Copies::in_block(const Range& range) const {
     return block_of(range) != nullptr;
@@ -127,12 +141,28 @@ void Copies::protect(Copy& copy) {
     copy.pages = block->is_registered ? pages_within(copy.bytes) : pages_around(copy.bytes);
     if (copy.pages.empty()) return;
     // The kernel splits a mapping for this, and has a limit to how many there may be.
-    if (!change(copy.pages, copy.is_write ? PROT_NONE : PROT_READ)) {
+    if (!change_closed(copy.pages, copy.is_write ? PROT_NONE : PROT_READ)) {
         ++without_room_;
         unprotect(copy);
         return;
     }
     if (!copy.is_write) protect_again(copy.pages);
+}
+
+bool Copies::change_closed(Range pages, int protection) {
+    bool is_done = true;
+    while (!pages.empty()) {
+        const Range open = open_pages.first_in(pages), closed{pages.begin, open.begin};
+        is_done = (closed.empty() || change(closed, protection)) && is_done;
+        pages.begin = open.end;
+    }
+    return is_done;
+}
+
+void Copies::open_part(const Range& range) {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (!change(both(copies_[i].pages, pages_around(range)), PROT_READ | PROT_WRITE)) unprotect(copies_[i]);
+    }
 }
 
 void Copies::protect_again(const Range& pages) {
@@ -141,7 +171,7 @@ void Copies::protect_again(const Range& pages) {
         for (std::size_t i = 0; i < count_; ++i) {
             const Range shared = both(copies_[i].pages, pages);
             if (copies_[i].is_write != is_write || shared.empty()) continue;
-            if (!change(shared, is_write ? PROT_NONE : PROT_READ)) copies_[i].pages = {};
+            if (!change_closed(shared, is_write ? PROT_NONE : PROT_READ)) copies_[i].pages = {};
         }
     }
 }

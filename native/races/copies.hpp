@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "races/access.hpp"
+#include "races/open_pages.hpp"
 
 namespace isthmus::races {
 
@@ -30,8 +31,11 @@ class Copies {
     // Whether there is memory that no copy was made of yet: what else would it be for than for kernels to write?
     bool any_uncopied() const;
     bool meets_block(const Range& range) const;
-    // False where no block ever was. Without the lock.
+    // False where no block ever was, and mostly where none is near. Without the lock.
     static bool may_be_block(const Range& range);
+    // Pages on which these are not protected, or not any more.
+    OpenPages open_pages;
+    void open_part(const Range& range);
 
     // A copy that the driver is about to be given, known by its number of work; false where there are too many.
     bool begin(const Access& host);
@@ -96,6 +100,7 @@ class Copies {
     const Block* block_of(const Range& range) const;
     Block* block_of(const Range& range);
     void protect(Copy& copy);
+    bool change_closed(Range pages, int protection);
     // As the copies have it that still protect something there.
     void protect_again(const Range& pages);
     void remove(std::size_t index);

@@ -210,29 +210,30 @@ ISTHMUS_SHOWN pid_t _Fork() {
     errno = reason;
     return child;
 }
-// Calls that wait with another mask, in which handlers run. X(name, parameters, arguments, what else the kernel uses)
+// Calls that wait with another mask, in which handlers run. X(name, parameters, arguments, what else the kernel uses,
+// bytes of the longest of these)
 #define ISTHMUS_WAITS_WITH_MASK(X)                                                                                     \
-    X(sigsuspend, (const sigset_t* mask), (mask), ())                                                                  \
+    X(sigsuspend, (const sigset_t* mask), (mask), (mask), 0)                                                           \
     X(ppoll, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask), (files, count, limit, mask), \
-      (files, limit))                                                                                                  \
+      (files, limit, mask), count * sizeof *files)                                                                     \
     X(__ppoll_chk, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* mask, std::size_t room),      \
-      (files, count, limit, mask, room), (files, limit))                                                               \
+      (files, count, limit, mask, room), (files, limit, mask), count * sizeof *files)                                  \
     X(pselect, (int count, fd_set* read, fd_set* write, fd_set* failed, const timespec* limit, const sigset_t* mask),  \
-      (count, read, write, failed, limit, mask), (read, write, failed, limit))                                         \
+      (count, read, write, failed, limit, mask), (read, write, failed, limit, mask), static_cast<unsigned>(count) / 8) \
     X(epoll_pwait, (int poll, epoll_event* events, int count, int limit, const sigset_t* mask),                        \
-      (poll, events, count, limit, mask), (events))                                                                    \
+      (poll, events, count, limit, mask), (events, mask), static_cast<unsigned>(count) * sizeof *events)               \
     X(epoll_pwait2, (int poll, epoll_event* events, int count, const timespec* limit, const sigset_t* mask),           \
-      (poll, events, count, limit, mask), (events, limit))
-#define ISTHMUS_HOOK(name, parameters, arguments, used)     \
-    using Next_##name = int(*) parameters;                  \
-    ISTHMUS_NEXT(name, Next_##name)                         \
-    ISTHMUS_SHOWN int name parameters {                     \
-        const auto next = ISTHMUS_NEXT_OF(name);            \
-        if (next == nullptr) return errno = ENOSYS, -1;     \
-        const Given given(words_of used, all_words);        \
-        sigset_t rest;                                      \
-        if (is_enabled()) mask = as_kernel_has(mask, rest); \
-        return next arguments;                              \
+      (poll, events, count, limit, mask), (events, limit, mask), static_cast<unsigned>(count) * sizeof *events)
+#define ISTHMUS_HOOK(name, parameters, arguments, used, bytes)                                             \
+    using Next_##name = int(*) parameters;                                                                 \
+    ISTHMUS_NEXT(name, Next_##name)                                                                        \
+    ISTHMUS_SHOWN int name parameters {                                                                    \
+        const auto next = ISTHMUS_NEXT_OF(name);                                                           \
+        if (next == nullptr) return errno = ENOSYS, -1;                                                    \
+        const Given given(words_of used, all_words, bytes);                                                \
+        sigset_t rest;                                                                                     \
+        if (is_enabled() && can_read(mask, sizeof(isthmus::SignalMask))) mask = as_kernel_has(mask, rest); \
+        return next arguments;                                                                             \
     }
 ISTHMUS_WAITS_WITH_MASK(ISTHMUS_HOOK)  // NOLINT(readability-identifier-naming): the C library has it so
 #undef ISTHMUS_HOOK

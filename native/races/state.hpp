@@ -4,11 +4,9 @@
 // nothing of the program's and touches none of its memory: then no thread that faults can hold it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "base/threads.hpp"
 #include "races/accesses.hpp"
@@ -19,30 +17,8 @@
 
 namespace isthmus::races {
 
-// Memory that system calls use at the moment.
-class UnderWay {
-  public:
-    std::optional<std::uint32_t> add(const Range& range) {
-        for (std::uint32_t i = 0; i < ranges_.size(); ++i) {
-            if (!ranges_[i].empty()) continue;
-            ranges_[i] = range;
-            return i;
-        }
-        return {};
-    }
-    void remove(std::uint32_t number) { ranges_[number] = {}; }
-    bool meets(const Range& range) const {
-        return std::any_of(ranges_.begin(), ranges_.end(),
-                           [&](const Range& each) { return !each.empty() && each.overlaps(range); });
-    }
-
-  private:
-    std::array<Range, 256> ranges_{};
-};
-
 class State {
   public:
-    UnderWay under_way;
     Order order;
     Copies copies;
     Accesses accesses;

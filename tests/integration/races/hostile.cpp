@@ -13,7 +13,6 @@
 #include <barrier>
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <thread>
 
@@ -334,26 +333,23 @@ void no_mappings() {
 
 }  // namespace
 
-int main(int, char** words) {
-    of_program = begin_driver("dlsym");
-    if (of_program == nullptr) return 77;
-    const std::map<std::string, void (*)()> cases{
-        {"own_handler", own_handler},
-        {"blocked", blocked},
-        {"recursing", recursing},
-        {"forked", forked},
-        {"small_stack", small_stack},
-        {"crash", crash},
-        {"killed", killed},
-        {"many", many},
-        {"neighbours", neighbours},
-        {"waits", waits},
-        {"crowd", crowd},
-        {"locked_fork", locked_fork},
-        {"fork_alone", fork_alone},
-        {"suspended", suspended},
-        {"no_mappings", no_mappings},
-    };
-    cases.at(words[1])();
-    return wrong == 0 ? 0 : 1;
+int main(int count, char** words) {
+    return run_case(count, words,
+                    Cases{
+                        {"own_handler", own_handler},
+                        {"blocked", blocked},
+                        {"recursing", recursing},
+                        {"forked", forked},
+                        {"small_stack", small_stack},
+                        {"crash", crash},
+                        {"killed", killed},
+                        {"many", many},
+                        {"neighbours", neighbours},
+                        {"waits", waits},
+                        {"crowd", crowd},
+                        {"locked_fork", locked_fork},
+                        {"fork_alone", fork_alone},
+                        {"suspended", suspended},
+                        {"no_mappings", no_mappings},
+                    });
 }

@@ -9,15 +9,12 @@
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/integration/accelerate/driver.hpp"
+#include "tests/integration/races/cases.hpp"
 
 namespace {
 
@@ -344,20 +341,18 @@ void mapped_memory() {
 }  // namespace
 
 int main(int count, char** words) {
-    if (begin_driver(count > 2 ? words[2] : "dlsym") == nullptr) return 77;
-    const std::map<std::string, void (*)()> cases{
-        {"loader", loader},
-        {"graphs", graphs},
-        {"double_buffers", double_buffers},
-        {"replicas", replicas},
-        {"written_values", written_values},
-        {"recorded_blocks", recorded_blocks},
-        {"default_streams", default_streams},
-        {"pools", pools},
-        {"many_streams", many_streams},
-        {"events", events},
-        {"mapped_memory", mapped_memory},
-    };
-    cases.at(words[1])();
-    return wrong == 0 ? 0 : 1;
+    return run_case(count, words,
+                    Cases{
+                        {"loader", loader},
+                        {"graphs", graphs},
+                        {"double_buffers", double_buffers},
+                        {"replicas", replicas},
+                        {"written_values", written_values},
+                        {"recorded_blocks", recorded_blocks},
+                        {"default_streams", default_streams},
+                        {"pools", pools},
+                        {"many_streams", many_streams},
+                        {"events", events},
+                        {"mapped_memory", mapped_memory},
+                    });
 }

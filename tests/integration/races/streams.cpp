@@ -3,12 +3,7 @@
 //   streams CASE
 //
 // ends with 0 unless a call fails.
-#include <cstdio>
-#include <functional>
-#include <map>
-#include <string>
-
-#include "tests/integration/accelerate/driver.hpp"
+#include "tests/integration/races/cases.hpp"
 
 namespace {
 
@@ -66,10 +61,7 @@ void two(unsigned first, unsigned second, DevicePointer to) {
     fill(to, 2, make(second));
 }
 
-}  // namespace
-
-int main(int, char** words) {
-    if (begin_driver("dlsym") == nullptr) return 77;
+void run(const std::string& name) {
     const Block block(bytes);
     HostBlock host(bytes, true), flag(4096, true);
     const DevicePointer to = block.address;
@@ -77,7 +69,7 @@ int main(int, char** words) {
     Event event = nullptr;
     expect(driver->cuEventCreate(&event, 2) == success);
     std::memset(flag.data(), 0, sizeof(std::uint32_t));
-    const std::map<std::string, std::function<void()>> cases{
+    const Cases cases{
         {"two", [&] { two(non_blocking, non_blocking, to); }},
         {"two_blocking", [&] { two(blocking, blocking, to); }},
         {"one_value", [&] { fill(to, 1, one), fill(to, 1, other); }},
@@ -123,6 +115,11 @@ int main(int, char** words) {
              expect(driver->cuMemcpyDtoHAsync(host.data(), to + bytes / 2, bytes / 2, other) == success);
          }},
     };
-    cases.at(words[1])();
-    return wrong == 0 ? 0 : 1;
+    cases.at(name)();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    return run_case(count, words, run);
 }

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -29,7 +30,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <thread>
 
@@ -39,8 +39,6 @@
 extern "C" ssize_t checked_recvfrom(int, void*, size_t, size_t, int, void*, socklen_t*) __asm__("__recvfrom_chk");
 
 namespace {
-
-volatile int handled = 0;
 
 // Names, structures and words of locks on a page of a copy, which the kernel uses. What each call says is the same, and
 // the copy of the rest of the page is not reported.
@@ -139,43 +137,6 @@ void given() {
     driver->cuStreamSynchronize(copy.stream);
     unlink(name);
 }
-// Threads that wait on a page when a copy of the rest of it begins. A signal makes the kernel look at their words
-// again, and the C library ends a program whose words it refuses.
-void locks() {
-    struct Words {
-        sem_t signal;
-        std::mutex mutex;
-        std::condition_variable changed;
-        bool is_changed = false;
-    };
-    UnderWay copy(true);
-    driver->cuStreamSynchronize(copy.stream);
-    auto* const words = new (copy.host.data()) Words;
-    expect(sem_init(&words->signal, 0, 0) == 0);
-    struct sigaction action {};
-    action.sa_handler = [](int) { handled = handled + 1; };
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGUSR1, &action, nullptr);
-    std::thread first([&] { expect(sem_wait(&words->signal) == 0); });
-    std::thread second([&] {
-        std::unique_lock lock(words->mutex);
-        words->changed.wait(lock, [&] { return words->is_changed; });
-    });
-    usleep(100'000);
-    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
-    for (std::thread* each : {&first, &second}) pthread_kill(each->native_handle(), SIGUSR1);
-    usleep(100'000);
-    sem_post(&words->signal);
-    {
-        const std::lock_guard guard(words->mutex);
-        words->is_changed = true;
-    }
-    words->changed.notify_one();
-    first.join();
-    second.join();
-    driver->cuStreamSynchronize(copy.stream);
-    std::printf("locks %d\n", handled);
-}
 // Children that the C library knows nothing of, made while another thread copies.
 void raw_child() {
     UnderWay copy(false);
@@ -222,6 +183,121 @@ void ended_within() {
     expect(checked_recvfrom(pair[1], text, sizeof text, sizeof text, 0, address, &bytes) == 5 && bytes <= 2);
     expect(open(reinterpret_cast<const char*>(8), O_RDONLY) == -1 && errno == EFAULT);
     std::printf("ended within\n");
+}
+// What a program is executed by, also in children that have this one's memory.
+void executed() {
+    UnderWay copy(true);
+    driver->cuStreamSynchronize(copy.stream);
+    struct Texts {
+        char shell[16] = "/bin/sh", option[8] = "-c", command[64] = "test \"$COPIED\" = yes && exit 5",
+             variable[16] = "COPIED=yes";
+        char* arguments[4]{shell, option, command, nullptr};
+        char* environment[2]{variable, nullptr};
+    };
+    auto* const all = new (copy.host.data()) Texts;
+    expect(putenv(all->variable) == 0);
+    const auto with = [&](const char* what, const auto& call) {
+        std::fflush(stdout);
+        expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+        int status = 0;
+        const pid_t child = vfork();
+        if (child == 0) {
+            call();
+            _exit(9);
+        }
+        waitpid(child, &status, 0);
+        std::printf("%s %d\n", what, WEXITSTATUS(status));
+        driver->cuStreamSynchronize(copy.stream);
+    };
+    with("execl", [&] { execl(all->shell, all->shell, all->option, all->command, nullptr); });
+    with("execv", [&] { execv(all->shell, all->arguments); });
+    with("execve", [&] { execve(all->shell, all->arguments, all->environment); });
+    with("execvp", [&] { execvp(all->shell + 5, all->arguments); });
+    with("execvpe", [&] { execvpe(all->shell + 5, all->arguments, all->environment); });
+    with("execveat", [&] { execveat(AT_FDCWD, all->shell, all->arguments, all->environment, 0); });
+    with("execlp", [&] { execlp(all->shell + 5, all->shell, all->option, all->command, nullptr); });
+    with("execle", [&] { execle(all->shell, all->shell, all->option, all->command, nullptr, all->environment); });
+    with("nowhere", [&] { execl("/nowhere", "a", "b", "c", "d", "e", "f", "g", "h", nullptr); });
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+    std::printf("system %d\n", WEXITSTATUS(std::system(all->command)));
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+    std::printf("popen %d\n", WEXITSTATUS(pclose(popen(all->command, "r"))));
+    driver->cuStreamSynchronize(copy.stream);
+    unsetenv("COPIED");
+}
+// Lists longer than 64 KiB, of which a copy has the last part.
+void long_lists() {
+    constexpr std::size_t many = 2 * 64 << 10, rest = 1024;
+    HostBlock host(many, true);
+    const Block device(rest);
+    Stream stream = nullptr;
+    expect(driver->cuStreamCreate(&stream, 1) == success);
+    const auto with = [&](const char* what, const auto& call) {
+        std::memset(host.data(), 0xFF, many);
+        expect(driver->cuMemcpyDtoHAsync(host.data() + many - rest, device.address, rest, stream) == success);
+        errno = 0;
+        const long code = static_cast<long>(call(host.data()));
+        std::printf("%s %ld %d\n", what, code, errno);
+        driver->cuStreamSynchronize(stream);
+    };
+    const std::size_t mapped = (many - rest - 8) * page;
+    void* const pages = mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    with("mincore", [&](std::byte* at) { return mincore(pages, mapped, reinterpret_cast<unsigned char*>(at)); });
+    munmap(pages, mapped);
+    rlimit most{};
+    getrlimit(RLIMIT_NOFILE, &most);
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &most);
+    const std::size_t files = (many - rest) / sizeof(pollfd);
+    with("poll", [&](std::byte* at) { return poll(reinterpret_cast<pollfd*>(at), files, 0); });
+    with("ppoll", [&](std::byte* at) {
+        const timespec now{};
+        return ppoll(reinterpret_cast<pollfd*>(at), files, &now, nullptr);
+    });
+}
+// The kernel refuses what is no memory; and it is asked for bytes by more than one call.
+void refused() {
+    UnderWay copy(true);
+    driver->cuStreamSynchronize(copy.stream);
+    int sockets[2];
+    expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) == 0);
+    char text[64] = "text";
+    const iovec here{text, sizeof text}, there{copy.host.data(), sizeof text};
+    auto* const nowhere = reinterpret_cast<iovec*>(8);
+    const auto with = [&](const char* what, const auto& call) {
+        expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
+        errno = 0;
+        const long code = static_cast<long>(call());
+        std::printf("%s %ld %d\n", what, code, errno);
+        driver->cuStreamSynchronize(copy.stream);
+    };
+    const timespec now{};
+    with("ppoll", [&] { return ppoll(nullptr, 0, &now, reinterpret_cast<const sigset_t*>(nowhere)); });
+    with("readv", [&] { return readv(sockets[0], nowhere, 1); });
+    with("readv of many", [&] { return readv(sockets[0], nowhere, 1 << 20); });
+    with("sendmsg", [&] { return sendmsg(sockets[0], reinterpret_cast<msghdr*>(nowhere), 0); });
+    with("sendmsg of nowhere", [&] {
+        msghdr message{};
+        message.msg_iov = nowhere;
+        message.msg_iovlen = 1;
+        return sendmsg(sockets[0], &message, 0);
+    });
+    with("sendmmsg", [&] { return sendmmsg(sockets[0], reinterpret_cast<mmsghdr*>(nowhere), 1, 0); });
+    with("vmsplice", [&] { return vmsplice(sockets[0], nowhere, 1, 0); });
+    with("execve", [&] { return execve("/nowhere", reinterpret_cast<char**>(nowhere), nullptr); });
+    with("from nowhere", [&] { return process_vm_readv(getpid(), &here, 1, nowhere, 1, 0); });
+    with("process_vm_readv", [&] { return process_vm_readv(getpid(), &here, 1, &there, 1, 0); });
+    with("process_vm_writev", [&] { return process_vm_writev(getpid(), &here, 1, &there, 1, 0); });
+    using Fills = void (*)(void*, std::size_t);
+    if (const auto fill = reinterpret_cast<Fills>(dlsym(RTLD_DEFAULT, "arc4random_buf")))
+        with("arc4random_buf", [&] { return fill(copy.host.data(), 64), 0; });
+    with("getrandom", [&] { return getrandom(copy.host.data(), 64, 0); });
+    with("setbuf", [&] {
+        FILE* const none = std::fopen("/dev/zero", "r");
+        std::setbuf(none, reinterpret_cast<char*>(copy.host.data()));
+        const int got = std::fgetc(none);
+        return std::fclose(none), got;
+    });
 }
 void system_calls() {
     char name[] = "/tmp/hostileXXXXXX";
@@ -282,17 +358,16 @@ void short_reads() {
 
 }  // namespace
 
-int main(int, char** words) {
-    of_program = begin_driver("dlsym");
-    if (of_program == nullptr) return 77;
-    const std::map<std::string, void (*)()> cases{
-        {"given", given},
-        {"locks", locks},
-        {"raw_child", raw_child},
-        {"ended_within", ended_within},
-        {"system_calls", system_calls},
-        {"short_reads", short_reads},
-    };
-    cases.at(words[1])();
-    return wrong == 0 ? 0 : 1;
+int main(int count, char** words) {
+    return run_case(count, words,
+                    Cases{
+                        {"given", given},
+                        {"raw_child", raw_child},
+                        {"ended_within", ended_within},
+                        {"system_calls", system_calls},
+                        {"short_reads", short_reads},
+                        {"executed", executed},
+                        {"long_lists", long_lists},
+                        {"refused", refused},
+                    });
 }

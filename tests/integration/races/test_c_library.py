@@ -27,8 +27,7 @@ NOT_TAKEN = {
         timer_getoverrun timerfd_create umask unshare setns vhangup _exit _Exit msync process_mrelease
     """,
     "structures of the C library's own": """
-        abort herror pthread_sigqueue tcgetattr tcsetattr pthread_mutex_init pthread_mutex_setprioceiling
-        pthread_mutex_trylock pthread_barrier_destroy pthread_cond_destroy pthread_rwlock_tryrdlock
+        abort herror pthread_sigqueue tcgetattr tcsetattr pthread_mutex_init
     """,
     "had another meaning in older versions, which older programs ask for": """
         posix_spawn posix_spawnp realpath ustat

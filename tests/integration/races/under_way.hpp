@@ -1,10 +1,9 @@
 // Copies of pinned memory that have not been waited for, as the programs here have them.
 #pragma once
 
-#include "tests/integration/accelerate/driver.hpp"
+#include "tests/integration/races/cases.hpp"
 
 inline constexpr std::size_t page = 4096, bytes = 4 * page;
-inline Context of_program = nullptr;
 
 struct UnderWay {
     explicit UnderWay(bool into_host) {
