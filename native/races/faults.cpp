@@ -32,8 +32,8 @@ thread_local std::uintptr_t tried_address __attribute__((tls_model("initial-exec
 thread_local const void* tried_code __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local std::uint64_t tried_changes __attribute__((tls_model("initial-exec"))) = 0;
 
-// Reads come with whole vectors, whatever of them is used: what is this near to where a copy begins or ends may be
-// meant for its neighbour on the same page.
+// Reads come with whole vectors, whatever of them is used: one this near to where a copy begins or ends may be meant
+// for its neighbour on the same page. Writes change what they touch.
 constexpr std::uintptr_t longest_vector = 64;
 
 const void* code_of(const ucontext_t& context) {
@@ -87,7 +87,7 @@ bool handle(std::uintptr_t address, const ucontext_t& context) {
     return state->copies.at(address, [&](Copy& copy) {
         const bool is_touched = copy.rows.meets(Range{address, address + 1}) && (writes || copy.is_write);
         if (!is_touched) return state->copies.unprotect_at(copy, address);
-        if (frames.native_count != 0 && is_meant(copy, address))
+        if (frames.native_count != 0 && (writes || is_meant(copy, address)))
             state->note(copy, frames, Range{address, address + 1}, writes, false);
         state->copies.unprotect(copy);
     });

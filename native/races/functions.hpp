@@ -37,6 +37,7 @@ enum class Effect {
     wait_for_events,  // both are over where it succeeds
     create_stream,
     destroy_stream,
+    create_event,
     record_event,
     record_on_all,
     destroy_event,
@@ -140,6 +141,7 @@ enum class Effect {
     X(cuStreamCreate, , cuStreamCreate, 2000, INT_MAX, create_stream, 0)                                               \
     X(cuStreamCreateWithPriority, , cuStreamCreateWithPriority, 5050, INT_MAX, create_stream, 0)                       \
     X(cuStreamDestroy_v2, , cuStreamDestroy, 4000, INT_MAX, destroy_stream, 0)                                         \
+    X(cuEventCreate, , cuEventCreate, 2000, INT_MAX, create_event, 0)                                                  \
     X(cuEventRecord, _ptsz, cuEventRecord, 2000, INT_MAX, record_event, 1)                                             \
     X(cuEventRecordWithFlags, _ptsz, cuEventRecordWithFlags, 11010, INT_MAX, record_event, 1)                          \
     X(cuCtxRecordEvent, , cuCtxRecordEvent, 12050, INT_MAX, record_on_all, 1)                                          \

@@ -85,6 +85,11 @@ void Order::finish(const Clock& clock) {
     }
 }
 
+void Order::create(std::uintptr_t event) {
+    bool is_new = false;
+    if (Event* known = events_.find_or_add(event, is_new)) *known = {};
+}
+
 void Order::begin_recording(std::uintptr_t event, Line line) {
     bool is_new = false;
     Event* known = events_.find_or_add(event, is_new);

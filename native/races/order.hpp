@@ -60,6 +60,8 @@ class Order {
     bool is_held(Line line) const;
     void finish(const Clock& clock);
 
+    // Holds nothing until it is recorded.
+    void create(std::uintptr_t event);
     // While the driver records an event it may hold either.
     void begin_recording(std::uintptr_t event, Line line);
     void end_recording(std::uintptr_t event, Line line, bool was_recorded);

@@ -43,6 +43,7 @@ bool is_known_after(Effect effect) {
         case Effect::wait_for_events:
         case Effect::order_all_behind_event:
         case Effect::create_stream:
+        case Effect::create_event:
         case Effect::allocate:
         case Effect::allocate_rows:
         case Effect::map:
@@ -95,6 +96,12 @@ void note_made(const Called& called, const Words& words) {
         begin();
         const Locked state;
         state->order.begin(made, (static_cast<unsigned>(words[1]) & cuda::stream_non_blocking) == 0);
+        return;
+    }
+    if (called.effect == Effect::create_event) {
+        const auto made = read_at<std::uintptr_t>(words[0]);
+        const Locked state;
+        state->order.create(made);
         return;
     }
     if (called.effect == Effect::allocate || called.effect == Effect::allocate_rows || called.effect == Effect::map) {

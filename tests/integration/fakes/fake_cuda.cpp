@@ -311,6 +311,10 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* st
     check_own(__func__, to);
     return enqueue_work(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
+// Returns before it is done, as on memory of a device.
+int cuMemsetD8_v2(Address to, unsigned char value, std::size_t bytes) {
+    return cuMemsetD8Async(to, value, bytes, nullptr);
+}
 int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
     ENTER_CONTEXT();
     return success;

@@ -55,7 +55,8 @@ def build() -> Build:
 @pytest.fixture
 def surroundings(compiled: Callable[..., Path]) -> dict[str, str]:
     """A driver whose copies go past the protection of pages and whose long copies take time, as those of devices."""
-    return {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DMA": "1", "FAKE_CUDA_LATE": "1"}
+    folder = str(compiled("fake_cuda.cpp").parent)
+    return {"LD_LIBRARY_PATH": folder, "FAKE_CUDA_DMA": "1", "FAKE_CUDA_LATE": "1", "FAKE_CUDA_DEVICES": "2"}
 
 
 @pytest.fixture

@@ -1,123 +1,11 @@
-// Twelve public bugs of asynchronous copies, rebuilt from their descriptions, each as it was reported and as it was
-// fixed.
-//
-//   programs NAME|all plain|fixed [REACH]
-//
-// prints a line a program: its name, and whether its data were right or wrong. Where a kernel was still running in the
-// report, a stream is busy here, or waits until the host has done what came too early, so that the data are wrong each
-// time.
-#include <algorithm>
+// Twelve public bugs, the first that were rebuilt.
 #include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <memory>
-#include <string_view>
 #include <thread>
-#include <vector>
 
-#include "tests/integration/accelerate/driver.hpp"
+#include "tests/integration/races/bugs.hpp"
 
 namespace {
-
-constexpr std::size_t block_bytes = 256 << 10;
-
-enum class Version { plain, fixed };
-
-class OwnStream {
-  public:
-    OwnStream() { expect(driver->cuStreamCreate(&stream_, non_blocking) == success); }
-    ~OwnStream() { driver->cuStreamDestroy(stream_); }
-    OwnStream(const OwnStream&) = delete;
-    OwnStream& operator=(const OwnStream&) = delete;
-    operator Stream() const { return stream_; }
-    void synchronize() const { expect(driver->cuStreamSynchronize(stream_) == success); }
-
-  private:
-    static constexpr unsigned non_blocking = 1;
-    Stream stream_ = nullptr;
-};
-
-// Recorded on a stream as it is at that moment.
-class OwnEvent {
-  public:
-    OwnEvent() { expect(driver->cuEventCreate(&event_, without_times) == success); }
-    ~OwnEvent() { driver->cuEventDestroy(event_); }
-    OwnEvent(const OwnEvent&) = delete;
-    OwnEvent& operator=(const OwnEvent&) = delete;
-    void record(Stream stream) const { expect(driver->cuEventRecord(event_, stream) == success); }
-    void order_before(Stream stream) const { expect(driver->cuStreamWaitEvent(stream, event_, 0) == success); }
-    void synchronize() const { expect(driver->cuEventSynchronize(event_) == success); }
-
-  private:
-    static constexpr unsigned without_times = 2;
-    Event event_ = nullptr;
-};
-
-// Keeps a stream from what it is given next, as a long kernel does, until `end`. No memory may be allocated or freed
-// meanwhile: a driver may wait for the stream then.
-class LongKernel {
-  public:
-    explicit LongKernel(Stream stream) {
-        std::memset(flag_.data(), 0, sizeof(std::uint32_t));
-        expect(driver->cuStreamWaitValue32(stream, at(flag_.data()), 1, at_least) == success);
-    }
-    ~LongKernel() { end(); }
-    LongKernel(const LongKernel&) = delete;
-    LongKernel& operator=(const LongKernel&) = delete;
-    void end() { std::atomic_ref(*reinterpret_cast<std::uint32_t*>(flag_.data())).store(1); }
-
-  private:
-    static constexpr unsigned at_least = 0;
-    HostBlock flag_{4096, true};
-};
-
-// Keeps a stream from what it is given next for milliseconds, without a wait that the program ends: it is busy with
-// copies, in the direction that the program itself has no copy in.
-class LongCopies {
-  public:
-    enum class Direction { to_device, to_host };
-    LongCopies(Stream stream, Direction direction) {
-        for (int i = 0; i < copies; ++i) {
-            expect((direction == Direction::to_device
-                        ? driver->cuMemcpyHtoDAsync(device_.address, host_.data(), bytes, stream)
-                        : driver->cuMemcpyDtoHAsync(host_.data(), device_.address, bytes, stream)) == success);
-        }
-    }
-
-  private:
-    static constexpr std::size_t bytes = std::size_t{32} << 20;
-    static constexpr int copies = 8;
-    Block device_{bytes};
-    HostBlock host_{bytes, true};
-};
-
-void fill(HostBlock& block, int value) {
-    std::memset(block.data(), value, block_bytes);
-}
-void clear(const Block& block) {
-    expect(driver->cuMemsetD8Async(block.address, 0, block_bytes, nullptr) == success);
-    expect(driver->cuStreamSynchronize(nullptr) == success);
-}
-void to_device(const Block& to, HostBlock& from, Stream stream) {
-    expect(driver->cuMemcpyHtoDAsync(to.address, from.data(), block_bytes, stream) == success);
-}
-void to_host(HostBlock& to, const Block& from, Stream stream) {
-    expect(driver->cuMemcpyDtoHAsync(to.data(), from.address, block_bytes, stream) == success);
-}
-void set(const Block& block, unsigned char value, Stream stream) {
-    expect(driver->cuMemsetD8Async(block.address, value, block_bytes, stream) == success);
-}
-bool holds(const std::byte* data, int value) {
-    return std::all_of(data, data + block_bytes, [value](std::byte each) { return each == std::byte(value); });
-}
-bool holds(const Block& block, int value) {
-    std::vector<std::byte> data(block_bytes);
-    fetch(data.data(), block.address, block_bytes);
-    return holds(data.data(), value);
-}
 
 // https://github.com/NVIDIA/cudf/issues/22284: a function returns its pinned staging buffer to the pool with the copy
 // out of it still to come, and another thread is given the same block. Fixed by a wait before the buffer goes.
@@ -369,34 +257,15 @@ bool pageable_not_arrived(Version version) {
     return is_right;
 }
 
-struct Program {
-    std::string_view name;
-    bool (*is_right)(Version);
+constexpr std::array bugs{
+    BUG(staging_returned_to_pool), BUG(page_table_overwritten),   BUG(two_through_one_buffer),
+    BUG(batch_prepared_in_place),  BUG(joined_before_arrival),    BUG(read_one_line_early),
+    BUG(changed_before_arrival),   BUG(stored_before_computed),   BUG(loaded_before_zeroed),
+    BUG(reused_under_copy),        BUG(copied_on_default_stream), BUG(pageable_not_arrived),
 };
-#define PROGRAM(name)  \
-    Program {          \
-#name, &(name) \
-    }
-constexpr std::array programs{
-    PROGRAM(staging_returned_to_pool), PROGRAM(page_table_overwritten),   PROGRAM(two_through_one_buffer),
-    PROGRAM(batch_prepared_in_place),  PROGRAM(joined_before_arrival),    PROGRAM(read_one_line_early),
-    PROGRAM(changed_before_arrival),   PROGRAM(stored_before_computed),   PROGRAM(loaded_before_zeroed),
-    PROGRAM(reused_under_copy),        PROGRAM(copied_on_default_stream), PROGRAM(pageable_not_arrived),
-};
-#undef PROGRAM
 
 }  // namespace
 
 int main(int count, char** words) {
-    const std::string_view name = count > 1 ? words[1] : "all", version = count > 2 ? words[2] : "plain";
-    if (begin_driver(count > 3 ? words[3] : "dlsym") == nullptr) return 77;
-    // The first fill may load what fills, for which a driver may wait for all streams.
-    clear(Block(block_bytes));
-    for (const Program& program : programs) {
-        if (name != "all" && name != program.name) continue;
-        const bool is_right = program.is_right(version == "fixed" ? Version::fixed : Version::plain);
-        std::printf("%s %s\n", program.name.data(), is_right ? "right" : "wrong");
-    }
-    // Calls that failed, not data that are wrong.
-    return wrong != 0 ? 1 : 0;
+    return run_bugs(count, words, bugs);
 }
