@@ -7,11 +7,11 @@
 
 #include "races/calls.hpp"
 
-// Null where the process began without them.
+// The sanitizers' names, and ours. Null where the process began without them.
 extern "C" {
 #define ISTHMUS_WHERE_LOADED __attribute__((weak, visibility("default")))
-ISTHMUS_WHERE_LOADED void __asan_init();  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
-ISTHMUS_WHERE_LOADED void __tsan_init();  // NOLINT(bugprone-reserved-identifier): likewise
+ISTHMUS_WHERE_LOADED void __asan_init();  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+ISTHMUS_WHERE_LOADED void __tsan_init();  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 ISTHMUS_WHERE_LOADED unsigned long isthmus_accelerate_mark();
 #undef ISTHMUS_WHERE_LOADED
 }

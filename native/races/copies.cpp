@@ -149,7 +149,7 @@ void Copies::protect(Copy& copy) {
     if (!copy.is_write) protect_again(copy.pages);
 }
 
-bool Copies::change_closed(Range pages, int protection) {
+bool Copies::change_closed(Range pages, int protection) const {
     bool is_done = true;
     while (!pages.empty()) {
         const Range open = open_pages.first_in(pages), closed{pages.begin, open.begin};

@@ -100,7 +100,7 @@ class Copies {
     const Block* block_of(const Range& range) const;
     Block* block_of(const Range& range);
     void protect(Copy& copy);
-    bool change_closed(Range pages, int protection);
+    bool change_closed(Range pages, int protection) const;
     // As the copies have it that still protect something there.
     void protect_again(const Range& pages);
     void remove(std::size_t index);
