@@ -27,6 +27,7 @@ constexpr std::ptrdiff_t data = 16, flags = 56;
 }  // namespace in_storage
 // Lengths and strides of more are elsewhere.
 constexpr std::int64_t most_dimensions = 5;
+static_assert(in_tensor::dimensions + sizeof(TorchForm::values) == in_tensor::keys);
 // The last of its eight bytes is none of the storage's.
 constexpr std::uint64_t flags_mask = ~std::uint64_t{0} >> 8U;
 
@@ -53,10 +54,39 @@ bool is_known_version() {
     return answer == 1;
 }
 
+std::uint64_t flags_of(const std::byte* storage) {
+    return read<std::uint64_t>(storage, in_storage::flags) & flags_mask;
+}
+
 TorchTraits traits_of(const std::byte* tensor, const std::byte* storage) {
     return {read<const void*>(tensor, 0),
             {read<std::uint64_t>(tensor, in_tensor::types), read<std::uint64_t>(tensor, in_tensor::keys),
-             read<std::uint64_t>(storage, in_storage::flags) & flags_mask}};
+             flags_of(storage)}};
+}
+
+// Of the first element. Offsets are counted in elements.
+std::uintptr_t address_of(const std::byte* tensor, const std::byte* storage, std::uint64_t element_bytes) {
+    return read<std::uintptr_t>(storage, in_storage::data) +
+           read<std::uint64_t>(tensor, in_tensor::offset) * element_bytes;
+}
+
+// What view and tensor have in common with others of the form. Where a tensor begins in its storage is its own, and the
+// flags hold more than what it is.
+TorchForm form_of(const std::byte* tensor, const std::byte* storage, const dlpack::Tensor& view) {
+    TorchForm form{traits_of(tensor, storage), {}, {}, std::uint64_t{view.type.bits} / 8 * view.type.lanes};
+    const auto add = [&](std::ptrdiff_t at, std::int32_t count = 1) {
+        const auto first =
+            static_cast<std::size_t>((at - in_tensor::dimensions) / std::ptrdiff_t{sizeof(std::uint64_t)});
+        std::fill_n(form.mask.begin() + first, count, ~std::uint64_t{0});
+    };
+    add(in_tensor::shape, view.dimensions);
+    add(in_tensor::strides, view.dimensions);
+    for (const auto at : {in_tensor::dimensions, in_tensor::elements, in_tensor::types}) add(at);
+    for (std::size_t i = 0; i < TorchForm::words; ++i) {
+        const auto at = static_cast<std::ptrdiff_t>(i * sizeof(std::uint64_t));
+        form.values[i] = read<std::uint64_t>(tensor, in_tensor::dimensions + at) & form.mask[i];
+    }
+    return form;
 }
 
 void prefetch_fields(const std::byte* tensor) {
@@ -71,7 +101,7 @@ std::size_t next_kind = 0, last_kind = 0;
 
 }  // namespace
 
-std::optional<TorchFields> TorchFields::of(nb::handle object, const dlpack::Tensor& view, TorchTraits& traits) {
+std::optional<TorchFields> TorchFields::of(nb::handle object, const dlpack::Tensor& view, TorchForm& form) {
     if (!is_known_version() || view.shape == nullptr || view.dimensions > most_dimensions || view.byte_offset != 0 ||
         view.type.bits % 8 != 0) {
         return std::nullopt;
@@ -89,37 +119,32 @@ std::optional<TorchFields> TorchFields::of(nb::handle object, const dlpack::Tens
         elements *= length;
     }
     fields.storage = read<const std::byte*>(fields.tensor, in_tensor::storage);
-    fields.offset = read<std::int64_t>(fields.tensor, in_tensor::offset);
     if (read<std::int64_t>(fields.tensor, in_tensor::dimensions) != view.dimensions ||
         reinterpret_cast<const std::byte*>(view.strides) != fields.tensor + in_tensor::strides ||
         read<std::int64_t>(fields.tensor, in_tensor::elements) != elements || fields.storage == nullptr) {
         return std::nullopt;
     }
-    fields.data = read<std::uintptr_t>(fields.storage, in_storage::data);
-    const std::int64_t bytes = std::int64_t{view.type.bits} / 8 * view.type.lanes;
-    if (fields.data + static_cast<std::uintptr_t>(fields.offset * bytes) !=
+    const TorchForm read_form = form_of(fields.tensor, fields.storage, view);
+    if (address_of(fields.tensor, fields.storage, read_form.element_bytes) !=
         reinterpret_cast<std::uintptr_t>(view.data)) {
         return std::nullopt;
     }
     handle = *at;
-    traits = traits_of(fields.tensor, fields.storage);
+    form = read_form;
     return fields;
 }
 
-bool TorchFields::is_still(const PyObject* object, const TorchTraits& traits, std::span<const std::int64_t> shape,
-                           std::span<const std::int64_t> strides) const {
+bool TorchFields::is_still(const PyObject* object, const TorchForm& form, std::uintptr_t address) const {
     if (read<const std::byte*>(object, handle) != tensor) return false;
     if (read<const std::byte*>(tensor, in_tensor::storage) != storage) return false;
     // Without branches: nearly always all is as it was.
-    std::uint64_t changed = read<std::uint64_t>(tensor, in_tensor::dimensions) ^ shape.size();
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        const auto at = static_cast<std::ptrdiff_t>(i * sizeof(std::int64_t));
-        changed |= static_cast<std::uint64_t>(read<std::int64_t>(tensor, in_tensor::shape + at) ^ shape[i]);
-        changed |= static_cast<std::uint64_t>(read<std::int64_t>(tensor, in_tensor::strides + at) ^ strides[i]);
-    }
-    changed |= static_cast<std::uint64_t>(read<std::int64_t>(tensor, in_tensor::offset) ^ offset);
-    changed |= read<std::uintptr_t>(storage, in_storage::data) ^ data;
-    return changed == 0 && traits_of(tensor, storage) == traits;
+    std::array<std::uint64_t, TorchForm::words> now{};
+    std::memcpy(now.data(), tensor + in_tensor::dimensions, sizeof now);
+    std::uint64_t changed = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) changed |= (now[i] & form.mask[i]) ^ form.values[i];
+    changed |= flags_of(storage) ^ form.traits.words.back();
+    changed |= address_of(tensor, storage, form.element_bytes) ^ address;
+    return changed == 0;
 }
 
 void TorchFields::prefetch(const PyObject* object) const {
@@ -130,8 +155,9 @@ void TorchFields::prefetch(const PyObject* object) const {
 
 void learn_torch_kind(nb::handle object, const dlpack::ExchangeTable& table, const dlpack::Tensor& view,
                       const ElementType& type) {
-    TorchKind kind{{}, &table, view.type, view.device, type};
-    if (!TorchFields::of(object, view, kind.traits)) return;
+    TorchForm form;
+    if (!TorchFields::of(object, view, form)) return;
+    const TorchKind kind{form.traits, &table, view.type, view.device, type};
     const auto known = std::ranges::find_if(kinds, [&](const TorchKind& other) { return other.traits == kind.traits; });
     if (known == kinds.end()) kinds[next_kind++ % kinds.size()] = kind;
 }
@@ -153,11 +179,10 @@ const TorchKind* known_torch_kind(nb::handle object, dlpack::Tensor& view, bool&
         last_kind = static_cast<std::size_t>(kind - kinds.begin());
     }
     const TorchKind& kind = kinds[last_kind];
-    const auto data = read<std::uintptr_t>(storage, in_storage::data);
-    if (data == 0 || read<std::int64_t>(tensor, in_tensor::elements) == 0) return nullptr;
-    const std::int64_t bytes = std::int64_t{kind.data_type.bits} / 8 * kind.data_type.lanes;
+    const bool has_data = read<std::uintptr_t>(storage, in_storage::data) != 0;
+    if (!has_data || read<std::int64_t>(tensor, in_tensor::elements) == 0) return nullptr;
     const std::uintptr_t address =
-        data + static_cast<std::uintptr_t>(read<std::int64_t>(tensor, in_tensor::offset) * bytes);
+        address_of(tensor, storage, std::uint64_t{kind.data_type.bits} / 8 * kind.data_type.lanes);
     may_need_gradient = read<const void*>(tensor, in_tensor::gradient) != nullptr;
     // A view's lengths are not written to.
     auto* const fields = const_cast<std::byte*>(tensor);

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "bindings/arrays/dlpack.hpp"
 #include "bindings/arrays/element_type.hpp"
@@ -24,20 +23,27 @@ struct TorchTraits {
     bool operator==(const TorchTraits&) const = default;
 };
 
+// What tensors of one form have in common, as torch keeps it, so that one pass without branches compares it: traits,
+// lengths and strides.
+struct TorchForm {
+    static constexpr std::size_t words = 14;
+    TorchTraits traits;
+    std::array<std::uint64_t, words> values{}, mask{};  // of a tensor, from its number of dimensions on
+    std::uint64_t element_bytes = 0;
+    bool operator==(const TorchForm&) const = default;
+};
+
 // Where one tensor is. What it points to is the tensor's for as long as its Python object is held and nothing replaced
 // it, which is_still() looks at before it follows a pointer.
 struct TorchFields {
     const std::byte* tensor = nullptr;  // null where it is not known where torch keeps them
     const std::byte* storage = nullptr;
-    std::uintptr_t data = 0;  // of the storage
-    std::int64_t offset = 0;  // of the tensor in it, in elements
 
-    // The fields that `view` was made of, which was made just now, and their traits; nothing where they are not what
-    // the view says, as in a version of torch that has others.
-    static std::optional<TorchFields> of(nanobind::handle object, const dlpack::Tensor& view, TorchTraits& traits);
-    // Whether all of it is as it was. It calls nothing and counts no reference.
-    bool is_still(const PyObject* object, const TorchTraits& traits, std::span<const std::int64_t> shape,
-                  std::span<const std::int64_t> strides) const;
+    // The fields that `view` was made of, which was made just now, and their form; nothing where they are not what the
+    // view says, as in a version of torch that has others.
+    static std::optional<TorchFields> of(nanobind::handle object, const dlpack::Tensor& view, TorchForm& form);
+    // Whether it is as it was, with its first element at the address. It calls nothing and counts no reference.
+    bool is_still(const PyObject* object, const TorchForm& form, std::uintptr_t address) const;
     // Asks the processor for all that is_still() reads.
     void prefetch(const PyObject* object) const;
 };

@@ -114,7 +114,7 @@ bool all_hold(std::size_t count, const std::function<bool(std::size_t begin, std
 bool Unmoved::Form::is_same(const Form& other) const {
     return kind == other.kind && shape == other.shape && strides == other.strides &&
            description.is(other.description) && table == other.table &&
-           std::memcmp(&type, &other.type, sizeof type) == 0 && traits == other.traits && device == other.device &&
+           std::memcmp(&type, &other.type, sizeof type) == 0 && torch == other.torch && device == other.device &&
            element_type == other.element_type && offset_bytes == other.offset_bytes &&
            is_on_device == other.is_on_device;
 }
@@ -167,7 +167,7 @@ bool Unmoved::take_exchanged(const Operand& operand, Form& form, TorchFields& fi
     form.shape.assign(view.shape, view.shape + view.dimensions);
     if (view.strides != nullptr) form.strides.assign(view.strides, view.strides + view.dimensions);
     if (is_tensor_of_torch(operand.object())) {
-        fields = TorchFields::of(operand.object(), view, form.traits).value_or(TorchFields());
+        fields = TorchFields::of(operand.object(), view, form.torch).value_or(TorchFields());
     }
     return true;
 }
@@ -256,8 +256,7 @@ bool Unmoved::is_still(const Array& array) const {
         case Kind::locked: return true;
         case Kind::numpy: return change_of_numpy(array) == nullptr;
         default:
-            return array.fields.tensor != nullptr &&
-                   array.fields.is_still(array.object, form.traits, form.shape, form.strides);
+            return array.fields.tensor != nullptr && array.fields.is_still(array.object, form.torch, array.address);
     }
 }
 
@@ -287,7 +286,7 @@ void Unmoved::refuse(std::size_t index, const std::string& change) const {
 
 // Hints to the processor, for the memory of thousands of arrays is in no cache.
 void Unmoved::prefetch(std::size_t index) const {
-    constexpr std::size_t ahead = 6;
+    constexpr std::size_t ahead = 24;
     if (index + ahead >= arrays_.size()) return;
     const Array& next = arrays_[index + ahead];
     if (next.fields.tensor != nullptr) return next.fields.prefetch(next.object);

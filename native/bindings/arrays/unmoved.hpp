@@ -44,7 +44,7 @@ class Unmoved {
         const dlpack::ExchangeTable* table = nullptr;
         dlpack::DataType type{};
         dlpack::Device device{};
-        TorchTraits traits;  // where torch's own fields are read
+        TorchForm torch;  // where torch's own fields are read
         ElementType element_type;
         std::size_t offset_bytes = 0;
         bool is_on_device = false;
