@@ -142,7 +142,9 @@ BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, std::o
         destination.settle(i);
         source.settle(i);
     }
-    if (uses == Uses::repeated && are_destinations_disjoint(pieces.batch())) pieces.note_disjoint();
+    if (uses == Uses::repeated && is_one_size(pieces.batch().bytes)) {
+        pieces.prepare(are_destinations_disjoint(pieces.batch()));
+    }
     if (keep == Keep::object) return;
     memories = destination.memories;
     memories.insert(memories.end(), source.memories.begin(), source.memories.end());

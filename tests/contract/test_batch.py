@@ -50,6 +50,33 @@ class TestCopies:
         session.batch([pool[int(place)] for place in places], list(data)).copy()
         assert (pool.to_host()[places] == data).all()
 
+    @pytest.mark.parametrize("both", [False, True])
+    def test_more_pieces_than_offsets_fit_at_once(self, session: isthmus.Session, both: bool) -> None:
+        count = 5_000
+        here, pool = isthmus.pinned_empty((count, 48), np.uint8, session=session), session.empty((count, 48), np.uint8)
+        numbers = np.random.default_rng(3)
+        places, order = numbers.permutation(count), numbers.permutation(count) if both else np.arange(count)
+        back = isthmus.pinned_empty((count, 48), np.uint8, session=session)
+        rows = [pool[int(place)] for place in places]
+        out = session.batch(rows, [here[number] for number in order])
+        home = session.batch([back[number] for number in order], rows)
+        for seed in range(3):
+            here[:] = drawn(here.shape, seed)
+            back[:] = 0
+            out.copy()
+            assert (pool.to_host()[places] == here[order]).all()
+            home.copy_async().wait() if seed == 1 else home.copy()
+            assert (back == here).all()
+
+    def test_one_of_many_pieces_in_other_memory(self, session: isthmus.Session) -> None:
+        # Its place is looked at like that of the first.
+        here, pool = isthmus.pinned_empty((100, 64), np.uint8, session=session), session.empty((100, 64), np.uint8)
+        here[:] = drawn(here.shape)
+        own = drawn(64, 5)
+        sources = [*here[:60], own, *here[61:]]
+        session.batch([pool[place] for place in range(99, -1, -1)], sources).copy()
+        assert (pool.to_host()[::-1] == np.stack(sources)).all()
+
     def test_elements_that_lie_apart(self, session: isthmus.Session) -> None:
         data = drawn((6, 40, 8))
         parts = [data[0, ::2], data[1, ::-1], data[2].T, data[3, 3:5, 1:]]

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/reach.hpp"
+
 namespace isthmus {
 
 // One piece: so many bytes on either side.
@@ -20,12 +22,18 @@ struct BatchPiece {
 struct BatchSide {
     std::span<const void* const> addresses;
     std::span<const std::size_t> offsets_bytes;  // none where all are 0
+    // Of a batch that is copied again and again, so that each copy need not look: the distances of the addresses from
+    // the lowest, and what they have in common.
+    std::span<const std::uint64_t> from_lowest{};
+    Reach reach{};
 
     std::uintptr_t address(std::size_t piece) const { return reinterpret_cast<std::uintptr_t>(addresses[piece]); }
     std::size_t offset_bytes(std::size_t piece) const { return offsets_bytes.empty() ? 0 : offsets_bytes[piece]; }
     BatchSide subside(std::size_t first, std::size_t count) const {
         return {addresses.subspan(first, count),
-                offsets_bytes.empty() ? offsets_bytes : offsets_bytes.subspan(first, count)};
+                offsets_bytes.empty() ? offsets_bytes : offsets_bytes.subspan(first, count),
+                {},
+                {}};
     }
 };
 
@@ -62,13 +70,19 @@ class BatchLists {
     bool empty() const { return bytes_.empty(); }
     // Until more is added.
     Batch batch() const { return {destinations_.side(), sources_.side(), bytes_, is_disjoint_}; }
-    // Precondition: no more is added.
-    void note_disjoint() { is_disjoint_ = true; }
+    // For copies again and again of pieces of one size, at addresses. Precondition: no more is added.
+    void prepare(bool is_disjoint) {
+        is_disjoint_ = is_disjoint;
+        destinations_.prepare();
+        sources_.prepare();
+    }
 
   private:
     struct List {
         std::vector<const void*> addresses;
         std::vector<std::size_t> offsets_bytes;
+        std::vector<std::uint64_t> from_lowest;
+        Reach reach;
 
         void add(std::uintptr_t address, std::size_t offset_bytes) {
             if (offset_bytes != 0 || !offsets_bytes.empty()) {
@@ -77,7 +91,15 @@ class BatchLists {
             }
             addresses.push_back(reinterpret_cast<const void*>(address));  // NOLINT(performance-no-int-to-ptr)
         }
-        BatchSide side() const { return {addresses, offsets_bytes}; }
+        void prepare() {
+            if (addresses.empty() || !offsets_bytes.empty()) return;
+            reach = reach_of(addresses);
+            from_lowest.reserve(addresses.size());
+            for (const void* const address : addresses) {
+                from_lowest.push_back(reinterpret_cast<std::uintptr_t>(address) - reach.lowest);
+            }
+        }
+        BatchSide side() const { return {addresses, offsets_bytes, from_lowest, reach}; }
     };
     List destinations_, sources_;
     std::vector<std::size_t> bytes_;

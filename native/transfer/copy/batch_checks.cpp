@@ -40,6 +40,13 @@ std::vector<Interval> intervals_of(const BatchSide& side, std::span<const std::s
 
 }  // namespace
 
+bool is_one_size(std::span<const std::size_t> bytes) {
+    // Without a branch, for most are.
+    std::size_t different = 0;
+    for (const std::size_t size : bytes) different |= size ^ bytes.front();
+    return different == 0;
+}
+
 Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
                   std::optional<Side> stated, MemoryKind& kind, bool& partly_locked) {
     KnownMemory known;
@@ -73,6 +80,10 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
         const End end{address, stated, bytes[i]};
         if (on_device || is_reached) ISTHMUS_TRY(check_span(device, memory, end, name));
         if (stated != Side::host && memory.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        const bool is_all = !side.from_lowest.empty() && memory.kind != MemoryKind::pageable &&
+                            memory.begin <= side.reach.lowest && side.reach.highest < memory.end &&
+                            bytes[i] <= memory.end - side.reach.highest;
+        if (is_all) return {};
         // One that reaches beyond what holds its beginning counts as two.
         if (memory.begin < memory.end && bytes[i] > memory.end - address) ++allocations;
     }
@@ -90,7 +101,7 @@ Status overlapping_destinations() {
 bool are_destinations_disjoint(const Batch& batch) {
     if (batch.pieces() == 0 || !batch.destinations.offsets_bytes.empty()) return false;
     const std::size_t width = batch.bytes.front();
-    if (!std::ranges::all_of(batch.bytes, [&](std::size_t bytes) { return bytes == width; })) return false;
+    if (!is_one_size(batch.bytes)) return false;
     const auto& addresses = batch.destinations.addresses;
     return are_disjoint({reinterpret_cast<const std::uint64_t*>(addresses.data()), addresses.size()}, width);
 }

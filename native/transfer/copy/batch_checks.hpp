@@ -10,6 +10,9 @@
 
 namespace isthmus {
 
+// Whether all are of one size.
+bool is_one_size(std::span<const std::size_t> bytes);
+
 // Makes sure that all pieces lie on one side, of `kind`, where the first one does, as far as the driver says where
 // memory begins and ends. The host's memory counts as page-locked if it is one allocation that holds all of it.
 // `side_name`: of one piece.

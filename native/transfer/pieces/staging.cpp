@@ -93,16 +93,17 @@ Status Staging::usable() const {
     return lost_.ok() ? Status() : Status(Code::call_failed, "the staging memory was lost: " + lost_.message());
 }
 
-Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source) {
+Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source,
+                                     std::size_t table_byte) {
     std::size_t bytes = 0;
     for (const Layout* layout : {&destination, &source}) {
         if (layout->offsets.empty()) continue;
-        std::memcpy(offsets_->host() + bytes, layout->offsets.data(), layout->offsets.size_bytes());
+        std::memcpy(offsets_->host() + table_byte + bytes, layout->offsets.data(), layout->offsets.size_bytes());
         bytes += layout->offsets.size_bytes();
     }
     if (bytes == 0) return Region{};
-    const Region table{offsets_on_device_.get(), 0, bytes};
-    ISTHMUS_TRY(device_->copy(stream, table, {offsets_.get(), 0, bytes}));
+    const Region table{offsets_on_device_.get(), table_byte, bytes};
+    ISTHMUS_TRY(device_->copy(stream, table, {offsets_.get(), table_byte, bytes}));
     return table;
 }
 

@@ -75,8 +75,9 @@ class Staging {
     Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % Ring::most_divided_slots]; }
 
     // Enqueues the copy of scattered layouts' offsets to the device; empty where none is scattered. What was sent
-    // before must have been used. Fails with unsupported when there are more pieces than fit.
-    Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source);
+    // there before must have been used. Precondition: they fit, from this byte of the table on.
+    Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source,
+                                std::size_t table_byte = 0);
     // Fail likewise when the offsets, or the pieces themselves, do not fit.
     Status check_offsets(const Layout& destination, const Layout& source);
     Status check_bytes(const Extent& extent) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "base/threads.hpp"
 #include "transfer/copy/outcome.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/packed_copies.hpp"
@@ -36,7 +37,8 @@ Outcome Mover::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choi
         if (!packs_on_threads(method)) ISTHMUS_TRY(job->check_disjoint());
         if (needs_lane(method, *job)) {
             ISTHMUS_TRY(order.wait());
-            outcome = through_lane(job, method, choice.packing);
+            outcome =
+                method == PieceMethod::kernel ? over_link_by_kernels(*job) : through_lane(job, method, choice.packing);
         } else {
             outcome = without_lane(*job, method, order);
         }
@@ -66,14 +68,10 @@ Outcome Mover::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod met
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
     std::size_t most = SIZE_MAX;
     if (method == PieceMethod::pack || method == PieceMethod::device_pack) most = lane.ring().bytes / width;
-    if (method == PieceMethod::kernel) most = turn_bytes / width;
-    // Kernels alone follow the offsets of the host's side.
-    const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
     const bool by_copies = method == PieceMethod::pack || method == PieceMethod::pack_threads;
     const bool spreads =
         job->device_side().is_scattered() && (!by_copies || needs_kernel(job->device_side(), job->extent));
-    const std::size_t sides = (by_kernel ? 1 : 0) + (spreads ? 1 : 0);
-    if (sides != 0) most = std::min(most, lane.most_pieces(sides));
+    if (spreads) most = std::min(most, lane.most_pieces(1));
     JobParts parts(*job, most);
     JobPart part;
     std::size_t completed = 0;
@@ -155,30 +153,64 @@ Outcome Mover::in_device(CopyJob& job, const Order& order) {
     if (!has_room(PieceMethod::kernel, job) || !job.is_reached) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     ISTHMUS_TRY(order.wait());
-    JobParts parts(job, lane(true).most_pieces(2));
+    return by_kernels(job, lane(true), blocks_.within_device());
+}
+
+Outcome Mover::over_link_by_kernels(const CopyJob& job) {
+    ISTHMUS_TRY(KernelCopy::check(device_, job.ends.host_kind()));
+    ISTHMUS_TRY(check_memory(job));
+    return by_kernels(job, lane(job.to_device()), blocks_);
+}
+
+// In parts on two streams, so that the offsets of one are on their way while the kernel of another works.
+Outcome Mover::by_kernels(const CopyJob& job, StagingLane& lane, const KernelBlocks& blocks) {
+    constexpr std::size_t streams = 2;
+    const std::size_t sides = (job.destination.is_scattered() ? 1 : 0) + (job.source.is_scattered() ? 1 : 0);
+    const std::size_t most = lane.most_pieces(sides) / streams;
+    JobParts parts(job, std::min(most, turn_bytes / streams / job.extent.width_bytes));
     JobPart part;
     std::size_t completed = 0;
-    while (parts.next(part)) {
-        const std::lock_guard lock(lane(true).mutex());
-        auto staging = lane(true).staging();
-        if (!staging.ok()) return {staging.take_status(), completed};
-        Status status = move_scattered(*staging.value(), part);
+    for (bool are_more = parts.next(part); are_more;) {
+        const std::lock_guard lock(lane.mutex());
+        auto taken = lane.staging();
+        if (!taken.ok()) return {taken.take_status(), completed};
+        Staging& staging = *taken.value();
+        const std::array<Stream*, streams> on{&staging.stream(), &staging.kernels()};
+        std::array<std::size_t, streams> bytes_on{};
+        Status status = staging.usable();
+        if (status.ok()) status = staging.need_offsets_on_device();
+        std::size_t slot = 0, begun = 0;
+        const auto finish = [&] {
+            if (bytes_on[slot] == 0) return;
+            Status ended = on[slot]->synchronize();
+            if (status.ok()) status = std::move(ended);
+            if (status.ok()) completed += bytes_on[slot];
+            bytes_on[slot] = 0;
+        };
+        for (; status.ok() && are_more; slot = (slot + 1) % streams) {
+            if (begun >= turn_bytes && lane.mutex().awaited()) break;
+            finish();
+            if (!status.ok()) break;
+            bytes_on[slot] = part.extent.bytes();
+            begun += part.extent.bytes();
+            status = caught([&] {
+                const std::size_t table_byte = slot * most * sides * sizeof(std::uint64_t);
+                return enqueue_scattered(staging, *on[slot], part, table_byte, blocks);
+            });
+            are_more = parts.next(part);
+        }
+        // What was begun first, first; also after a failure.
+        for (std::size_t i = 0; i < streams; ++i, slot = (slot + 1) % streams) finish();
         if (!status.ok()) return {std::move(status), completed};
-        completed += part.extent.bytes();
     }
     return {Status(), completed};
 }
 
-Status Mover::move_scattered(Staging& staging, const JobPart& part) {
-    ISTHMUS_TRY(staging.usable());
-    ISTHMUS_TRY(staging.check_offsets(part.destination, part.source));
-    Stream& stream = staging.stream();
-    auto table = staging.send_offsets(stream, part.destination, part.source);
-    Status status = table.ok() ? device_.copy_pieces(stream, part.destination, part.source, part.extent,
-                                                     units_of(part.destination, part.source, part.extent),
-                                                     table.value(), blocks_.within_device())
-                               : table.take_status();
-    return synchronized(std::move(status), stream);
+Status Mover::enqueue_scattered(Staging& staging, Stream& stream, const JobPart& part, std::size_t table_byte,
+                                const KernelBlocks& blocks) {
+    ISTHMUS_TRY_ASSIGN(table, staging.send_offsets(stream, part.destination, part.source, table_byte));
+    return device_.copy_pieces(stream, part.destination, part.source, part.extent,
+                               units_of(part.destination, part.source, part.extent), table, blocks);
 }
 
 }  // namespace isthmus

@@ -66,7 +66,11 @@ class Mover {
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
     Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
-    Status move_scattered(Staging& staging, const JobPart& part);
+    // Scattered pieces, by kernels that follow their offsets.
+    Outcome over_link_by_kernels(const CopyJob& job);
+    Outcome by_kernels(const CopyJob& job, StagingLane& lane, const KernelBlocks& blocks);
+    Status enqueue_scattered(Staging& staging, Stream& stream, const JobPart& part, std::size_t table_byte,
+                             const KernelBlocks& blocks);
 
     Device& device_;
     const SessionOptions& options_;

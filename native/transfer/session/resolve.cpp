@@ -22,7 +22,8 @@ struct BatchPlacement {
     std::uintptr_t address = 0;  // that is borrowed
     std::size_t lowest = 0;      // from there
     std::size_t span_bytes = 0;
-    std::size_t pitch_bytes = 0;  // 0 where distances differ
+    std::size_t pitch_bytes = 0;             // 0 where distances differ
+    std::span<const std::uint64_t> offsets;  // from `lowest` then: the batch's own, or those that were written
 };
 
 // Whether the driver takes all of it as one: its 2-D copies refuse device memory of several allocations, also of two
@@ -34,7 +35,7 @@ bool is_one_allocation(Device& device, std::uintptr_t begin, std::size_t bytes) 
     return memory.begin <= begin && begin < memory.end && bytes <= memory.end - begin;
 }
 
-// For at least one piece, all of one width; writes offsets where distances differ, and none where they do not.
+// For at least one piece, all of one width; writes offsets where distances differ and the batch has none.
 BatchPlacement placement_of(Device& device, MemoryKind kind, const BatchSide& side, std::size_t width,
                             std::vector<std::uint64_t>& offsets) {
     const bool addresses = has_addresses(device) || kind != MemoryKind::device;
@@ -51,7 +52,11 @@ BatchPlacement placement_of(Device& device, MemoryKind kind, const BatchSide& si
     const bool may_be_several = addresses && kind == MemoryKind::device && pieces > 1;
     if (regular == pieces && (!may_be_several || is_one_allocation(device, first, span))) {
         offsets.clear();
-        return {addresses ? first : side.address(0), addresses ? 0 : first, span, pitch};
+        return {addresses ? first : side.address(0), addresses ? 0 : first, span, pitch, {}};
+    }
+    if (addresses && !side.from_lowest.empty()) {
+        offsets.clear();
+        return {side.reach.lowest, 0, side.reach.highest - side.reach.lowest + width, 0, side.from_lowest};
     }
     offsets.resize(pieces);
     Reach reach;
@@ -64,19 +69,12 @@ BatchPlacement placement_of(Device& device, MemoryKind kind, const BatchSide& si
         for (std::uint64_t& offset : offsets) offset -= reach.lowest;
     }
     return {addresses ? reach.lowest : side.address(0), addresses ? 0 : reach.lowest,
-            reach.highest - reach.lowest + width, 0};
+            reach.highest - reach.lowest + width, 0, offsets};
 }
 
 bool one_handle(const BatchSide& side) {
     return std::all_of(side.addresses.begin(), side.addresses.end(),
                        [&](const void* handle) { return handle == side.addresses.front(); });
-}
-
-bool one_size(std::span<const std::size_t> bytes) {
-    // Without a branch, for most are.
-    std::size_t different = 0;
-    for (const std::size_t size : bytes) different |= size ^ bytes.front();
-    return different == 0;
 }
 
 // Pieces of one size, at least one. `apart`: it is known that they do not overlap where they are written to.
@@ -97,12 +95,10 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const 
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
     job->destination_memory = std::move(destination);
     job->source_memory = std::move(source);
-    job->is_disjoint = apart || job->destination_offsets.empty();
+    job->is_disjoint = apart || to.offsets.empty();
     const std::size_t rows = job->extent.rows;
-    job->destination = {job->destination_memory.get(), to.lowest, to.pitch_bytes, rows * to.pitch_bytes,
-                        job->destination_offsets};
-    job->source = {job->source_memory.get(), from.lowest, from.pitch_bytes, rows * from.pitch_bytes,
-                   job->source_offsets};
+    job->destination = {job->destination_memory.get(), to.lowest, to.pitch_bytes, rows * to.pitch_bytes, to.offsets};
+    job->source = {job->source_memory.get(), from.lowest, from.pitch_bytes, rows * from.pitch_bytes, from.offsets};
     // Memory of the device itself is no memory of the host.
     const bool crosses = (ends.destination == MemoryKind::device) != (ends.source == MemoryKind::device);
     const bool may_overlap =
@@ -173,14 +169,14 @@ Result<std::vector<std::shared_ptr<CopyJob>>> Resolver::resolve(const Batch& giv
     if (given.pieces() == 0) return jobs;
     BatchLists kept;
     Batch batch = given;
-    bool alike = one_size(batch.bytes);
+    bool alike = !batch.sources.from_lowest.empty() || is_one_size(batch.bytes);
     if (alike && batch.bytes.front() == 0) return jobs;
     if (!alike && std::ranges::find(batch.bytes, 0U) != batch.bytes.end()) {
         for (std::size_t i = 0; i < given.pieces(); ++i) {
             if (given.bytes[i] != 0) kept.add(given.piece(i));
         }
         batch = kept.batch();
-        alike = one_size(batch.bytes);
+        alike = is_one_size(batch.bytes);
     }
     const BatchPiece first = batch.piece(0);
     ISTHMUS_TRY_ASSIGN(ends, ends_of(device_, {first.destination, sides.destination, first.bytes},
