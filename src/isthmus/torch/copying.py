@@ -106,7 +106,8 @@ class Area:
         self.tensors = tensors
         self._begin = begin - begin % _LARGEST_ELEMENT_BYTES
         # What is copied: the only tensor, or all bytes.
-        self.source = tensors[0].detach()
+        first = tensors[0]
+        self.source = first.detach() if first.requires_grad else first
         if len(tensors) > 1:
             whole = torch.empty(0, dtype=torch.uint8, device=tensors[0].device)
             self.source = whole.set_(tensors[0].untyped_storage(), self._begin, (end - self._begin,), (1,))
@@ -120,13 +121,17 @@ class Area:
 
 def areas_of(tensors: Iterable[torch.Tensor]) -> list[Area]:
     """Areas of tensors that are plain and hold at least one element, each given once."""
-    by_storage: dict[tuple[torch.device, int], list[tuple[int, int, torch.Tensor]]] = {}
+    by_storage: dict[tuple[torch.device, int], list[torch.Tensor]] = {}
     for tensor in tensors:
-        key = (tensor.device, tensor.untyped_storage().data_ptr())
-        by_storage.setdefault(key, []).append((*extent_of(tensor), tensor))
+        # Where its storage begins, which takes that itself three times as long to say.
+        begin = tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
+        by_storage.setdefault((tensor.device, begin), []).append(tensor)
     areas: list[Area] = []
-    for area in by_storage.values():
-        area.sort(key=lambda one: one[:2])
+    for some in by_storage.values():
+        if len(some) == 1:  # as nearly all are
+            areas.append(Area(some, 0, 0))
+            continue
+        area = sorted(((*extent_of(tensor), tensor) for tensor in some), key=lambda one: one[:2])
         together, first, reached = [area[0][2]], *area[0][:2]
         for begin, end, tensor in area[1:]:
             if begin <= reached + _GAP_BYTES:

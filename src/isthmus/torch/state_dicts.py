@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch._utils import _flatten_dense_tensors
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
 from isthmus.torch.copying import Area, areas_of, copying, host_like, is_plain, torch_device
 from isthmus.torch.nested import Found, mapped, tensors
+from isthmus.torch.slices import JOINED, like_parts
 
 _Pairs = list[tuple[torch.Tensor, torch.Tensor]]
 # What is smaller than this is packed with others: its own copy would end before the link is full.
@@ -140,6 +142,38 @@ def _text(tensor: torch.Tensor) -> str:
     return f"{tensor.dtype} of shape {tuple(tensor.shape)}"
 
 
+class _Block:
+    """Small areas of one device, joined as one type, with what fills up between them."""
+
+    def __init__(self) -> None:
+        self.areas: list[Area] = []
+        self.size = 0
+        self._parts: list[torch.Tensor] = []
+        self._places: list[int] = []  # of the areas among the parts
+
+    def add(self, area: Area, size: int, padding: torch.Tensor) -> None:
+        """Append an area of so many bytes. `padding` is an alignment's zeros of the type."""
+        source = area.source
+        self.areas.append(area)
+        self._places.append(len(self._parts))
+        self._parts.append(source if source.dtype is padding.dtype else source.flatten().view(torch.uint8))
+        self.size += _padded(size)
+        if missing := _padded(size) - size:
+            self._parts.append(padding[: missing // padding.element_size()])
+
+    def joined(self) -> torch.Tensor:
+        """All parts in one new tensor; of a single part, its own memory."""
+        block: torch.Tensor = _flatten_dense_tensors(self._parts)
+        return block
+
+    def cut(self, copied: torch.Tensor) -> Iterator[tuple[Area, torch.Tensor]]:
+        """The areas again, each with its slice of a copy of what joined() makes."""
+        slices = like_parts(copied, self._parts)
+        for area, place in zip(self.areas, self._places, strict=True):
+            part, source = slices[place], area.source
+            yield area, part if part.dtype is source.dtype else part.view(source.dtype).view(source.shape)
+
+
 def gathered_to_host(
     areas: list[Area], session: isthmus.Session | None
 ) -> tuple[list[tuple[Area, torch.Tensor]], list[Area]]:
@@ -148,26 +182,30 @@ def gathered_to_host(
     The copies of a block's areas are slices of one block of the host. An area is left, too, where the device has no
     memory for the block.
     """
-    small: dict[torch.device, list[Area]] = {}
+    small: dict[tuple[torch.device, torch.dtype], list[tuple[Area, int]]] = {}
     left: list[Area] = []
     for area in areas:
         source = area.source
-        gathers = source.device.type == "cuda" and source.nbytes < _SMALL_BYTES and source.is_contiguous()
-        (small.setdefault(source.device, []) if gathers else left).append(area)
+        size = source.nbytes
+        if source.device.type == "cuda" and size < _SMALL_BYTES and source.is_contiguous():
+            kind = source.device, source.dtype if source.dtype in JOINED else torch.uint8
+            small.setdefault(kind, []).append((area, size))
+        else:
+            left.append(area)
     filled: list[tuple[Area, torch.Tensor]] = []
     # A thread copies, while this one gathers the next block and cuts the last one.
     with ThreadPoolExecutor(1, "isthmus gather") as thread:
         before = _ended()
-        for block in [block for some in small.values() for block in _blocks(some)]:
+        for block in [block for kind, some in small.items() for block in _blocks(some, *kind)]:
             try:
-                gathered, sizes = _gathered(block)
+                gathered = block.joined()
             except torch.OutOfMemoryError:
-                left += block
+                left += block.areas
                 continue
             host = host_like(gathered)
             stream = torch.cuda.current_stream(gathered.device)
             copied = _submitted(thread, partial(_copy, host, gathered, stream, session))
-            filled += _parts(block, host, sizes)
+            filled += block.cut(host)
             before.result()
             before = copied
         before.result()
@@ -196,42 +234,16 @@ def _ended() -> "Future[None]":
     return ended
 
 
-def _blocks(areas: list[Area]) -> Iterator[list[Area]]:
-    block: list[Area] = []
-    size = 0
-    for area in areas:
-        if block and size + _padded(area) > _BLOCK_BYTES:
+def _blocks(areas: list[tuple[Area, int]], device: torch.device, dtype: torch.dtype) -> Iterator[_Block]:
+    padding = torch.zeros(_ALIGNMENT // dtype.itemsize, dtype=dtype, device=device)
+    block = _Block()
+    for area, size in areas:
+        if block.areas and block.size + size > _BLOCK_BYTES:
             yield block
-            block, size = [], 0
-        block.append(area)
-        size += _padded(area)
-    if block:
-        yield block
+            block = _Block()
+        block.add(area, size, padding)
+    yield block
 
 
-def _padded(area: Area) -> int:
-    return -(-int(area.source.nbytes) // _ALIGNMENT) * _ALIGNMENT
-
-
-# As few calls of torch a tensor as there can be: before the first block of a state, no byte moves meanwhile.
-def _gathered(areas: list[Area]) -> tuple[torch.Tensor, list[int]]:
-    """A block on the device, and the bytes of its parts: areas, and what fills up between them."""
-    padding = torch.zeros(_ALIGNMENT, dtype=torch.uint8, device=areas[0].source.device)
-    parts: list[torch.Tensor] = []
-    sizes: list[int] = []
-    for area in areas:
-        size = int(area.source.nbytes)
-        parts.append(area.source.flatten().view(torch.uint8))
-        sizes.append(size)
-        if padded := _padded(area) - size:
-            parts.append(padding[:padded])
-            sizes.append(padded)
-    return torch.cat(parts), sizes
-
-
-def _parts(areas: list[Area], block: torch.Tensor, sizes: list[int]) -> Iterator[tuple[Area, torch.Tensor]]:
-    parts = iter(block.split(sizes))
-    for area in areas:
-        yield area, next(parts).view(area.source.dtype).view(area.source.shape)
-        if _padded(area) != area.source.nbytes:
-            next(parts)
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

@@ -7,7 +7,6 @@ import operator
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import torch
@@ -16,18 +15,9 @@ import isthmus
 from isthmus.errors import RunFileError, UsageError, WeightsFileError, WrongType
 from isthmus.torch.copying import torch_device
 from isthmus.torch.file_reading import FileReader
+from isthmus.torch.slices import at_places
 from isthmus.transfer.file_copies import open_source
-from isthmus.weights import (
-    BITS,
-    Header,
-    Placement,
-    Tensor,
-    parse_header,
-    place,
-    read_header_text,
-    read_index,
-    whole_file,
-)
+from isthmus.weights import BITS, Header, Tensor, parse_header, place, read_header_text, read_index, whole_file
 
 _DTYPES = {
     "BOOL": "bool",
@@ -174,46 +164,25 @@ def _read(
     dtypes: dict[str, torch.dtype],
     device: torch.device,
 ) -> dict[str, torch.Tensor]:
-    loaded: dict[str, Any] = dict.fromkeys(tensor.name for tensor in wanted)
     whole = [tensor for tensor in wanted if tensor.begin < tensor.end and tensor.name not in cuts]
     placement = place(whole)
     block = reader.block(placement.size, placement.runs)
-    # Thousands of views take about as long as reading: they are made meanwhile.
-    loaded |= _views(block, whole, placement, dtypes)
-    for tensor in wanted if len(whole) < len(wanted) else ():
-        if loaded[tensor.name] is None:
-            loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtypes[tensor.dtype], device=device)
+    # Thousands of tensors take about as long as reading: they are made meanwhile.
+    names = [tensor.name for tensor in whole]
+    shapes = [tensor.shape for tensor in whole]
+    slices = at_places(block, [dtypes[tensor.dtype] for tensor in whole], shapes, placement.places)
+    loaded: dict[str, torch.Tensor] = dict(zip(names, slices, strict=True))
+    if len(whole) < len(wanted):
+        for tensor in wanted:
+            if tensor.name not in loaded:
+                loaded[tensor.name] = torch.empty(tensor.shape, dtype=dtypes[tensor.dtype], device=device)
+        loaded = {tensor.name: loaded[tensor.name] for tensor in wanted}  # in the order of the file
     reader.wait()
     for tensor in wanted if cuts else ():
         if cut := cuts.get(tensor.name):
             there = loaded[tensor.name].view(-1).view(torch.uint8).view(cut.rows, cut.part_bytes)
             _read_cut(there, reader, tensor.begin, cut)
     return loaded
-
-
-def _views(
-    block: torch.Tensor, tensors: Sequence[Tensor], placement: Placement, dtypes: dict[str, torch.dtype]
-) -> dict[str, torch.Tensor]:
-    """Each tensor where it is in the block, by one call of torch."""
-    sizes = {name: dtype.itemsize for name, dtype in dtypes.items()}
-    typed = {name: block[: len(block) - len(block) % size].view(dtypes[name]) for name, size in sizes.items()}
-    strides = {shape: _strides(shape) for shape in {tensor.shape for tensor in tensors}}
-    views = map(
-        torch.as_strided,
-        [typed[tensor.dtype] for tensor in tensors],
-        [tensor.shape for tensor in tensors],
-        [strides[tensor.shape] for tensor in tensors],
-        [at // sizes[tensor.dtype] for at, tensor in zip(placement.places, tensors, strict=True)],
-    )
-    return dict(zip([tensor.name for tensor in tensors], views, strict=True))
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Elements from one to the next of each dimension, in C order without gaps."""
-    strides = [1] * len(shape)
-    for dimension in range(len(shape) - 1, 0, -1):
-        strides[dimension - 1] = strides[dimension] * shape[dimension]
-    return tuple(strides)
 
 
 def _read_cut(there: torch.Tensor, reader: FileReader, begin: int, cut: _Cut) -> None:

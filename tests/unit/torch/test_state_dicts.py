@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch", reason="needs torch: pip install torch")
 import isthmus  # noqa: E402
 from isthmus.errors import UsageError, WrongType  # noqa: E402 - torch may be absent
 from isthmus.torch import state_dict_to_device, state_dict_to_host  # noqa: E402
-from isthmus.torch.copying import _apart  # noqa: E402
+from isthmus.torch.copying import _apart, areas_of  # noqa: E402
 from isthmus.torch.nested import tensors  # noqa: E402
+from isthmus.torch.state_dicts import _blocks  # noqa: E402
 
 CUDA = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device here")
@@ -225,9 +226,28 @@ def test_what_fits_no_block_on_the_device_is_copied_by_itself(device: str, monke
     def full(*_arguments: Any) -> Any:
         raise torch.OutOfMemoryError("none left")
 
-    monkeypatch.setattr(torch, "cat", full)
+    monkeypatch.setattr("isthmus.torch.state_dicts._flatten_dense_tensors", full)
     state = [torch.full((1000,), float(number), device=device) for number in range(9)]
     check_equal(state, state_dict_to_host(state))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.bool, torch.complex128, torch.float8_e4m3fn, torch.uint16], ids=str
+)
+def test_small_areas_are_joined_and_cut_as_they_were(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isthmus.torch.state_dicts._BLOCK_BYTES", 512)
+    shapes: list[tuple[int, ...]] = [(), (3,), (8, 4), (16, 16, 2), (1, 1), (700,), (64,), (5, 0, 2), (2, 9)]
+    given = [torch.randint(0, 2, shape).to(dtype) for shape in shapes if 0 not in shape]
+    carrier = torch.uint8 if dtype in (torch.float8_e4m3fn, torch.uint16) else dtype
+    blocks = list(_blocks([(area, area.source.nbytes) for area in areas_of(given)], torch.device("cpu"), carrier))
+    assert len(blocks) > 1
+    cut = [one for block in blocks for one in block.cut(block.joined().clone())]
+    assert [area.source.data_ptr() for area, _ in cut] == [tensor.data_ptr() for tensor in given]
+    for (_, slice_), tensor in zip(cut, given, strict=True):
+        assert (slice_.dtype, slice_.shape) == (dtype, tensor.shape)
+        assert slice_.data_ptr() % 64 == cut[0][1].data_ptr() % 64
+        assert slice_.is_contiguous()
+        assert bytes(slice_.flatten().view(torch.uint8)) == bytes(tensor.flatten().view(torch.uint8))
 
 
 @everywhere

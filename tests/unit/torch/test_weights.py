@@ -69,6 +69,20 @@ def test_large_tensors_are_slices_of_one_block(tmp_path: Path, device: str) -> N
     loaded = load_file(str(tmp_path / "x"), device)
     assert {name: bytes_of(tensor) for name, tensor in loaded.items()} == data
     assert len({tensor.untyped_storage().data_ptr() for tensor in loaded.values()}) == 1
+    loaded["3"].add_(1)
+    assert loaded["4"]._version == 0, "a change of one tensor counts as one of another"
+
+
+@everywhere
+def test_types_among_one_another_are_slices_of_one_block_too(tmp_path: Path, device: str) -> None:
+    kinds = [("BF16", [3, 8]), ("F32", [5]), ("F32", []), ("U8", [7, 1]), ("F64", [2, 2, 2])]
+    data = write(tmp_path / "x", {f"{number:03}": kinds[number % len(kinds)] for number in range(99)})
+    loaded = load_file(str(tmp_path / "x"), device)
+    assert list(loaded) == sorted(loaded)
+    assert {name: bytes_of(tensor) for name, tensor in loaded.items()} == data
+    assert {tensor.is_contiguous() for tensor in loaded.values()} == {True}
+    loaded["003"].add_(1)
+    assert loaded["004"]._version == 0
 
 
 @everywhere
