@@ -17,6 +17,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 _GAP_BYTES = 512
 # No element of any type is larger.
 _LARGEST_ELEMENT_BYTES = 16
+_PLAIN, _STRIDED = (torch.Tensor, torch.nn.Parameter), torch.strided
 _COPIED = {
     getattr(torch, name)
     for name in (
@@ -173,8 +174,8 @@ def host_like(source: torch.Tensor) -> torch.Tensor:
 def is_plain(tensor: torch.Tensor) -> bool:
     """Whether it is its elements in memory and nothing else: neither sparse, lazily negated nor wrapped."""
     return (
-        type(tensor) in (torch.Tensor, torch.nn.Parameter)
-        and tensor.layout is torch.strided
+        type(tensor) in _PLAIN
+        and tensor.layout is _STRIDED
         and tensor.dtype in _COPIED
         and not tensor.is_conj()
         and not tensor.is_neg()

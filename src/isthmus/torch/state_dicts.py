@@ -1,6 +1,6 @@
 """Checkpoints: all tensors of a state, of models and optimizers alike, gathered and moved between device and host."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -65,8 +65,9 @@ def state_dict_to_device(
 def _fresh(state: Any, target: torch.device, session: isthmus.Session | None) -> Any:
     made: dict[int, torch.Tensor] = {}
     plain: dict[int, torch.Tensor] = {}
+    to_host = target.type == "cpu"
     for _, tensor in tensors(state):
-        if target.type != "cpu" and tensor.device == target:
+        if not to_host and tensor.device == target:
             made[id(tensor)] = tensor
         elif is_plain(tensor) and tensor.numel():
             plain[id(tensor)] = tensor
@@ -83,12 +84,12 @@ def _fresh(state: Any, target: torch.device, session: isthmus.Session | None) ->
 
 def _copies_of(
     areas: list[Area], target: torch.device, pairs: _Pairs, session: isthmus.Session | None
-) -> Iterable[tuple[Area, torch.Tensor]]:
+) -> Iterator[tuple[Area, torch.Tensor]]:
     """A fresh tensor for each area: filled already, or to be filled by `pairs`."""
     left = areas
     if target.type == "cpu":
-        filled, left = gathered_to_host(areas, session)
-        yield from filled
+        left = []
+        yield from gathered_to_host(areas, left, session)
     for area in left:
         there = host_like(area.source) if target.type == "cpu" else torch.empty_like(area.source, device=target)
         pairs.append((there, area.source))
@@ -157,8 +158,9 @@ class _Block:
         self.areas.append(area)
         self._places.append(len(self._parts))
         self._parts.append(source if source.dtype is padding.dtype else source.flatten().view(torch.uint8))
-        self.size += _padded(size)
-        if missing := _padded(size) - size:
+        self.size += size
+        if missing := -size % _ALIGNMENT:
+            self.size += missing
             self._parts.append(padding[: missing // padding.element_size()])
 
     def joined(self) -> torch.Tensor:
@@ -175,15 +177,14 @@ class _Block:
 
 
 def gathered_to_host(
-    areas: list[Area], session: isthmus.Session | None
-) -> tuple[list[tuple[Area, torch.Tensor]], list[Area]]:
-    """Small areas of CUDA devices with their copies on the host, and the areas that are left.
+    areas: list[Area], left: list[Area], session: isthmus.Session | None
+) -> Iterator[tuple[Area, torch.Tensor]]:
+    """Small areas of CUDA devices with their copies on the host, which are filled at the end of the iteration.
 
-    The copies of a block's areas are slices of one block of the host. An area is left, too, where the device has no
-    memory for the block.
+    Other areas go to `left`, and those of a block for which the device has no memory. The copies of a block's areas are
+    slices of one block of the host.
     """
     small: dict[tuple[torch.device, torch.dtype], list[tuple[Area, int]]] = {}
-    left: list[Area] = []
     for area in areas:
         source = area.source
         size = source.nbytes
@@ -192,11 +193,10 @@ def gathered_to_host(
             small.setdefault(kind, []).append((area, size))
         else:
             left.append(area)
-    filled: list[tuple[Area, torch.Tensor]] = []
     # A thread copies, while this one gathers the next block and cuts the last one.
     with ThreadPoolExecutor(1, "isthmus gather") as thread:
         before = _ended()
-        for block in [block for kind, some in small.items() for block in _blocks(some, *kind)]:
+        for block in (block for kind, some in small.items() for block in _blocks(some, *kind)):
             try:
                 gathered = block.joined()
             except torch.OutOfMemoryError:
@@ -205,11 +205,10 @@ def gathered_to_host(
             host = host_like(gathered)
             stream = torch.cuda.current_stream(gathered.device)
             copied = _submitted(thread, partial(_copy, host, gathered, stream, session))
-            filled += block.cut(host)
+            yield from block.cut(host)
             before.result()
             before = copied
         before.result()
-    return filled, left
 
 
 def _copy(
@@ -243,7 +242,3 @@ def _blocks(areas: list[tuple[Area, int]], device: torch.device, dtype: torch.dt
             block = _Block()
         block.add(area, size, padding)
     yield block
-
-
-def _padded(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
