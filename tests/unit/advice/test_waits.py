@@ -72,6 +72,24 @@ def test_a_host_that_is_slower_than_the_device_gains_what_it_waited(run: Run) ->
     assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.02)
 
 
+def test_a_host_that_is_slower_is_spared_the_calls_that_fetch_the_value_too(run: Run) -> None:
+    """As torch's `.item()`: a copy into pinned memory that does not wait, and a wait for it."""
+    program, fetching = Program(), 1e-3
+    for _ in range(STEPS):
+        program.own(5 * KERNELS * KERNEL)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        program.copy(4, 8e-6, direction="d2h", call="cudaMemcpyAsync", device=DEVICE, launch=fetching)
+        program.synchronize("cudaStreamSynchronize")
+    finding = of(advise([program.trace()], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert "Keep the values on the device" in finding.change
+    assert finding.calls == STEPS - 1
+    # All of the copy's call, during kernels, is spared where no value is fetched.
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.01)
+
+
 def test_waits_now_and_then_are_none(run: Run) -> None:
     assert of(advise([steps(every=10)], run), "waits") is None
 

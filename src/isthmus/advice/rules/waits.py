@@ -54,11 +54,15 @@ class Waits(NamedTuple):
     # From the end of each wait to that of the next.
     end: Seconds
     until: Seconds
+    # Seconds that the host would be farther on: what was waited, and what the calls take besides that go with the wait.
+    host: Seconds
+    # Seconds in which no device does anything, during these calls and afterwards.
+    room: Seconds
 
     @property
     def gains(self) -> Seconds:
-        """What launching ahead saves of each: the host would be as far on as it waited, if the device has room."""
-        return np.minimum(self.waited, self.idle)
+        """What launching ahead saves of each: the host would be so much farther on, if the device has room."""
+        return np.where(self.idle > 0, np.minimum(self.host, self.room), 0.0)
 
 
 def waits(scene: Scene) -> Waits:
@@ -78,6 +82,7 @@ def waits(scene: Scene) -> Waits:
     blocking = out & scene.blocking(rows) & (calls != UNKNOWN)
     made[calls[blocking]] = rows[blocking]
     known = scene.synchronizing(np.arange(len(trace.calls))) | (made != UNKNOWN)
+    fetching = _values_fetched(scene, made)
     late = late_calls(scene, np.flatnonzero(mine & ~known))
     known[late] = True
     copying = np.isin(calls, late) & (calls != UNKNOWN)
@@ -100,9 +105,35 @@ def waits(scene: Scene) -> Waits:
     idle = scene.idle_between(end, until, _own_calls(scene))
     # Pages that the host touched meanwhile: that is what it waited for.
     idle[_arrived(scene, begin, until, migrated=True)] = 0.0
-    return Waits(
-        waiting, made[waiting], waited, idle, unseen[order] | _arrived(scene, begin, until, migrated=False), end, until
-    )
+    doubtful = unseen[order] | _arrived(scene, begin, until, migrated=False)
+    # What a call of another kind takes besides the wait, it takes without one, too.
+    goes = ~unseen[order] & ~np.isin(waiting, late) & _few_values(scene, made[waiting])
+    asked, answered = scene.in_calls(np.where(goes, fetching[waiting], UNKNOWN))
+    within = np.where(goes, scene.idle_between(begin, end), 0.0)
+    host = waited + within + answered - asked
+    room = idle + within + scene.idle_between(asked, answered)
+    return Waits(waiting, made[waiting], waited, idle, doubtful, end, until, host, room)
+
+
+def _few_values(scene: Scene, copies: Integers) -> Mask:
+    """Whether no more than a few values come by each wait, or none: UNKNOWN for a call that only waits."""
+    few: Mask = copies == UNKNOWN
+    few[~few] = scene.trace.copies.bytes[copies[~few]] <= SMALL_COPY_BYTES
+    return few
+
+
+def _values_fetched(scene: Scene, made: Integers) -> Integers:
+    """For each call that only waits, the call before it that fetched a few values without waiting; UNKNOWN for others.
+
+    torch's `.item()` is both. The copy of such a call is recorded in `made`: it is what the wait is for.
+    """
+    before = np.full(made.size, UNKNOWN)
+    rows = scene.of("d2h")
+    rows = rows[_few_values(scene, rows) & (scene.call(rows) != UNKNOWN) & ~scene.blocking(rows)]
+    waits_for = scene.waits(rows)
+    rows, waits_for = rows[waits_for != UNKNOWN], waits_for[waits_for != UNKNOWN]
+    before[waits_for], made[waits_for] = scene.call(rows), rows
+    return before
 
 
 def _own_calls(scene: Scene) -> Integers:
