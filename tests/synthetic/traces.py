@@ -220,7 +220,8 @@ class Program:
         return Ranges(**_columns(rows, self.process)) if rows else Ranges.empty()
 
     def _call(self, name: str, begin: float, end: float, site: str = "") -> int:
-        place = self._sites.setdefault((site,), len(self._sites)) if site else UNKNOWN
+        # Innermost first, as on screens.
+        place = self._sites.setdefault(tuple(site.split(" < ")), len(self._sites)) if site else UNKNOWN
         self._records["calls"].append(
             {"start": begin, "end": end, "thread": 1, "name": self._name(name), "site": place}
         )

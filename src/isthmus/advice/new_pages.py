@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from isthmus.advice.rates import Rates, priced
+from isthmus.advice.places import previous
+from isthmus.advice.rates import Range, Rates, priced
 from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, NEW_PAGES_TIMES, SLOW_PAGEABLE_TIMES, TRACED_BYTES
-from isthmus.trace import Integers, direction_index, memory_index
+from isthmus.trace import UNKNOWN, Integers, direction_index, memory_index, union
 
 
 def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
@@ -21,6 +22,28 @@ def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
         cost = scene.cost(rows[mask], rates)
         mask[mask] = (cost > SLOW_PAGEABLE_TIMES * price[:, 2]) & (cost < NEW_PAGES_TIMES * price[:, 2])
     return mask
+
+
+def freed_after(scene: Scene, rates: Rates, rows: Integers) -> Range:
+    """Seconds in which the host freed what each of these copies had filled, so that its pages had to be made again.
+
+    That it did is known where a later one of them comes to new pages at the same address. The time is the run's, and
+    no more than the host did by itself meanwhile; none where the run does not say.
+    """
+    freed = np.zeros((rows.size, 3))
+    address = scene.host_address(rows)
+    earlier = previous(scene.trace.copies.start_ns[rows], address)
+    again = np.flatnonzero((earlier >= 0) & (address != UNKNOWN) & into_new_pages(scene, rates, rows))
+    price = priced(rates.freed, scene.trace.copies.bytes[rows[earlier[again]]])
+    if price is None or not again.size:
+        return freed
+    begin, end = scene.occupied(rows[earlier[again]])[1], scene.asked(rows[again])
+    spent = np.minimum(price, scene.own_time(begin, end)[:, np.newaxis])
+    # What several buffers were given back in counts once.
+    meanwhile = union(begin, end)
+    most = float(scene.own_time(meanwhile.begin, meanwhile.end).sum())
+    freed[earlier[again]] = spent * np.minimum(most / np.maximum(spent.sum(axis=0), 1e-12), 1.0)
+    return freed
 
 
 def most_in_a_row(scene: Scene, rows: Integers) -> int:

@@ -57,6 +57,10 @@ class Rates:
         """One thread's memcpy of each size between pageable and pinned memory."""
         return self._each(("memcpy",), sizes, lambda size: self._prices.memcpy(size).draws)
 
+    def freed(self, sizes: npt.NDArray[np.int64]) -> Range:
+        """Giving back pageable memory of each size whose pages were touched."""
+        return self._each(("freed",), sizes, lambda size: self._prices.phase("free", "pageable", size).draws)
+
     def held(self, kind: str, size: int) -> Range:
         """Getting memory and giving it back, with the first touch where its pages come only then."""
         phases = ("allocate", "free", *(["touch"] if kind == "pageable" else []))

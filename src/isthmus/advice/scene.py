@@ -228,6 +228,15 @@ class Scene(Records):
         own = self.moments(table.start_ns[np.clip(after, 0, None)]) - self.moments(table.end_ns[calls])
         return np.where(after != UNKNOWN, np.maximum(own, 0.0), 0.0)
 
+    def own_time_before(self, calls: Integers) -> Seconds:
+        """Seconds of each call's thread since it called before in which no call and no device was at work."""
+        before: Integers = np.full(len(self.trace.calls), UNKNOWN)
+        known = np.flatnonzero(self._next_call != UNKNOWN)
+        before[self._next_call[known]] = known
+        begin = self.moments(self.trace.calls.start_ns[calls])
+        ended = self.in_calls(before[calls])[1]
+        return self.own_time(np.where(before[calls] != UNKNOWN, np.minimum(ended, begin), begin), begin)
+
     @cached_property
     def _next_call(self) -> Integers:
         """For each call the next one of its thread."""

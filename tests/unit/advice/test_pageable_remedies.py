@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from isthmus.advice import Finding, advise
@@ -160,3 +161,69 @@ def test_torch_is_spoken_to_in_its_own_words(run: Run, seconds: Callable[..., fl
     finding = of(loop(seconds("pageable", "h2d", SIZE), new=False).trace(maker="kineto"), run)
     assert ".pin_memory()" in finding.change
     assert "cudaHostRegister" not in finding.change
+
+
+ARRAY = "/venv/lib/python3.12/site-packages/cupy/_creation/from_data.py:88 asarray"
+
+
+def arrays(*, site: str = ARRAY, own: float, fetched: float = 0.0) -> Program:
+    """Arrays of NumPy that CuPy sends from pinned memory of its own, and fetches if `fetched` seconds are given."""
+    program = Program()
+    for _ in range(STEPS):
+        program.own(own)
+        program.copy(
+            SIZE, 2e-3, kind="pinned", call="cudaMemcpyAsync", device=DEVICE, site=f"{site} < images.py:9 step"
+        )
+        program.kernel(1e-4)
+        program.synchronize()
+        if fetched:
+            program.copy(
+                SIZE, fetched, kind="pageable", direction="d2h", host=HOST, device=DEVICE, site="images.py:9 step"
+            )
+    return program
+
+
+def test_what_cupy_copies_into_pinned_memory_of_its_own_is_the_hosts_time(run: Run) -> None:
+    memcpy = float(Rates(run).memcpy(np.array([SIZE]))[0, 0])
+    finding = of(arrays(own=3 * memcpy).trace(), run)
+    assert finding.calls == STEPS
+    assert "CuPy copies 40 arrays" in finding.cause
+    assert "The driver copies pageable memory" not in finding.cause
+    assert "device.set(array)" in finding.change
+    # No call was before the first. What else the host does it still does, and it copies no longer than there is time.
+    shorter = of(arrays(own=memcpy / 2).trace(), run)
+    assert gained(finding) - gained(shorter) == pytest.approx((STEPS - 1) * memcpy / 2, rel=0.02)
+    assert gained(finding) == pytest.approx((STEPS - 1) * memcpy, rel=0.2)
+
+
+@pytest.mark.parametrize("site", ["images.py:9 step", "cupy_images.py:3 asarray"])
+def test_pinned_memory_that_the_program_fills_is_right(run: Run, site: str) -> None:
+    advice = advise([arrays(site=site, own=30e-3).trace()], run)
+    assert "pageable" not in {finding.rule for finding in advice.findings}
+
+
+def test_both_directions_of_cupy_are_one_finding(run: Run) -> None:
+    each = SIZE / 1.5e9
+    finding = of(arrays(own=30e-3, fetched=each).trace(), run)
+    assert finding.calls == 2 * STEPS
+    assert "new memory each time" in finding.cause
+    assert "CuPy copies" in finding.cause
+
+
+@pytest.mark.parametrize("freed", [1.0, 0.25])
+def test_memory_that_is_kept_is_not_freed_either(run: Run, freed: float) -> None:
+    """New pages at an address that was filled before: it was freed meanwhile, if the host had time for that."""
+    price = float(Rates(run).freed(np.array([SIZE]))[0, 0])
+    program = loop(SIZE / 1.5e9, new=False, direction="d2h", own=price * freed)
+    unknown = of(program.trace(EVERYTHING - {"addresses"}), run)
+    finding = of(program.trace(), run)
+    assert gained(finding) - gained(unknown) == pytest.approx((STEPS - 1) * price * freed, rel=0.02)
+    # What keeps freed memory spares that, too.
+    assert "keeps freed memory" in finding.change
+    assert finding.change != unknown.change
+
+
+def test_memory_that_stays_is_not_freed(run: Run, seconds: Callable[..., float]) -> None:
+    warm, pinned = seconds("pageable", "d2h", SIZE), seconds("pinned", "d2h", SIZE)
+    finding = of(loop(warm, new=False, direction="d2h").trace(), run)
+    assert gained(finding) <= STEPS * (warm - pinned)

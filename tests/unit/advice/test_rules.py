@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
+from isthmus.advice.rates import Rates
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
 from isthmus.trace import UNKNOWN, Faults, fault_index
@@ -202,6 +203,23 @@ def test_what_the_host_may_have_changed_is_no_round_trip(run: Run, seconds: Call
         program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", host=HOST, device=device, **content)
         program.own(30e-3 if change == "time" else 0)
     assert found(advise([program.trace()], run), "round-trip") is None
+
+
+def test_a_state_that_stays_is_not_freed_on_the_host(run: Run, seconds: Callable[..., float]) -> None:
+    """It comes into new pages each time, at one address: without the trip nothing is got and freed."""
+    price, own = float(Rates(run).freed(np.array([SIZE]))[0, 0]), 20e-3
+    gains = []
+    for fetched in (SIZE / 1.5e9, seconds("pageable", "d2h", SIZE)):
+        program = Program()
+        for step in range(20):
+            place: dict[str, Any] = {"kind": "pageable", "host": HOST, "device": DEVICE, "content": step}
+            program.kernel(1e-3)
+            program.copy(SIZE, fetched, direction="d2h", **place)
+            program.copy(SIZE, seconds("pageable", "h2d", SIZE), **place)
+            program.own(own)
+        gains.append(gain(advise([program.trace()], run), "round-trip") - 20 * fetched)
+    new, used = gains
+    assert new - used == pytest.approx(19 * price, rel=0.02)
 
 
 def test_a_round_trip_cannot_be_told_without_addresses_and_contents(run: Run) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from isthmus.advice.code import own_code
+from isthmus.advice.new_pages import freed_after
 from isthmus.advice.places import previous
 from isthmus.advice.rates import Range, Rates, priced
 from isthmus.advice.records import Mask
@@ -65,12 +66,14 @@ def _find_round_trip(scene: Scene, rates: Rates) -> Draft | None:
     facts = {"trips": back.size, "bytes": int(np.median(scene.trace.copies.bytes[back]))}
     facts["contents"] = int((scene.trace.copies.content[back] != UNKNOWN).all())
     draft = removed(scene, rates, np.unique(np.concatenate([there, back])), facts)
-    moved = _moved_by_host(scene, rates, there, back)
-    if draft is None or not moved.any():
+    moved, freed = _moved_by_host(scene, rates, there, back), freed_after(scene, rates, there)
+    if draft is None or not (moved.any() or freed.any()):
         return draft
     gains = draft.gains.copy()
     gains[np.searchsorted(draft.rows, back)] += moved
-    return replace(draft, gains=gains, bound=scene.exposed_together(draft.rows) + float(moved[:, 2].sum()))
+    gains[np.searchsorted(draft.rows, there)] += freed
+    beyond = float(moved[:, 2].sum() + freed[:, 2].sum())
+    return replace(draft, gains=gains, bound=scene.exposed_together(draft.rows) + beyond)
 
 
 def _moved_by_host(scene: Scene, rates: Rates, there: Integers, back: Integers) -> Range:

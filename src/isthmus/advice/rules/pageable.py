@@ -7,12 +7,14 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
-from isthmus.advice.new_pages import into_new_pages, most_in_a_row
+from isthmus.advice.new_pages import freed_after, into_new_pages, most_in_a_row
 from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Range, Rates, Seconds, priced, saved
 from isthmus.advice.records import ONE_WAY, Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
+from isthmus.advice.staged import accelerated as staged_faster
+from isthmus.advice.staged import staged, staging
 from isthmus.advice.thresholds import ACCELERATED_BYTES, LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE, least_gain
 from isthmus.language import say, sentences
 from isthmus.plan import Unpriced
@@ -38,6 +40,8 @@ class Remedy(NamedTuple):
     name: str
     gains: Range
     once: Range
+    # Seconds of the gains, at most, that are not the copies' own.
+    beyond: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -91,7 +95,10 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
     for name in tuple(name for name in names if name != "library" or _has_library(scene)):
         try:
             gains = saved(group.cost, recipes[name](), group.exposed)
-            candidates.append(Remedy(name, gains, _once(rates, name, largest, counts.get(name, buffers))))
+            # What is kept is not freed, either.
+            freed = freed_after(scene, rates, group.rows) if (name, memory) == ("kept", "new pages") else np.zeros(3)
+            once = _once(rates, name, largest, counts.get(name, buffers))
+            candidates.append(Remedy(name, gains + freed, once, float(freed[..., 2].sum())))
         except Unpriced as unpriced:
             reason = unpriced
     if not candidates:
@@ -152,9 +159,11 @@ class _Treated(NamedTuple):
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     every = np.concatenate([scene.of(direction, "pageable") for direction in ONE_WAY])
-    if not every.size:
+    staged_rows = staged(scene)
+    if not every.size and not staged_rows.size:
         return None
     treated = [each for direction in ONE_WAY for each in _of_direction(scene, rates, direction)]
+    treated += _of_library(scene, rates, staged_rows)
     groups = [each for each in treated if each.remedy.gain > 0]
     if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), level="note")
@@ -172,11 +181,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "dry": _dry(scene, rows),
         "span": scene.span_seconds,
         "accelerate": _accelerate(scene, treated),
+        "staged": _staged_facts(groups),
         "library": "" if rates.library_run is rates.run else rates.library_run.fingerprint.device.name,
         **_new_facts(scene, rates, leading, largest.memory),
     }
     once = np.sum([each.remedy.once for each in groups], axis=0)
-    return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, facts=facts)
+    bound = scene.exposed_together(rows) + sum(each.remedy.beyond for each in groups)
+    return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, bound, facts)
 
 
 def _of_direction(scene: Scene, rates: Rates, direction: Direction) -> list[_Treated]:
@@ -196,6 +207,27 @@ def _of_direction(scene: Scene, rates: Rates, direction: Direction) -> list[_Tre
     return treated
 
 
+def _of_library(scene: Scene, rates: Rates, rows: Integers) -> list[_Treated]:
+    """What a library stages by itself: the copy within the host is what pinned memory saves. None without its price."""
+    if not rows.size or not _has_library(scene):
+        return []
+    try:
+        before, spent = staging(scene, rates, rows)
+        sizes = scene.trace.copies.bytes[rows]
+        once = _once(rates, "pinned", int(sizes.max()), most_in_a_row(scene, rows))
+    except Unpriced:
+        return []
+    remedy = Remedy("staged", spent, once, float(spent[:, 2].sum()))
+    group = Group(rows, "h2d", sizes, before, before)
+    return [_Treated(group, remedy, "unknown", staged_faster(scene, rates, rows, spent))]
+
+
+def _staged_facts(groups: Sequence[_Treated]) -> tuple[int, float] | None:
+    """How many copies a library stages by itself, and how long the host is at that; None where it does not."""
+    of_library = next((each for each in groups if each.remedy.name == "staged"), None)
+    return None if of_library is None else (of_library.group.rows.size, float(of_library.remedy.gains[:, 0].sum()))
+
+
 def _accelerate(scene: Scene, treated: Sequence[_Treated]) -> Interval | None:
     """What all copies of pageable memory save without a change in the program; None where that is nothing."""
     known = [each for each in treated if each.accelerated is not None]
@@ -203,6 +235,7 @@ def _accelerate(scene: Scene, treated: Sequence[_Treated]) -> Interval | None:
         return None
     total = np.sum([each.accelerated.sum(axis=0) for each in known if each.accelerated is not None], axis=0)
     bound = scene.exposed_together(np.concatenate([each.group.rows for each in known]))
+    bound += sum(each.remedy.beyond for each in known if each.remedy.name == "staged")
     median, low, high = np.clip(total, 0.0, bound).tolist()
     return Interval(median, min(low, median), max(high, median)) if median > 0 else None
 
@@ -213,7 +246,7 @@ def _new_facts(scene: Scene, rates: Rates, group: Group, memory: Memory) -> dict
         return {}
     warm = rates.copy("pageable", group.direction, group.sizes)
     moved, lasted = float(group.sizes.sum()), float(group.cost.sum())
-    gain = float(saved(group.cost, warm, group.exposed)[:, 0].sum())
+    gain = float((saved(group.cost, warm, group.exposed) + freed_after(scene, rates, group.rows))[:, 0].sum())
     held = most_in_a_row(scene, group.rows) * int(group.sizes.max())
     facts = {"seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain, "held": held}
     return {**facts, "threshold": 1 << int(group.sizes.max()).bit_length()}
@@ -245,7 +278,11 @@ def _words(summary: Summary) -> Words:
     cause, facts = say("advice.pageable_cause"), summary.facts
     if not facts:
         return Words(title, cause, say("advice.pageable_leave"))
-    pages, warmer = "", ""
+    pages, warmer, by_library = "", "", ""
+    if facts["staged"] is not None:
+        count, seconds = facts["staged"]
+        by_library = say("advice.pageable_staged", count=count, time=format_seconds(seconds))
+        cause = "" if facts["way"] == "staged" else cause
     if "seen" in facts:
         pages = say("advice.pageable_new_pages", seen=format_rate(facts["seen"]), warm=format_rate(facts["warm"]))
         threshold = f"{facts['threshold']}"
@@ -264,6 +301,7 @@ def _words(summary: Summary) -> Words:
         "loader": say("advice.pageable_loader"),
         "kept": say("advice.pageable_kept", call=CALLS["pin"][summary.named_as]),
         "staging": say("advice.pageable_stage"),
+        "staged": "",
     }
     either = ""
     plain = facts["way"] in ("registered", "pinned") and summary.interface == "cuda"
@@ -274,11 +312,13 @@ def _words(summary: Summary) -> Words:
     change = changes[facts["way"]]
     if summary.library == "jax":
         change, either = say(f"advice.pageable_jax_{facts['direction']}"), ""
+    if facts["staged"] is not None:
+        change = sentences([change, say("advice.pageable_staged_change")])
     # In code, a buffer that is kept or filled ahead is pinned memory like any other.
-    method = "pinned" if facts["way"] in ("loader", "kept") else facts["way"]
+    method = "pinned" if facts["way"] in ("loader", "kept", "staged") else facts["way"]
     source: BufferSource = "new" if method == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
-    kept = {"registered": "same", "pinned": "new", "loader": "new"}
+    kept = {"registered": "same", "pinned": "new", "loader": "new", "staged": "new"}
     lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept.get(facts['way'], 'staging')}-h2d"
     accelerate = ""
     if (gain := facts["accelerate"]) is not None:
@@ -287,7 +327,7 @@ def _words(summary: Summary) -> Words:
     by = say("advice.pageable_library_of", device=facts["library"]) if accelerate and facts["library"] else ""
     return Words(
         title,
-        sentences([cause, pages, dry]),
+        sentences([cause, by_library, pages, dry]),
         sentences([accelerate, warmer, change, either]),
         sentences([once, buffers, by]),
         way_code(need, {"library": "isthmus"}.get(method, method), summary.interface),
