@@ -57,6 +57,7 @@ inline constexpr int activity_kind_memset = 2;
 inline constexpr int activity_kind_concurrent_kernel = 10;
 inline constexpr int activity_kind_memcpy2 = 22;
 inline constexpr int activity_kind_unified_memory_counter = 25;
+inline constexpr int activity_kind_graph_trace = 51;
 inline constexpr std::uint32_t activity_flag_flush_forced = 1;
 inline constexpr int scope_process_all_devices = 2;
 inline constexpr int counter_bytes_transfer_htod = 1;

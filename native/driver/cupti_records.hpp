@@ -48,6 +48,14 @@ struct KernelActivity {
     const char* name;
 };
 
+// CUpti_ActivityGraphTrace: a whole graph
+struct GraphActivity {
+    int kind;
+    std::uint32_t correlation;
+    std::uint64_t start, end;
+    std::uint32_t device, graph, context, stream;
+};
+
 // CUpti_CallbackData
 struct CallbackData {
     int site;

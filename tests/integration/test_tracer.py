@@ -13,6 +13,7 @@ import pytest
 from isthmus import _native
 from isthmus.trace import UNKNOWN, Trace, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.blocks import blocks, join_parts
+from isthmus.trace.recorded import WHOLE_GRAPH
 from tests.compiling import compile_program
 from tests.processes import ended
 
@@ -283,6 +284,26 @@ def test_copies_of_graphs_are_counted_for_each_launch(
     assert set(trace.copies.bytes.tolist()) == {4096}
     assert {trace.names[trace.calls.name[call]] for call in trace.copies.call.tolist()} == {"cuGraphLaunch"}
     assert (len(trace.calls), "kernels" in trace.knows) == (4, True)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_under_a_bound_graphs_are_recorded_as_a_whole(
+    traced: Traced, compiled: Callable[..., Path], tmp_path: Path, old: bool
+) -> None:
+    """Three launches of a graph with three copies, and one each of two others: five graphs in place of kernels."""
+    driver = compiled("fake_graph_nodes.cpp")
+    environment = {"LD_LIBRARY_PATH": f"{driver.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    environment |= {"ISTHMUS_TRACE_OPTIONS": "kernels=5"} | ({"FAKE_OLD_CUPTI": "1"} if old else {})
+    assert traced("graph", 0, **environment).returncode == 4
+    trace = trace_in(tmp_path)
+    assert len(trace.copies) == 10
+    assert any("CUDA graphs as a whole are not recorded" in note for note in trace.notes) == old
+    graphs = [] if old else [WHOLE_GRAPH] * 5
+    assert [trace.names[name] for name in trace.kernels.name.tolist()] == graphs
+    assert len(trace.windows) == 0
+    for begin, end in zip(trace.kernels.start_ns[:4].tolist(), trace.kernels.end_ns[:4].tolist(), strict=True):
+        within = (trace.copies.start_ns >= begin) & (trace.copies.end_ns <= end)
+        assert within.sum() == (1 if begin == trace.kernels.start_ns[3] else 3)
 
 
 @pytest.mark.parametrize(("options", "launches"), [("", 50_000), ("kernels=100", 50_000), ("kernels=5", 1000)])

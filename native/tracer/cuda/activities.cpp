@@ -2,6 +2,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <limits>
 
 #include "tracer/cuda/recorder.hpp"
 #include "tracer/thread_state.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 // Names of templates can be longer than everything else in a trace.
 constexpr std::size_t longest_kernel_name = 512;
+// What a graph that is recorded as a whole is called.
+constexpr std::string_view whole_graph = "CUDA graph";
 
 bool moves_pages(int counter) {
     return counter == cupti::counter_bytes_transfer_htod || counter == cupti::counter_bytes_transfer_dtoh ||
@@ -52,6 +55,7 @@ void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
                 as(static_cast<const cupti::KernelActivity*>(nullptr));
                 ++kernels;
                 break;
+            case cupti::activity_kind_graph_trace: as(static_cast<const cupti::GraphActivity*>(nullptr)); break;
             case cupti::activity_kind_unified_memory_counter:
                 as(static_cast<const cupti::UnifiedMemoryCounter*>(nullptr));
                 break;
@@ -91,6 +95,19 @@ void Recorder::add(const cupti::KernelActivity& kernel, trace::Writer& writer) {
                                      .device = kernel.device,
                                      .stream = kernel.stream,
                                      .name = kernel_name(kernel.name)});
+}
+
+// Like a kernel: a device is busy from the first node to the last.
+void Recorder::add(const cupti::GraphActivity& graph, trace::Writer& writer) {
+    if (graph.start == 0 || graph.end == 0) return;
+    // A graph that begins on the host names no device.
+    const bool named = graph.device < static_cast<std::uint32_t>(std::numeric_limits<int>::max());
+    writer.write(trace::KernelRecord{.start_ns = graph.start,
+                                     .end_ns = graph.end,
+                                     .correlation = graph.correlation,
+                                     .device = named ? graph.device : 0,
+                                     .stream = graph.stream,
+                                     .name = file_.text(whole_graph)});
 }
 
 void Recorder::add(const cupti::UnifiedMemoryCounter& counter, trace::Writer& writer) {

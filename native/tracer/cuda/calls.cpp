@@ -127,7 +127,12 @@ void Recorder::expect_kernels() {
     if (options_.kernels) expect(Activities::kernels);
 }
 
+bool Recorder::whole_graphs() {
+    return options_.kernels && options_.kernels_share < 1.0 && expect(Activities::graphs);
+}
+
 void Recorder::expect_graph() {
+    if (whole_graphs()) return;
     timing_.time_all();
     for (const Activities kind : {Activities::fills, Activities::peer_copies}) expect(kind);
     expect_kernels();
@@ -149,8 +154,10 @@ void Recorder::launch_graph(int domain, const cupti::CallbackData& data) {
     static thread_local std::uint64_t begin_ns = 0;
     const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
     if (begins) {
-        expect_kernels();
-        if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
+        if (!whole_graphs()) {
+            expect_kernels();
+            if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
+        }
         begin_ns = trace_clock();
         return;
     }

@@ -146,16 +146,17 @@ Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
     return {};
 }
 
-void Recorder::expect(Activities kind) {
-    std::atomic<bool>& expected = expected_[static_cast<std::size_t>(kind)];
-    if (expected.load(std::memory_order_relaxed) || expected.exchange(true)) return;
-    constexpr std::array kinds{cupti::activity_kind_concurrent_kernel, cupti::activity_kind_memset,
-                               cupti::activity_kind_memcpy2};
-    constexpr std::array words{"Kernels", "Fills of memory", "Copies between devices"};
+bool Recorder::expect(Activities kind) {
     const auto place = static_cast<std::size_t>(kind);
-    if (const Status enabled = api_.call(api_.cuptiActivityEnable, kinds[place]); !enabled.ok()) {
-        file_.note(std::string(words[place]) + " are not recorded: " + enabled.message());
-    }
+    std::atomic<bool>&expected = expected_[place], &refused = refused_[place];
+    if (expected.load(std::memory_order_relaxed) || expected.exchange(true)) return !refused;
+    constexpr std::array kinds{cupti::activity_kind_concurrent_kernel, cupti::activity_kind_memset,
+                               cupti::activity_kind_memcpy2, cupti::activity_kind_graph_trace};
+    constexpr std::array words{"Kernels", "Fills of memory", "Copies between devices", "CUDA graphs as a whole"};
+    const Status enabled = api_.call(api_.cuptiActivityEnable, kinds[place]);
+    if (!enabled.ok()) file_.note(std::string(words[place]) + " are not recorded: " + enabled.message());
+    refused = !enabled.ok();
+    return enabled.ok();
 }
 
 bool Recorder::flush() const {

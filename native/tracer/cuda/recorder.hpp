@@ -35,12 +35,15 @@ class Recorder {
     Status subscribe();
     // What devices tell of besides copies. Each costs a program time even where there is nothing to tell, so that it is
     // asked for by the first call that can bring it.
-    enum class Activities : std::uint8_t { kernels, fills, peer_copies };
-    void expect(Activities kind);
+    enum class Activities : std::uint8_t { kernels, fills, peer_copies, graphs };
+    // Whether it is recorded from now on.
+    bool expect(Activities kind);
     Status listen(cupti::Subscriber subscriber, int domain);
     void on_call(int domain, std::uint32_t number, const cupti::CallbackData& data);
     // What a graph makes is told by devices alone, and so are kernels.
     void expect_graph();
+    // Whether devices tell of a graph as a whole, which costs next to nothing, and of none of its kernels and copies.
+    bool whole_graphs();
     void expect_kernels();
     void begin_launch();
     void launch_graph(int domain, const cupti::CallbackData& data);
@@ -64,6 +67,7 @@ class Recorder {
     void add(const cupti::PeerCopyActivity& copy, trace::Writer& writer);
     void add(const cupti::MemsetActivity& memset, trace::Writer& writer);
     void add(const cupti::KernelActivity& kernel, trace::Writer& writer);
+    void add(const cupti::GraphActivity& graph, trace::Writer& writer);
     void add(const cupti::UnifiedMemoryCounter& counter, trace::Writer& writer);
     std::uint32_t kernel_name(const char* name);
 
@@ -81,7 +85,7 @@ class Recorder {
     Graphs graphs_;
     // Null of functions that have not been called yet.
     std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};
-    std::array<std::atomic<bool>, 3> expected_{};
+    std::array<std::atomic<bool>, 4> expected_{}, refused_{};
     std::mutex functions_mutex_;
     std::vector<std::unique_ptr<Function>> made_functions_;
     std::atomic<bool> context_seen_ = false;

@@ -123,6 +123,10 @@ class Names:
         return looked_up(numbers, {number: self.place(text) for number, text in named.items()})
 
 
+# What a graph of CUDA is called that a device reported as one, with none of its kernels and copies.
+WHOLE_GRAPH = "CUDA graph"
+
+
 def kernel_name(full: str) -> str:
     """A kernel's name without its result, its template arguments and its parameters."""
     kept: list[str] = []

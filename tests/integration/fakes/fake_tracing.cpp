@@ -45,7 +45,7 @@ std::atomic<int> under_way{0};
 std::mutex mutex;
 // Records one behind the other.
 std::vector<std::uint8_t> done;
-std::atomic<bool> kernels_told{false};
+std::atomic<bool> kernels_told{false}, graphs_told{false};
 std::atomic<std::uint32_t> windows{0};
 
 void deliver_locked() {
@@ -185,9 +185,22 @@ void fake_graph(std::uint64_t graph, int launches) {
     const std::uint64_t made[2]{reinterpret_cast<std::uint64_t>(&handle), graph}, launched[2]{77, 0};
     call(cupti::domain_driver_api, driver_instantiate, "cuGraphInstantiateWithFlags", made, ++correlations,
          [] { handle = 77; });
+    // Devices name it after the outermost call.
+    const auto run = [] {
+        if (!graphs_told) return;
+        const std::uint64_t start = timestamp();
+        add(cupti::GraphActivity{.kind = cupti::activity_kind_graph_trace,
+                                 .correlation = correlations - 1,
+                                 .start = start,
+                                 .end = start + 200,
+                                 .device = 0,
+                                 .graph = 1,
+                                 .context = 1,
+                                 .stream = 7});
+    };
     const auto launch = [&] {
         call(cupti::domain_runtime_api, runtime_graph, "cudaGraphLaunch_v10000", nullptr, ++correlations,
-             [&] { call(cupti::domain_driver_api, driver_graph, "cuGraphLaunch", launched, ++correlations, [] {}); });
+             [&] { call(cupti::domain_driver_api, driver_graph, "cuGraphLaunch", launched, ++correlations, run); });
     };
     for (int number = 0; number < launches; ++number) launch();
     const std::uint64_t updated[2]{77, 2};
@@ -254,7 +267,10 @@ int cuptiActivityRegisterTimestampCallback(cupti::Timestamp given) {
 int cuptiActivityConfigureUnifiedMemoryCounter(cupti::UnifiedMemoryCounterConfig*, std::uint32_t) {
     return 0;
 }
+// With FAKE_OLD_CUPTI it does not know of whole graphs.
 int cuptiActivityEnable(int kind) {
+    if (kind == cupti::activity_kind_graph_trace && std::getenv("FAKE_OLD_CUPTI") != nullptr) return 1;
+    if (kind == cupti::activity_kind_graph_trace) graphs_told = true;
     if (kind == cupti::activity_kind_memcpy) timing = true;
     if (kind == cupti::activity_kind_concurrent_kernel) kernels_told = true, ++windows;
     return 0;
@@ -295,8 +311,10 @@ int cuptiActivityFlushAll(std::uint32_t) {
     return deliver_all(), 0;
 }
 int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, cupti::Activity** record) {
-    const bool kernel = *record != nullptr && (*record)->kind == cupti::activity_kind_concurrent_kernel;
-    const std::size_t size = kernel ? sizeof(cupti::KernelActivity) : sizeof(cupti::CopyActivity);
+    const int kind = *record == nullptr ? 0 : (*record)->kind;
+    const std::size_t size = kind == cupti::activity_kind_concurrent_kernel ? sizeof(cupti::KernelActivity)
+                             : kind == cupti::activity_kind_graph_trace     ? sizeof(cupti::GraphActivity)
+                                                                            : sizeof(cupti::CopyActivity);
     auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + size;
     if (next >= buffer + bytes) return 12;
     return *record = reinterpret_cast<cupti::Activity*>(next), 0;

@@ -22,8 +22,8 @@ from isthmus.trace.isthmus.records import (
     timed_copies,
     waits,
 )
-from isthmus.trace.isthmus.untimed import Waits, unreported_copies
-from isthmus.trace.recorded import ACCELERATED, call_name, looked_up, places_of
+from isthmus.trace.isthmus.untimed import Reported, Waits, unreported_copies
+from isthmus.trace.recorded import ACCELERATED, WHOLE_GRAPH, call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
 
 _VERSION = "1"
@@ -80,7 +80,10 @@ def read_isthmus(path: Path) -> Trace:
     parts = np.append(accelerated, False)[called(timed)]
     timed = {name: column[~parts] for name, column in timed.items()}
     estimates: list[str] = []
-    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, accelerated, estimates)
+    is_graph = kernel_names == (names.all.index(WHOLE_GRAPH) if WHOLE_GRAPH in names.all else UNKNOWN - 1)
+    graphs = {name: column[is_graph] for name, column in kernels.items()}
+    reports = Reported(timed, kernels, graphs)
+    unreported = unreported_copies(reports, operands, calls, waited, allocations, ended, accelerated, estimates)
     copies = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
     called_for = called(copies)
     del copies["correlation"]

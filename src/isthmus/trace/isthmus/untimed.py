@@ -201,9 +201,16 @@ def _until(work: _Work, rows: Integers, waits: Waits) -> tuple[Integers, Integer
     return until, behind
 
 
+class Reported(NamedTuple):
+    """What devices reported; `graphs` are those of the kernels that are graphs as a whole."""
+
+    copies: Records
+    kernels: Records
+    graphs: Records
+
+
 def unreported_copies(
-    timed: Records,
-    kernels: Records,
+    reports: Reported,
     operands: Records,
     calls: Records,
     waits: Waits,
@@ -214,8 +221,10 @@ def unreported_copies(
 ) -> Records:
     """Copies that calls made and no device reported, with estimated times; `notes` says how many.
 
-    Those of calls that are `accelerated` have the times of their calls, which return when all has arrived.
+    Those of graphs that devices reported as a whole are within those. Those of calls that are `accelerated` have the
+    times of their calls, which return when all has arrived.
     """
+    timed, kernels, graphs = reports
     seen = places_of(operands["process"], operands["correlation"], timed["process"], timed["correlation"])
     call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
     of_graph = (operands["timing"] == OF_GRAPH) & of_several(operands)
@@ -241,7 +250,10 @@ def unreported_copies(
         )
     if untimed.size:
         without_times = {name: column[untimed] for name, column in copies.items()}
-        for name, column in estimated_times(timed, kernels, without_times, calls, waits).items():
+        of_calls = calls["start_ns"][call[untimed]]
+        times = estimated_times(timed, kernels, without_times, calls, waits)
+        _move_into_graphs(times, without_times, of_calls, operands["timing"][rows[untimed]] == OF_GRAPH, graphs)
+        for name, column in times.items():
             copies[name][untimed] = column
         every = untimed.size + timed["bytes"].size
         fast = int(np.count_nonzero(operands["timing"][rows[untimed]] == NOT_TIMED))
@@ -275,6 +287,31 @@ def _of_graphs(operands: Records, timed: Records, calls: Records) -> Mask:
             reported[rows[place != UNKNOWN]] = True
             used[among[place[place != UNKNOWN]]] = True
     return reported
+
+
+def _move_into_graphs(times: Columns, copies: Columns, called: Integers, of_graph: Mask, graphs: Records) -> None:
+    """Copies of a graph that a device reported as a whole were made within it: at its end what comes to the host.
+
+    The graph is that of the launch; where none has its number, launches and graphs are in the same order, and none
+    begins before its launch.
+    """
+    rows = np.flatnonzero(of_graph)
+    place = places_of(copies["process"][rows], copies["correlation"][rows], graphs["process"], graphs["correlation"])
+    for process in np.unique(copies["process"][rows[place == UNKNOWN]]).tolist():
+        of_process = np.flatnonzero(graphs["process"] == process)
+        of_process = of_process[np.argsort(graphs["start_ns"][of_process], kind="stable")]
+        mine = np.flatnonzero((place == UNKNOWN) & (copies["process"][rows] == process))
+        launches, launch = np.unique(called[rows[mine]], return_inverse=True)
+        number = np.arange(launches.size)
+        after = np.searchsorted(graphs["start_ns"][of_process], launches)
+        after = np.minimum(np.maximum.accumulate(after - number) + number, of_process.size)
+        place[mine] = np.append(of_process, UNKNOWN)[after[launch]]
+    rows, place = rows[place != UNKNOWN], place[place != UNKNOWN]
+    begin, end = graphs["start_ns"][place], graphs["end_ns"][place]
+    lasted = np.minimum(times["end_ns"][rows] - times["start_ns"][rows], end - begin)
+    comes = copies["direction"][rows] == direction_index("d2h")
+    times["start_ns"][rows] = np.where(comes, end - lasted, begin)
+    times["end_ns"][rows] = times["start_ns"][rows] + lasted
 
 
 def _memory_kinds(copies: Records, allocations: Allocations) -> Records:

@@ -8,7 +8,7 @@ import pytest
 from isthmus.trace import UNKNOWN, Allocations, Integers, direction_index, memory_index, open_trace
 from isthmus.trace.isthmus.untimed import Columns, Waits, estimated_times
 from isthmus.trace.live_memory import kinds_at
-from tests.synthetic.trace_file import CALL, COPY, OPERANDS, text_block, whole
+from tests.synthetic.trace_file import CALL, COPY, OPERANDS, TEXTS, text_block, whole
 
 # A device begins 2 us after the call, and makes 4 KiB a microsecond.
 DELAY, BYTES, LASTS = 2000, 65536, 16000
@@ -163,6 +163,38 @@ def test_copies_of_graphs_that_kernels_make_are_counted_where_no_kernels_are_rec
         mine = copies.taken(copies.direction == direction_index(name))
         assert set(mine.source_address.tolist()) <= {100 * kind, UNKNOWN}
         assert int((mine.source_address == UNKNOWN).sum()) == (1 if name == "h2d" else 0)
+
+
+@pytest.mark.parametrize("named", ["the launch", "the call within"])
+def test_copies_of_a_graph_that_was_reported_as_a_whole_are_within_it(tmp_path: Path, named: str) -> None:
+    """Two launches, queued one behind the other; what comes to the host does so at the end."""
+    kinds = {1: direction_index("h2d"), 2: direction_index("d2h")}
+    begins = (20_000, 90_000)
+    path = tmp_path / "trace.itrace"
+    numbers = (11, 12) if named == "the launch" else (501, 502)
+    path.write_bytes(
+        whole(
+            process=[{"started_ns": 1, "ended_ns": 900_000, "name": 1}],
+            call=[CALL | {"correlation": n, "start_ns": 1000 * n, "end_ns": 1000 * n + 400} for n in (11, 12)],
+            operands=[
+                OPERANDS | {"correlation": n, "timing": 4, "bytes": 4096, "copy_kind": kind, "stream": 7}
+                for n in (11, 12)
+                for kind in kinds
+            ],
+            copy=[],
+            kernel=[
+                {"correlation": n, "start_ns": begin, "end_ns": begin + 50_000, "stream": 7, "name": 90}
+                for n, begin in zip(numbers, begins, strict=True)
+            ],
+        )
+        + text_block({**TEXTS, 90: "CUDA graph"})
+    )
+    copies = open_trace(path).copies
+    copies = copies.taken(copies.migration == 0)
+    assert set(copies.estimated.tolist()) == {1}
+    sent, fetched = (copies.taken(copies.direction == kinds[kind]) for kind in kinds)
+    assert sorted(sent.start_ns.tolist()) == list(begins)
+    assert sorted(fetched.end_ns.tolist()) == [begin + 50_000 for begin in begins]
 
 
 @pytest.mark.parametrize("reported", [[512], [64], [4096, 64], [777]], ids=str)
