@@ -207,6 +207,24 @@ class Scene(Records):
         seconds = self._priced(self.other, rows)
         return np.where(np.isnan(seconds), 1.0, seconds / np.maximum(self.took(rows), 1e-9))
 
+    def sharing(self, rows: Integers) -> Seconds:
+        """How many processes share the link of a device while each copy of pageable memory lasts: 1 and more.
+
+        However fast such copies become, they still have one link among them.
+        """
+        copies, (begin, end) = self.trace.copies, self.occupied(rows)
+        every = np.flatnonzero((copies.process != self.process) & (copies.migration != 1))
+        every = every[self.host_kind(every) == memory_index("pageable")]
+        processes = np.ones(rows.size)
+        for at in grouped(copies.device[rows], copies.direction[rows]):
+            alike = (copies.device[every] == copies.device[rows[at[0]]]) & (
+                copies.direction[every] == copies.direction[rows[at[0]]]
+            )
+            for others in grouped(copies.process[every[alike]]):
+                busy = union(*self.occupied(every[alike][others]))
+                processes[at] += busy.covered(begin[at], end[at]) / np.maximum(end[at] - begin[at], 1e-9)
+        return processes
+
     def waits(self, rows: Integers) -> Integers:
         """The call in which a thread waited for each copy: its own, or one right after it; UNKNOWN where none did."""
         calls = self.call(rows)

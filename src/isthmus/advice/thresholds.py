@@ -87,6 +87,10 @@ SLOW_PAGEABLE_TIMES = 2.5
 NEW_PAGES_TIMES = 12.0
 # What `isthmus accelerate` takes by default; smaller copies stay the driver's.
 ACCELERATED_BYTES = 256 * KIB
+# It leaves all of them to the driver until they could have gained what its start costs: so many seconds, by what a byte
+# to the device and one to the host gain (native/accelerator/accelerator.cpp).
+LIBRARY_START_SECONDS = 20e-3
+GAIN_A_BYTE = {"h2d": 7e-11, "d2h": 2e-10}
 # So many buffers of a place, and such a share of its copies, are memory that is new each time.
 LEAST_NEW_BUFFERS = 4
 NEW_BUFFERS_SHARE = 0.75

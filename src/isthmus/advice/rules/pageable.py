@@ -15,7 +15,14 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.staged import accelerated as staged_faster
 from isthmus.advice.staged import staged, staging
-from isthmus.advice.thresholds import ACCELERATED_BYTES, LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE, least_gain
+from isthmus.advice.thresholds import (
+    ACCELERATED_BYTES,
+    GAIN_A_BYTE,
+    LEAST_NEW_BUFFERS,
+    LIBRARY_START_SECONDS,
+    NEW_BUFFERS_SHARE,
+    least_gain,
+)
 from isthmus.language import say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import BufferNeed, BufferSource, Direction, Interval, decimal_bytes, format_rate, format_seconds
@@ -57,6 +64,8 @@ class Group(NamedTuple):
     sizes: Integers
     cost: Seconds
     exposed: Seconds
+    # How many processes have one link among them meanwhile.
+    sharing: Seconds
 
 
 def memory_of(scene: Scene, rates: Rates, group: Group) -> Memory:
@@ -94,7 +103,7 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
         )
     for name in tuple(name for name in names if name != "library" or _has_library(scene)):
         try:
-            gains = saved(group.cost, recipes[name](), group.exposed)
+            gains = saved(group.cost, recipes[name]() * group.sharing[:, np.newaxis], group.exposed)
             # What is kept is not freed, either.
             freed = freed_after(scene, rates, group.rows) if (name, memory) == ("kept", "new pages") else np.zeros(3)
             once = _once(rates, name, largest, counts.get(name, buffers))
@@ -116,7 +125,7 @@ def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Ran
     seconds = priced(rates.library, group.direction, group.sizes, fresh=memory == "new pages")
     if seconds is None:
         return None
-    gains = saved(group.cost, seconds, group.exposed)
+    gains = saved(group.cost, seconds * group.sharing[:, np.newaxis], group.exposed)
     gains[(group.sizes < ACCELERATED_BYTES) | (gains[:, 0] < 0)] = 0.0
     return gains
 
@@ -165,6 +174,11 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     treated = [each for direction in ONE_WAY for each in _of_direction(scene, rates, direction)]
     treated += _of_library(scene, rates, staged_rows)
     groups = [each for each in treated if each.remedy.gain > 0]
+    by_library = [each for each in groups if each.remedy.name == "library"]
+    # It starts once for all of them.
+    start = LIBRARY_START_SECONDS if by_library else 0.0
+    if sum(each.remedy.gain for each in by_library) < start:
+        groups, start = [each for each in groups if each.remedy.name != "library"], 0.0
     if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), level="note")
     rows = np.concatenate([each.group.rows for each in groups])
@@ -176,7 +190,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "bytes": int(np.median(leading.sizes)),
         "direction": one_way(int(scene.trace.copies.direction[leading.rows[0]])),
         "uses": leading.rows.size,
-        "once": sum(float(each.remedy.once[0]) for each in groups),
+        "once": start + sum(float(each.remedy.once[0]) for each in groups),
         "addresses": "addresses" in scene.trace.knows,
         "dry": _dry(scene, rows),
         "span": scene.span_seconds,
@@ -185,7 +199,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "library": "" if rates.library_run is rates.run else rates.library_run.fingerprint.device.name,
         **_new_facts(scene, rates, leading, largest.memory),
     }
-    once = np.sum([each.remedy.once for each in groups], axis=0)
+    once = start + np.sum([each.remedy.once for each in groups], axis=0)
     bound = scene.exposed_together(rows) + sum(each.remedy.beyond for each in groups)
     return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, bound, facts)
 
@@ -196,10 +210,10 @@ def _of_direction(scene: Scene, rates: Rates, direction: Direction) -> list[_Tre
     if not rows.size:
         return []
     sizes = scene.trace.copies.bytes[rows]
-    cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
+    cost, exposed, sharing = scene.cost(rows, rates), scene.exposed(rows), scene.sharing(rows)
     treated = []
     for at in grouped(copy_places(scene, rows), size_steps(sizes)):
-        group = Group(rows[at], direction, sizes[at], cost[at], exposed[at])
+        group = Group(rows[at], direction, sizes[at], cost[at], exposed[at], sharing[at])
         memory = memory_of(scene, rates, group)
         treated.append(
             _Treated(group, best_remedy(scene, rates, group, memory), memory, accelerated(scene, rates, group, memory))
@@ -218,7 +232,7 @@ def _of_library(scene: Scene, rates: Rates, rows: Integers) -> list[_Treated]:
     except Unpriced:
         return []
     remedy = Remedy("staged", spent, once, float(spent[:, 2].sum()))
-    group = Group(rows, "h2d", sizes, before, before)
+    group = Group(rows, "h2d", sizes, before, before, np.ones(rows.size))
     return [_Treated(group, remedy, "unknown", staged_faster(scene, rates, rows, spent))]
 
 
@@ -229,15 +243,29 @@ def _staged_facts(groups: Sequence[_Treated]) -> tuple[int, float] | None:
 
 
 def _accelerate(scene: Scene, treated: Sequence[_Treated]) -> Interval | None:
-    """What all copies of pageable memory save without a change in the program; None where that is nothing."""
+    """What all copies of pageable memory save without a change in the program; None where that is nothing.
+
+    The first are left to the driver, until they could have gained what the library's start costs.
+    """
     known = [each for each in treated if each.accelerated is not None]
     if not known:
         return None
-    total = np.sum([each.accelerated.sum(axis=0) for each in known if each.accelerated is not None], axis=0)
+    rows = np.concatenate([each.group.rows for each in known])
+    gains = np.concatenate([each.accelerated for each in known if each.accelerated is not None])
+    # What a library stages itself starts nothing.
+    a_byte = np.concatenate([np.full(each.group.rows.size, _a_byte(each)) for each in known])
+    sizes = scene.trace.copies.bytes[rows]
+    order = np.argsort(scene.asked(rows), kind="stable")
+    missed = np.cumsum(np.where(sizes >= ACCELERATED_BYTES, sizes * a_byte, 0.0)[order])
+    total = gains[order][missed >= LIBRARY_START_SECONDS].sum(axis=0) - LIBRARY_START_SECONDS
     bound = scene.exposed_together(np.concatenate([each.group.rows for each in known]))
     bound += sum(each.remedy.beyond for each in known if each.remedy.name == "staged")
     median, low, high = np.clip(total, 0.0, bound).tolist()
     return Interval(median, min(low, median), max(high, median)) if median > 0 else None
+
+
+def _a_byte(treated: _Treated) -> float:
+    return 0.0 if treated.remedy.name == "staged" else GAIN_A_BYTE[treated.group.direction]
 
 
 def _new_facts(scene: Scene, rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:
