@@ -39,6 +39,8 @@ class Program:
         self._synchronize = synchronize
         self._copies = {direction: [0, 0] for direction in DIRECTIONS}
         self._seconds = 0.0
+        # Of the bytes that it asked for, how many while the clock ran.
+        self._timed_bytes = 0
 
     def count(self, direction: str, size: int, calls: int = 1) -> None:
         """So many copies, each of so many bytes."""
@@ -51,16 +53,21 @@ class Program:
         """What is measured: it begins when the device has nothing to do any more, and ends so."""
         self._synchronize()
         with self._profiler():
-            begin = time.perf_counter()
+            before, begin = self._asked_for(), time.perf_counter()
             yield
             self._synchronize()
             self._seconds = time.perf_counter() - begin
+            self._timed_bytes = self._asked_for() - before
 
     def report(self, checksum: int) -> None:
         """Print the one line on stdout."""
         copies = {direction: {"calls": calls, "bytes": size} for direction, (calls, size) in self._copies.items()}
         line = {"program": self.name, "seconds": self._seconds, "copies": copies, "checksum": checksum}
-        print(json.dumps(line), flush=True)
+        share = self._timed_bytes / max(self._asked_for(), 1)
+        print(json.dumps({**line, "timed_share": share}), flush=True)
+
+    def _asked_for(self) -> int:
+        return sum(size for _, size in self._copies.values())
 
     def _profiler(self) -> AbstractContextManager[object]:
         if self._profiles is None:

@@ -1,4 +1,4 @@
-"""Batches of a DataLoader in ordinary memory, each sent to the device before a step; fixed: the loader pins them."""
+"""Batches of a DataLoader in ordinary memory, each sent before its step; fixed: pinned, sent during the one before."""
 
 import torch
 from python_program import Program, bits, expect
@@ -32,15 +32,32 @@ def main() -> None:
     torch.manual_seed(0)
     weights = [torch.randn(WIDTH, WIDTH, device="cuda") / WIDTH**0.5 for _ in range(LAYERS)]
     total = torch.zeros((), dtype=torch.float64, device="cuda")
-    loader = DataLoader(Batches(WARM_UP + program.steps), batch_size=None, pin_memory=program.fixed)
+    # One more than there are steps: the last is sent ahead, too.
+    loader = DataLoader(Batches(WARM_UP + program.steps + 1), batch_size=None, pin_memory=program.fixed)
     batches = iter(loader)
     ended: list[torch.cuda.Event] = []
+    computing = torch.cuda.current_stream()
+    sending = torch.cuda.Stream() if program.fixed else computing
+    sent: list[tuple[torch.Tensor, torch.cuda.Event]] = []
+
+    def send() -> None:
+        with torch.cuda.stream(sending):
+            batch = next(batches).to("cuda", non_blocking=program.fixed)
+            arrived = torch.cuda.Event()
+            arrived.record()
+        program.count("h2d", batch.nbytes)
+        sent.append((batch, arrived))
 
     def step() -> None:
         if len(ended) >= AHEAD:
             ended[-AHEAD].synchronize()
-        batch = next(batches).to("cuda", non_blocking=program.fixed)
-        program.count("h2d", batch.nbytes)
+        if not program.fixed or not sent:
+            send()
+        batch, arrived = sent.pop()
+        if program.fixed:
+            send()
+            computing.wait_event(arrived)
+            batch.record_stream(computing)
         for weight in weights:
             batch = torch.relu(batch @ weight)
         total.add_(batch.sum(dtype=torch.float64))

@@ -49,7 +49,8 @@ def joined(lines: list[dict[str, Any]]) -> dict[str, Any]:
         for direction in lines[0]["copies"]
     }
     seconds, checksum = max(line["seconds"] for line in lines), sum(line["checksum"] for line in lines)
-    return {"program": lines[0]["program"], "seconds": seconds, "copies": copies, "checksum": checksum}
+    shared = {name: lines[0][name] for name in ("program", "timed_share")}
+    return {**shared, "seconds": seconds, "copies": copies, "checksum": checksum}
 
 
 def rank(number: int) -> None:
