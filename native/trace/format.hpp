@@ -31,8 +31,9 @@ enum class Kind : std::uint32_t {
     device = 11,
     note = 12,
     window = 13,
+    host_work = 14,
 };
-inline constexpr std::size_t kinds = 14;
+inline constexpr std::size_t kinds = 15;
 
 // What every block begins with. `used_bytes` grows as records are written behind it, so that what a killed program
 // leaves can be read.
@@ -157,6 +158,15 @@ struct WindowRecord {
     static constexpr Kind kind = Kind::window;
     std::uint64_t start_ns, end_ns;
     std::uint64_t launched_ns;  // there were no launches between that and its start
+};
+
+// Of a copy of some megabytes: what its thread did in the kernel since the one before it, and while it lasted the time
+// on processors of all threads of the process.
+struct HostWorkRecord {
+    static constexpr Kind kind = Kind::host_work;
+    std::uint64_t system_ns, running_ns;
+    std::uint32_t correlation;
+    std::uint32_t faults;  // pages that were put in place
 };
 
 static_assert(sizeof(ProcessRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(CallRecord) == 32);

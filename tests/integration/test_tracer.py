@@ -286,6 +286,21 @@ def test_copies_of_graphs_are_counted_for_each_launch(
     assert (len(trace.calls), "kernels" in trace.knows) == (4, True)
 
 
+def test_what_a_thread_did_in_the_kernel_before_a_large_copy_is_recorded(traced: Traced, tmp_path: Path) -> None:
+    """Four copies of 8 MiB, of which the first and the third come from 4,096 pages that are new."""
+    assert traced("pages", 0).returncode == 4
+    copies = trace_in(tmp_path).copies
+    copies = copies.taken(np.argsort(copies.start_ns))
+    assert copies.bytes.tolist() == [8 << 20] * 4
+    # Nothing is before the first.
+    assert (copies.faults[0], copies.system_ns[0], copies.running_ns[0]) == (UNKNOWN, UNKNOWN, UNKNOWN)
+    used, new, used_again = copies.faults[1:].tolist()
+    assert 4096 <= new < 5000
+    assert max(used, used_again) < 1000
+    assert (copies.system_ns[1:] >= 0).all()
+    assert (copies.running_ns[1:] > 0).all()
+
+
 @pytest.mark.parametrize("old", [False, True])
 def test_under_a_bound_graphs_are_recorded_as_a_whole(
     traced: Traced, compiled: Callable[..., Path], tmp_path: Path, old: bool

@@ -3,12 +3,13 @@
 // traced_program TRACER ENDING COPIES [LAUNCHES]: after so many launches each of two threads makes so many copies of 64
 // bytes and more; what the device did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit,
 // kill, fork, exec; or windows: it launches, and copies now and then, until a seventh window opens in which kernels are
-// recorded; or graph: it launches one three times; or fetch: it fetches into ordinary and into page-locked memory
-// before. With jump the main thread leaves a copy out of a signal handler first, and with exit-in-copy a handler ends
-// the program within a copy.
+// recorded; or graph: it launches one three times; or pages: it copies from new pages every other time; or fetch: it
+// fetches into ordinary and into page-locked memory before. With jump the main thread leaves a copy out of a signal
+// handler first, and with exit-in-copy a handler ends the program within a copy.
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,16 @@ void fetch() {
     }
 }
 
+// A copy of 8 MiB, before which so many pages of 4 KiB are touched for the first time.
+void copy_new_pages(std::size_t pages) {
+    constexpr std::size_t bytes = std::size_t{8} << 20, page = 4096;
+    void* const made = mmap(nullptr, pages * page + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(made, pages * page + page, MADV_NOHUGEPAGE);
+    for (std::size_t index = 0; index < pages; ++index) static_cast<volatile char*>(made)[index * page] = 1;
+    fake_copy(reinterpret_cast<std::uint64_t>(made), 0x7000'0000'0000, bytes);
+    munmap(made, pages * page + page);
+}
+
 sigjmp_buf before_copy;
 
 void leave_copy() {
@@ -88,6 +99,7 @@ int main(int count, char** words) {
             fake_launch();
             if (index % 1000 == 0) fake_copy(0x1000'0000, 0x7000'0000'0000, 64);
         }
+        for (int index = 0; ending == "pages" && index < 4; ++index) copy_new_pages(index % 2 == 0 ? 4096 : 0);
         signal(SIGUSR1, [](int) { std::exit(6); });
         if (ending == "exit-in-copy") fake_copy_that([] { raise(SIGUSR1); });
     }

@@ -74,16 +74,19 @@ class Program:
         launch: float = LAUNCH,
         waits: bool = False,
         staged: bool = False,
+        work: tuple[float, int, float] | None = None,
     ) -> None:
         """A copy; the host waits for it unless its call is asynchronous and its memory is pinned, or the device's.
 
-        With `waits` it waits whatever those are, with `staged` never; a `kind` of "" is not known.
+        With `waits` it waits whatever those are, with `staged` never; a `kind` of "" is not known. `work`: for how long
+        its thread was in the kernel before, the pages that were made then, and how many threads run meanwhile.
         """
         begin = self.now
         start = max(begin + launch, self._free.get(stream, 0.0), self._free.get(direction, 0.0))
         end = start + max(seconds - launch - WAIT, 1e-7)
         self._free[stream] = self._free[direction] = end
         inward = direction == "h2d"
+        system, faults, threads = work or (0.0, 0, 0.0)
         host_kind = memory_index(kind) if kind else UNKNOWN
         number = self._call(
             call, begin, begin + launch if staged or (_returns_early(call, kind) and not waits) else end + WAIT, site
@@ -104,6 +107,9 @@ class Program:
                 "rows": rows,
                 "migration": 0,
                 "cause": UNKNOWN,
+                "system_ns": round(system * 1e9) if work else UNKNOWN,
+                "faults": faults if work else UNKNOWN,
+                "running_ns": round(threads * seconds * 1e9) if work else UNKNOWN,
             }
         )
 
@@ -129,6 +135,7 @@ class Program:
                 "rows": 1,
                 "migration": 1,
                 "cause": cause_index(cause) if cause else UNKNOWN,
+                **dict.fromkeys(("system_ns", "faults", "running_ns"), UNKNOWN),
             }
         )
 

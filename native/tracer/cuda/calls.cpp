@@ -1,9 +1,11 @@
 // Calls of the runtime and the driver, as CUPTI tells of them while they begin and end.
+#include <algorithm>
 #include <utility>
 
 #include "tracer/content.hpp"
 #include "tracer/cuda/copy_place.hpp"
 #include "tracer/cuda/recorder.hpp"
+#include "tracer/host_work.hpp"
 #include "tracer/thread_state.hpp"
 
 namespace isthmus::tracer {
@@ -27,8 +29,12 @@ struct CallInProgress {
     // Calls within it of which only the device can tell what they copy.
     unsigned timed = 0;
     std::optional<Memory> memory;
+    // When a copy of some megabytes began.
+    std::optional<HostWork> work;
 };
 thread_local CallInProgress call;
+// When the last of these of the thread had ended.
+thread_local std::optional<HostWork> last_work;
 // One that a later call showed to have been left by a jump out of a signal handler. Should it end after all, that
 // handler itself had called CUDA.
 thread_local CallInProgress left_call;
@@ -189,6 +195,7 @@ void Recorder::begin_outermost_call(const Function& function, const cupti::Callb
     call.accelerate_mark = accelerate_mark_ != nullptr ? accelerate_mark_() : 0;
     call.operands.reset();
     call.memory.reset();
+    call.work.reset();
     call.site = sites_.known() ? sites_.here() : 0;
     call.start_ns = trace_clock();
 }
@@ -197,6 +204,7 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
     if (function.role == Role::copy && !call.operands) {
         call.operands = function.copy ? copy_operands(*function.copy, data.parameters)
                                       : copy_operands(data.function, data.parameters);
+        if (call.operands && call.operands->bytes >= least_asked_bytes) call.work = HostWork::now();
         const bool plain = call.operands && is_plain(*call.operands);
         if (plain) {
             call.period = timing_.begin(call.start_ns);
@@ -256,6 +264,17 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
             if (host != 0) record.content = content_hash(reinterpret_cast<const void*>(host), copied.bytes);
         }
         thread.writer->write(record);
+        if (call.work) {
+            const HostWork ended = HostWork::now();
+            if (last_work) {
+                thread.writer->write(trace::HostWorkRecord{.system_ns = call.work->system_ns - last_work->system_ns,
+                                                           .running_ns = ended.running_ns - call.work->running_ns,
+                                                           .correlation = call.correlation,
+                                                           .faults = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                                               call.work->faults - last_work->faults, UINT32_MAX))});
+            }
+            last_work = ended;
+        }
     }
     if (call.memory && succeeded(data)) {
         thread.writer->write(

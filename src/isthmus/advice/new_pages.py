@@ -1,12 +1,19 @@
-"""Copies to the host whose pages are new: the driver waits for each page to be made before it can write there."""
+"""Copies into new pages, for which the driver waits, and from such, which the program put in place before."""
 
 import numpy as np
 
 from isthmus.advice.places import previous
-from isthmus.advice.rates import Range, Rates, priced
+from isthmus.advice.rates import Range, Rates, Seconds, priced
 from isthmus.advice.records import Mask
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LONGEST_BURST_GAP_SECONDS, NEW_PAGES_TIMES, SLOW_PAGEABLE_TIMES, TRACED_BYTES
+from isthmus.advice.thresholds import (
+    LARGEST_PAGE_BYTES,
+    LONGEST_BURST_GAP_SECONDS,
+    NEW_PAGES_SHARE,
+    NEW_PAGES_TIMES,
+    SLOW_PAGEABLE_TIMES,
+    TRACED_BYTES,
+)
 from isthmus.trace import UNKNOWN, Integers, direction_index, memory_index, union
 
 
@@ -22,6 +29,27 @@ def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
         cost = scene.cost(rows[mask], rates)
         mask[mask] = (cost > SLOW_PAGEABLE_TIMES * price[:, 2]) & (cost < NEW_PAGES_TIMES * price[:, 2])
     return mask
+
+
+def made_before(scene: Scene, rows: Integers) -> tuple[Mask, Seconds]:
+    """Which copies to the device come from pages that were new, and how long their threads were in the kernel before.
+
+    It clears new pages, and takes old ones back; no longer than the thread called nothing.
+    """
+    copies, calls = scene.trace.copies, scene.call(rows)
+    known = (copies.direction[rows] == direction_index("h2d")) & (calls != UNKNOWN) & (copies.faults[rows] != UNKNOWN)
+    made = known & (copies.faults[rows] * LARGEST_PAGE_BYTES >= NEW_PAGES_SHARE * copies.bytes[rows])
+    seconds = np.zeros(rows.size)
+    seconds[made] = np.minimum(copies.system_ns[rows[made]] * 1e-9, scene.own_time_before(calls[made]))
+    return made, seconds
+
+
+def busy_threads(scene: Scene, rows: Integers) -> float:
+    """How many threads of the program ran on average while these copies were made; 0 where that is not known."""
+    copies, calls = scene.trace.copies, scene.call(rows)
+    known = (copies.running_ns[rows] != UNKNOWN) & (calls != UNKNOWN)
+    lasted = float(scene.lasted(scene.trace.calls, calls[known]).sum()) if known.any() else 0.0
+    return float(copies.running_ns[rows[known]].sum()) * 1e-9 / lasted if lasted else 0.0
 
 
 def freed_after(scene: Scene, rates: Rates, rows: Integers) -> Range:

@@ -94,6 +94,12 @@ GAIN_A_BYTE = {"h2d": 7e-11, "d2h": 2e-10}
 # So many buffers of a place, and such a share of its copies, are memory that is new each time.
 LEAST_NEW_BUFFERS = 4
 NEW_BUFFERS_SHARE = 0.75
+# A copy comes from new pages where its thread put so many in place before it, of such a size at most, for this share of
+# it: of the others other threads put in place their parts.
+LARGEST_PAGE_BYTES = 2 * MIB
+NEW_PAGES_SHARE = 0.5
+# The library's threads gain little where the program's own keep such a share of the processors busy.
+BUSY_PROCESSORS_SHARE = 0.75
 # Pinned memory that is allocated and freed again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
 # Allocators that cache round up to the next power of two.

@@ -91,6 +91,11 @@ class Copies(_Table):
     content: Integers
     # 1 where the device was not asked when it made the copy, so that both times are estimates.
     estimated: Integers
+    # What its thread did since its last large copy: nanoseconds in the kernel, and pages that were put in place; and
+    # for how many nanoseconds all threads of the process ran while it was copied.
+    system_ns: Integers
+    faults: Integers
+    running_ns: Integers
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from isthmus.advice import Finding, advise
 from isthmus.advice.rates import Rates
 from isthmus.advice.rules.pageable import _once
 from isthmus.advice.thresholds import GAIN_A_BYTE, LIBRARY_START_SECONDS
-from isthmus.record import MIB, Direction, Run
+from isthmus.record import MIB, Cpu, Direction, Run
 from isthmus.trace import Intervals, Trace
 from tests.synthetic import breakeven
 from tests.synthetic import runs as synthetic
@@ -281,3 +282,55 @@ def test_memory_that_stays_is_not_freed(run: Run, seconds: Callable[..., float])
     warm, pinned = seconds("pageable", "d2h", SIZE), seconds("pinned", "d2h", SIZE)
     finding = of(loop(warm, new=False, direction="d2h").trace(), run)
     assert gained(finding) <= STEPS * (warm - pinned)
+
+
+def gathered(slow: float, work: tuple[float, int, float], own: float = 20e-3) -> Program:
+    """Batches that the host gathers before each copy, always at one address."""
+    program = Program()
+    for _ in range(STEPS):
+        program.own(own)
+        program.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE, site="train.py:9 batch", work=work)
+        program.kernel(1e-4)
+        program.synchronize()
+    return program
+
+
+@pytest.mark.parametrize("pages", [SIZE // 4096, SIZE // 4096 // 16, SIZE // (2 * MIB)], ids=["4 KiB", "by 16", "huge"])
+def test_pages_that_the_program_makes_before_each_copy_are_spared_too(
+    run: Run, seconds: Callable[..., float], pages: int
+) -> None:
+    """By one thread, or by sixteen of which this one makes its part; of either size."""
+    slow, kernel = seconds("pageable", "h2d", SIZE), 8e-3
+    finding = of(gathered(slow, (kernel, pages, 1.0)).trace(), run)
+    assert "in the kernel for 8.00 ms" in finding.cause
+    assert "Allocate the memory once with cudaMallocHost" in finding.change
+    assert "GLIBC_TUNABLES" in finding.change
+    without = of(gathered(slow, (kernel, 3, 1.0)).trace(), run)
+    assert "in the kernel" not in without.cause
+    fast, once = seconds("pinned", "h2d", SIZE), 50e-3
+    # No call was before the first copy.
+    expected = STEPS * (slow - fast) + (STEPS - 1) * kernel
+    assert expected - once < gained(finding) <= expected
+    assert finding.gain_seconds
+    assert finding.gain_seconds.low < STEPS * (slow - fast)
+
+
+def test_the_kernel_was_not_longer_at_it_than_the_host_had_time(run: Run, seconds: Callable[..., float]) -> None:
+    slow = seconds("pageable", "h2d", SIZE)
+    short = gained(of(gathered(slow, (50e-3, SIZE // 4096, 1.0), own=4e-3).trace(), run))
+    long = gained(of(gathered(slow, (50e-3, SIZE // 4096, 1.0), own=9e-3).trace(), run))
+    assert long - short == pytest.approx((STEPS - 1) * 5e-3, rel=0.02)
+
+
+@pytest.mark.parametrize("threads", [1.0, 15.5])
+def test_nothing_is_promised_of_accelerate_where_all_processors_are_busy(
+    seconds: Callable[..., float], threads: float
+) -> None:
+    rates: dict[tuple[str, Direction], float] = {("pageable", "h2d"): 50e9, ("pageable", "d2h"): 40e9}
+    run = synthetic.run([*breakeven.everything(), *breakeven.library({**rates, ("untouched", "d2h"): 20e9})])
+    host = msgspec.structs.replace(run.fingerprint.host, cpu=Cpu(logical=16, allowed=16))
+    run = msgspec.structs.replace(run, fingerprint=msgspec.structs.replace(run.fingerprint, host=host))
+    finding = of(gathered(seconds("pageable", "h2d", SIZE), (0.0, 0, threads)).trace(), run)
+    busy = threads > 12
+    assert (finding.accelerate_seconds is None) == busy
+    assert ("runs 16 threads on 16 processors" in finding.pricing) == busy

@@ -20,6 +20,7 @@ int main(int count, char** words) {
     writer->write(DeviceRecord{1, 2});
     writer->write(NoteRecord{1, 2});
     writer->write(WindowRecord{1, 2, 3});
+    writer->write(HostWorkRecord{1, 2, 3, 4});
     made.value()->finish(1);
     return 0;
 }

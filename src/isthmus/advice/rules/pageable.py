@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
-from isthmus.advice.new_pages import freed_after, into_new_pages, most_in_a_row
+from isthmus.advice.new_pages import busy_threads, freed_after, into_new_pages, made_before, most_in_a_row
 from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Range, Rates, Seconds, priced, saved
 from isthmus.advice.records import ONE_WAY, Interface
@@ -17,6 +17,7 @@ from isthmus.advice.staged import accelerated as staged_faster
 from isthmus.advice.staged import staged, staging
 from isthmus.advice.thresholds import (
     ACCELERATED_BYTES,
+    BUSY_PROCESSORS_SHARE,
     GAIN_A_BYTE,
     LEAST_NEW_BUFFERS,
     LIBRARY_START_SECONDS,
@@ -28,8 +29,9 @@ from isthmus.plan import Unpriced
 from isthmus.record import BufferNeed, BufferSource, Direction, Interval, decimal_bytes, format_rate, format_seconds
 from isthmus.trace import UNKNOWN, Integers, grouped, union
 
-# Whether copies are of memory that stays, that is new each time, of which also the pages are new, or nothing tells.
-Memory = Literal["same", "new", "new pages", "unknown"]
+# Whether copies are of memory that stays, that is new each time, of which also the pages are new, made by the copy or
+# by the program before it, or nothing tells.
+Memory = Literal["same", "new", "new pages", "made", "unknown"]
 # The plainest first, which leads where two save the same. OpenCL has no call that locks memory where it is.
 _WAYS: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("registered", "pinned", "loader", "kept", "staging", "library"),
@@ -72,6 +74,8 @@ def memory_of(scene: Scene, rates: Rates, group: Group) -> Memory:
     """Told by how slowly new pages are made, else by addresses."""
     if into_new_pages(scene, rates, group.rows).mean() > 0.5:
         return "new pages"
+    if made_before(scene, group.rows)[0].mean() > 0.5:
+        return "made"
     addresses = np.unique(scene.host_address(group.rows))
     if (addresses == UNKNOWN).any():
         return "unknown"
@@ -96,18 +100,20 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
     if memory == "new pages":
         # They are not there yet to be locked, and a copy from a pinned buffer has to make them, too.
         names: tuple[str, ...] = ("kept", "library")
+    elif memory == "made":
+        names = ("pinned", "library")
     else:
         never = {"h2d": "kept", "d2h": "loader"}[group.direction]
         names = tuple(
             name for name in _WAYS[scene.interface] if name not in (_FOR_NEW if memory != "new" else (never,))
         )
-    for name in tuple(name for name in names if name != "library" or _has_library(scene)):
+    has_library = _has_library(scene) and _busy(scene, rates, group) is None
+    for name in tuple(name for name in names if name != "library" or has_library):
         try:
             gains = saved(group.cost, recipes[name]() * group.sharing[:, np.newaxis], group.exposed)
-            # What is kept is not freed, either.
-            freed = freed_after(scene, rates, group.rows) if (name, memory) == ("kept", "new pages") else np.zeros(3)
+            kept = _kept(scene, rates, group, memory) if name in ("kept", "pinned") else np.zeros(3)
             once = _once(rates, name, largest, counts.get(name, buffers))
-            candidates.append(Remedy(name, gains + freed, once, float(freed[..., 2].sum())))
+            candidates.append(Remedy(name, gains + kept, once, float(kept[..., 2].sum())))
         except Unpriced as unpriced:
             reason = unpriced
     if not candidates:
@@ -115,12 +121,21 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
     return max(candidates, key=lambda way: way.gain)
 
 
+def _kept(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Range:
+    """Seconds beside each copy that memory which is kept saves: it is neither freed nor are its pages made again."""
+    if memory == "new pages":
+        return freed_after(scene, rates, group.rows)
+    seconds = made_before(scene, group.rows)[1] if memory == "made" else np.zeros(group.rows.size)
+    # The kernel may have done something else.
+    return np.stack([seconds, np.zeros_like(seconds), seconds], 1)
+
+
 def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Range | None:
     """What each copy saves under `isthmus accelerate`, without a change in the program; None where that is not known.
 
     Small copies stay the driver's, and so do those of which it is the faster.
     """
-    if not _has_library(scene):
+    if not _has_library(scene) or _busy(scene, rates, group):
         return None
     seconds = priced(rates.library, group.direction, group.sizes, fresh=memory == "new pages")
     if seconds is None:
@@ -128,6 +143,14 @@ def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Ran
     gains = saved(group.cost, seconds * group.sharing[:, np.newaxis], group.exposed)
     gains[(group.sizes < ACCELERATED_BYTES) | (gains[:, 0] < 0)] = 0.0
     return gains
+
+
+def _busy(scene: Scene, rates: Rates, group: Group) -> tuple[float, int] | None:
+    """How many threads the program runs meanwhile, on how many processors, where it leaves none to the library."""
+    processors = rates.run.fingerprint.host.cpu.allowed
+    threads = busy_threads(scene, group.rows)
+    here = processors > 0 and scene.other is None
+    return (threads, processors) if here and threads >= BUSY_PROCESSORS_SHARE * processors else None
 
 
 def _has_library(scene: Scene) -> bool:
@@ -197,6 +220,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         "accelerate": _accelerate(scene, treated),
         "staged": _staged_facts(groups),
         "library": "" if rates.library_run is rates.run else rates.library_run.fingerprint.device.name,
+        "busy": _busy(scene, rates, leading),
         **_new_facts(scene, rates, leading, largest.memory),
     }
     once = start + np.sum([each.remedy.once for each in groups], axis=0)
@@ -270,14 +294,18 @@ def _a_byte(treated: _Treated) -> float:
 
 def _new_facts(scene: Scene, rates: Rates, group: Group, memory: Memory) -> dict[str, Any]:
     """What copies into new pages reach, and into kept pages would, with what those hold; nothing for others."""
+    held = most_in_a_row(scene, group.rows) * int(group.sizes.max())
+    keeps = {"held": held, "threshold": 1 << int(group.sizes.max()).bit_length()}
+    if memory == "made":
+        made, seconds = made_before(scene, group.rows)
+        pages = int(np.median(scene.trace.copies.faults[group.rows[made]]))
+        return {**keeps, "made": (float(np.median(seconds[made])), pages), "warm_gain": float(seconds.sum())}
     if memory != "new pages":
         return {}
     warm = rates.copy("pageable", group.direction, group.sizes)
     moved, lasted = float(group.sizes.sum()), float(group.cost.sum())
     gain = float((saved(group.cost, warm, group.exposed) + freed_after(scene, rates, group.rows))[:, 0].sum())
-    held = most_in_a_row(scene, group.rows) * int(group.sizes.max())
-    facts = {"seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain, "held": held}
-    return {**facts, "threshold": 1 << int(group.sizes.max()).bit_length()}
+    return {**keeps, "seen": moved / lasted, "warm": moved / float(warm[:, 0].sum()), "warm_gain": gain}
 
 
 def _dry(scene: Scene, rows: Integers) -> float:
@@ -313,6 +341,10 @@ def _words(summary: Summary) -> Words:
         cause = "" if facts["way"] == "staged" else cause
     if "seen" in facts:
         pages = say("advice.pageable_new_pages", seen=format_rate(facts["seen"]), warm=format_rate(facts["warm"]))
+    if "made" in facts:
+        seconds, count = facts["made"]
+        pages = say("advice.pageable_made", time=format_seconds(seconds), count=count)
+    if "warm_gain" in facts:
         threshold = f"{facts['threshold']}"
         tunables = f"glibc.malloc.mmap_threshold={threshold}:glibc.malloc.trim_threshold={threshold}"
         words = {"time": format_seconds(facts["warm_gain"]), "held": decimal_bytes(facts["held"])}
@@ -352,12 +384,16 @@ def _words(summary: Summary) -> Words:
     if (gain := facts["accelerate"]) is not None:
         words = {"command": "isthmus accelerate -- CMD", "time": format_seconds(gain.median)}
         accelerate = say("advice.pageable_accelerate", **words)
+    busy = ""
+    if facts["busy"] is not None:
+        threads, processors = facts["busy"]
+        busy = say("advice.pageable_busy", threads=round(threads), processors=processors)
     by = say("advice.pageable_library_of", device=facts["library"]) if accelerate and facts["library"] else ""
     return Words(
         title,
         sentences([cause, by_library, pages, dry]),
         sentences([accelerate, warmer, change, either]),
-        sentences([once, buffers, by]),
+        sentences([once, buffers, by, busy]),
         way_code(need, {"library": "isthmus"}.get(method, method), summary.interface),
         lines,
     )

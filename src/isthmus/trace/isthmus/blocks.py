@@ -55,6 +55,7 @@ _LAYOUTS: tuple[tuple[Kind, str], ...] = (
     ("device", "index:u4 name:u4"),
     ("note", "text:u4 padding:u4"),
     ("window", f"{_TIMES} launched_ns:u8"),
+    ("host_work", "system_ns:u8 running_ns:u8 correlation:u4 faults:u4"),
 )
 # Every kind of record by its number, from 1 on.
 RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {

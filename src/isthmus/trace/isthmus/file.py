@@ -85,6 +85,10 @@ def read_isthmus(path: Path) -> Trace:
     reports = Reported(timed, kernels, graphs)
     unreported = unreported_copies(reports, operands, calls, waited, allocations, ended, accelerated, estimates)
     copies = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
+    work = file.records("host_work")
+    of_copy = places_of(copies["process"], copies["correlation"], work["process"], work["correlation"])
+    for name in ("system_ns", "faults", "running_ns"):
+        copies[name] = np.where(of_copy == UNKNOWN, UNKNOWN, np.append(work[name], UNKNOWN)[of_copy])
     called_for = called(copies)
     del copies["correlation"]
     faults = sound(file.records("fault"), notes, "faults")
