@@ -313,6 +313,7 @@ def test_under_a_bound_graphs_are_recorded_as_a_whole(
     trace = trace_in(tmp_path)
     assert len(trace.copies) == 10
     assert any("CUDA graphs as a whole are not recorded" in note for note in trace.notes) == old
+    assert any("--kernels all records their kernels" in note for note in trace.notes) != old
     graphs = [] if old else [WHOLE_GRAPH] * 5
     assert [trace.names[name] for name in trace.kernels.name.tolist()] == graphs
     assert len(trace.windows) == 0

@@ -155,6 +155,11 @@ bool Recorder::expect(Activities kind) {
     constexpr std::array words{"Kernels", "Fills of memory", "Copies between devices", "CUDA graphs as a whole"};
     const Status enabled = api_.call(api_.cuptiActivityEnable, kinds[place]);
     if (!enabled.ok()) file_.note(std::string(words[place]) + " are not recorded: " + enabled.message());
+    if (enabled.ok() && kind == Activities::graphs) {
+        file_.note(
+            "CUDA graphs were recorded as a whole: isthmus trace --kernels all records their kernels, too, and when "
+            "they copied.");
+    }
     refused = !enabled.ok();
     return enabled.ok();
 }

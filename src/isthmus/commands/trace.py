@@ -47,7 +47,7 @@ def trace(
         "--kernels",
         "WHICH",
         "Record all kernels, none, or as many as cost a share of the program's time, such as 5%: where all cost more, "
-        "those of windows.",
+        "those of windows, and graphs as a whole.",
         default=_KERNELS,
         show_default=True,
     ),
