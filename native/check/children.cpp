@@ -14,12 +14,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <sstream>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/limits/memory_room.hpp"
 #include "check/measure.hpp"
 
 namespace isthmus::checking {
@@ -48,31 +50,48 @@ class Voice {
     int descriptor_;
 };
 
+// The fields of a reading of the link, by the names that JSON has for them, too.
+constexpr std::array<std::pair<const char*, std::optional<unsigned> LinkReading::*>, 5> link_fields{
+    {{"generation", &LinkReading::generation},
+     {"width", &LinkReading::width},
+     {"max_generation", &LinkReading::max_generation},
+     {"max_width", &LinkReading::max_width},
+     {"replays", &LinkReading::replays}}};
+
 void say_facts(const Voice& voice, const Facts& facts) {
     const DeviceInfo& info = facts.info;
     voice.say("name", info.name);
     voice.say("uuid", info.uuid);
     voice.say("pci_address", info.pci_address);
     voice.say("driver_version", info.driver_version);
+    voice.say("vendor", info.vendor);
+    voice.say("api_version", info.api_version);
+    voice.say("compute_capability", info.compute_capability);
+    voice.say("memory_bytes", info.memory_bytes);
     voice.say("shares", info.shares_host_memory);
     for (const auto& [name, value] : info.conditions) voice.say("condition." + name, value);
     const auto optional = [&voice](const char* name, const auto& value) {
         if (value) voice.say(name, *value);
     };
-    optional("replays_before", info.link.replays);
-    optional("generation", facts.loaded.generation);
-    optional("width", facts.loaded.width);
-    optional("max_generation", facts.loaded.max_generation);
-    optional("max_width", facts.loaded.max_width);
-    optional("replays", facts.loaded.replays);
+    optional("copy_engines", info.copy_engines);
+    for (const auto& [when, link] : {std::pair{"rest.", &info.link}, {"begun.", &facts.begun}, {"", &facts.loaded}}) {
+        for (const auto& [name, field] : link_fields) optional((std::string(when) + name).c_str(), link->*field);
+    }
     optional("bound_node", facts.bound_node);
     optional("near_node", facts.near_node);
     voice.say("throttling", facts.throttling);
+    voice.say("link_source", facts.link_source);
     voice.say("is_wrong", facts.is_wrong);
     voice.say("bytes", facts.bytes);
     for (unsigned each = 0; each < rate_count; ++each) {
         voice.say("rate." + std::to_string(each), facts.rates[each].rate);
         voice.say("noise." + std::to_string(each), facts.rates[each].noise);
+    }
+    for (unsigned each = 0; each < case_count; ++each) {
+        const Repeats& repeats = facts.repeats[each];
+        for (const double seconds : repeats.seconds) voice.say("repeat." + std::to_string(each), seconds);
+        if (!repeats.wrong.empty()) voice.say("wrong." + std::to_string(each), repeats.wrong);
+        if (!repeats.skipped.empty()) voice.say("skipped." + std::to_string(each), repeats.skipped);
     }
 }
 
@@ -89,20 +108,35 @@ void read_fact(const std::string& line, Facts& facts) {
     if (is("driver_version")) facts.info.driver_version = value;
     if (is("shares")) facts.info.shares_host_memory = number != 0;
     if (name.starts_with("condition.")) facts.info.conditions[name.substr(10)] = value;
-    if (is("replays_before")) facts.info.link.replays = number;
-    if (is("generation")) facts.loaded.generation = number;
-    if (is("width")) facts.loaded.width = number;
-    if (is("max_generation")) facts.loaded.max_generation = number;
-    if (is("max_width")) facts.loaded.max_width = number;
-    if (is("replays")) facts.loaded.replays = number;
+    if (is("vendor")) facts.info.vendor = value;
+    if (is("api_version")) facts.info.api_version = value;
+    if (is("compute_capability")) facts.info.compute_capability = value;
+    if (is("memory_bytes")) facts.info.memory_bytes = std::strtoull(value.c_str(), nullptr, 10);
+    if (is("copy_engines")) facts.info.copy_engines = static_cast<int>(number);
+    for (const auto& [when, link] :
+         {std::pair{"rest.", &facts.info.link}, {"begun.", &facts.begun}, {"", &facts.loaded}}) {
+        for (const auto& [field, member] : link_fields) {
+            if (name == std::string(when) + field) link->*member = number;
+        }
+    }
     if (is("bound_node")) facts.bound_node = static_cast<int>(number);
     if (is("near_node")) facts.near_node = static_cast<int>(number);
+    if (is("link_source")) facts.link_source = value;
     if (is("throttling")) facts.throttling = value;
     if (is("is_wrong")) facts.is_wrong = number != 0;
     if (is("bytes")) facts.bytes = number;
     if (is("failure")) facts.failure = value;
-    if (name.starts_with("rate.")) facts.rates[std::strtoul(name.c_str() + 5, nullptr, 10) % rate_count].rate = real;
-    if (name.starts_with("noise.")) facts.rates[std::strtoul(name.c_str() + 6, nullptr, 10) % rate_count].noise = real;
+    if (is("absent")) facts.is_absent = number != 0;
+    // The number after the point, of an array of so many.
+    const auto place = [&name](const char* what, std::size_t count) {
+        return std::strtoul(name.c_str() + std::strlen(what), nullptr, 10) % count;
+    };
+    if (name.starts_with("repeat.")) facts.repeats[place("repeat.", case_count)].seconds.push_back(real);
+    if (name.starts_with("wrong.")) facts.repeats[place("wrong.", case_count)].wrong = value;
+    if (name.starts_with("skipped.")) facts.repeats[place("skipped.", case_count)].skipped = value;
+    if (name.starts_with("at_once.")) facts.at_once[place("at_once.", 2)].push_back(real);
+    if (name.starts_with("rate.")) facts.rates[place("rate.", rate_count)].rate = real;
+    if (name.starts_with("noise.")) facts.rates[place("noise.", rate_count)].noise = real;
 }
 
 // What a child does, and the parent's end of what it says.
@@ -185,22 +219,35 @@ class Child {
     bool has_ended_ = false;
 };
 
-void work_on(int index, const Voice& voice) {
+void work_on(int index, const Voice& voice, const Limits& limits, bool at_once) {
     Facts facts;
-    auto prepared = Prepared::open(index, facts);
+    auto prepared = Prepared::open(index, facts, limits.for_run, limits.root);
     Status status = prepared.ok() ? Status() : prepared.take_status();
     if (status.ok()) {
         voice.say("prepared", 1);
         voice.wait();
         status = prepared.value()->measure(facts);
+    } else if (const auto devices = count_devices(); !devices.ok() || index >= devices.value()) {
+        voice.say("absent", 1);
     }
     say_facts(voice, facts);
+    if (status.ok() && at_once) {
+        voice.say("measured", 1);
+        voice.wait();
+        status = prepared.value()->copy_at_once(facts);
+        for (unsigned each = 0; each < facts.at_once.size(); ++each) {
+            for (const double seconds : facts.at_once[each]) voice.say("at_once." + std::to_string(each), seconds);
+        }
+    }
     if (!status.ok()) voice.say("failure", status.message());
 }
 
 TimePoint after(double seconds) {
     return now() + std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds));
 }
+
+// Of the host's memory, for a device that is open: buffers of each kind, and what the driver and the library have.
+constexpr std::size_t device_bytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -220,13 +267,16 @@ Counted count_in_child(const Limits& limits) {
         if (devices.ok()) {
             voice.say("devices", devices.value());
         } else {
-            voice.say("failure", devices.take_status().message());
+            const Status status = devices.take_status();
+            if (status.code() == Code::device_absent) voice.say("absent", 1);
+            voice.say("failure", status.message());
         }
     });
     const std::string why =
         child.read_until("end ", after(limits.seconds), limits.seconds, [&](const std::string& line) {
             if (line.starts_with("devices ")) counted.devices = std::atoi(line.c_str() + 8);
             if (line.starts_with("failure ")) counted.failure = line.substr(8);
+            if (line.starts_with("absent ")) counted.is_absent = true;
         });
     if (!why.empty()) counted.failure = why;
     return counted;
@@ -234,27 +284,47 @@ Counted count_in_child(const Limits& limits) {
 
 std::vector<Facts> measure_in_children(const std::vector<int>& indices, const Limits& limits) {
     std::vector<Facts> all(indices.size());
+    // Else the out-of-memory killer would end one that is well.
+    if (indices.size() > 1 && !check_memory_room(indices.size() * device_bytes, limits.root).ok()) {
+        for (std::size_t i = 0; i < indices.size(); ++i) all[i] = measure_in_children({indices[i]}, limits).front();
+        return all;
+    }
     std::vector<std::unique_ptr<Child>> children;
     children.reserve(indices.size());
+    const bool for_run = limits.for_run, at_once = for_run && indices.size() > 1;
     const TimePoint deadline = after(limits.seconds);
     for (const int index : indices) {
-        children.push_back(std::make_unique<Child>([index](const Voice& voice) { work_on(index, voice); }));
+        children.push_back(std::make_unique<Child>(
+            [&limits, index, at_once](const Voice& voice) { work_on(index, voice, limits, at_once); }));
     }
+    const auto read = [&](std::size_t i, const char* until, TimePoint by) {
+        const std::string why = children[i]->read_until(until, by, limits.seconds,
+                                                        [&](const std::string& line) { read_fact(line, all[i]); });
+        if (!why.empty()) all[i].failure = why;
+    };
+    const auto is_going = [&](std::size_t i) { return all[i].failure.empty() && !children[i]->has_ended(); };
     // All are prepared before the first is measured, which none then disturbs.
     for (std::size_t i = 0; i < children.size(); ++i) {
         all[i].info.index = indices[i];
-        const std::string why = children[i]->read_until("prepared ", deadline, limits.seconds,
-                                                        [&](const std::string& line) { read_fact(line, all[i]); });
-        if (!why.empty()) all[i].failure = why;
+        read(i, "prepared ", deadline);
     }
     for (std::size_t i = 0; i < children.size(); ++i) {
-        if (!all[i].failure.empty() || children[i]->has_ended()) continue;
+        if (!is_going(i)) continue;
+        if (for_run && children.size() == 1) std::fprintf(stderr, "checking cuda:%d\n", indices[i]);
+        if (at_once) std::fprintf(stderr, "checking cuda:%d (%zu of %zu)\n", indices[i], i + 1, children.size());
         children[i]->go_on();
-        const std::string why = children[i]->read_until("end ", after(limits.seconds), limits.seconds,
-                                                        [&](const std::string& line) { read_fact(line, all[i]); });
-        if (!why.empty()) all[i].failure = why;
-        children[i].reset();
+        read(i, at_once ? "measured " : "end ", after(limits.seconds));
+        if (!at_once) children[i].reset();
     }
+    if (!at_once) return all;
+    std::vector<std::size_t> measured;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        if (is_going(i)) measured.push_back(i);
+    }
+    if (measured.size() < 2) return all;
+    for (const std::size_t i : measured) children[i]->go_on();
+    const TimePoint end = after(limits.seconds);
+    for (const std::size_t i : measured) read(i, "end ", end);
     return all;
 }
 

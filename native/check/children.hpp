@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 #include "check/facts.hpp"
@@ -15,16 +16,21 @@ void begin_child(pid_t parent, int kept);
 
 struct Limits {
     double seconds = 10.0;  // for opening all devices at the same time, and then for measuring each
+    bool for_run = false;   // measure what `isthmus check` keeps in a run, too, and say on stderr which device is next
+    std::string root = {};  // before "/sys" and "/proc"
 };
 
 // How many devices there are; a failure says why none can be asked.
 struct Counted {
     int devices = 0;
     std::string failure;
+    bool is_absent = false;  // the driver answered, or there is none
 };
 Counted count_in_child(const Limits& limits);
 
-// The devices by their index, opened together and measured one after the other.
+// The devices by their index, opened together and measured one after the other; for a run they then copy at once. Where
+// the host's memory does not suffice for all, each is opened when the one before has ended, and none copies with
+// others.
 std::vector<Facts> measure_in_children(const std::vector<int>& indices, const Limits& limits);
 
 }  // namespace isthmus::checking

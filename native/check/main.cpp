@@ -1,11 +1,16 @@
 // isthmus-check: is the link of each NVIDIA device all right? One program for prologs and pods, without Python.
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "check/children.hpp"
 #include "check/output.hpp"
+#include "check/run.hpp"
 #include "check/subject.hpp"
 #include "check/watch.hpp"
 #include "judge/styles.hpp"
@@ -16,6 +21,7 @@ using namespace isthmus::checking;  // NOLINT(google-build-using-namespace): the
 
 constexpr const char* usage =
     "Usage: isthmus-check [--device N]... [--style STYLE] [--strict] [--limit SECONDS]\n"
+    "       isthmus-check --run [--device N | --rank N | --single] [--limit SECONDS]\n"
     "       isthmus-check --watch [--for SECONDS] [--looks FILE]\n"
     "\n"
     "Measures pinned and pageable copies of each CUDA device, both directions at once,\n"
@@ -25,6 +31,9 @@ constexpr const char* usage =
     "  --style STYLE    plain, nagios, npd, nhc, prometheus or json, each with its exit codes.\n"
     "  --strict         Exit as for FAULT on ATTENTION, too.\n"
     "  --limit SECONDS  Give up a device whose driver does not answer within that time (10).\n"
+    "  --run            Print all that was measured, without a verdict, as isthmus check takes it.\n"
+    "  --rank N         The device of that rank of this machine: the first again after the last.\n"
+    "  --single         Measure nothing where there are several devices.\n"
     "  --watch          Copy nothing; report what flaps, as it does. Exit code 1 if anything did.\n"
     "  --for SECONDS    Watch for so long; without it until a signal.\n"
     "  --looks FILE     Watch looks that were kept in place of this machine; - for standard input.\n"
@@ -36,7 +45,8 @@ constexpr const char* usage =
 struct Options {
     std::vector<int> devices;
     std::string style, looks, root;
-    bool strict = false, watch = false;
+    bool strict = false, watch = false, run = false, single = false;
+    std::optional<int> rank;
     double limit = 10, seconds = 0;
 };
 
@@ -79,6 +89,12 @@ Options parsed(const std::vector<std::string>& words) {
             options.strict = true;
         } else if (name == "--limit") {
             options.limit = number(name, next());
+        } else if (name == "--run") {
+            options.run = true;
+        } else if (name == "--rank") {
+            options.rank = static_cast<int>(number(name, next()));
+        } else if (name == "--single") {
+            options.single = true;
         } else if (name == "--watch") {
             options.watch = true;
         } else if (name == "--for") {
@@ -104,16 +120,36 @@ int watched(const Options& options) {
 
 int run(const Options& options) {
     if (options.watch) return watched(options);
-    const Limits limits{options.limit};
+    // What asks for a run may be killed, and no driver is to be asked for a caller that is gone.
+    if (options.run) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const Limits limits{options.limit, options.run, options.root};
     std::vector<int> devices = options.devices;
     std::vector<Facts> all;
     if (devices.empty()) {
         const Counted counted = count_in_child(limits);
         for (int i = 0; i < counted.devices; ++i) devices.push_back(i);
-        if (devices.empty()) all.emplace_back().failure = counted.failure.empty() ? "no device" : counted.failure;
+        if (devices.empty()) {
+            Facts& none = all.emplace_back();
+            none.failure = counted.failure.empty() ? "no device" : counted.failure;
+            none.is_absent = counted.is_absent;
+        } else if (options.rank) {
+            devices = {*options.rank % counted.devices};
+        }
+    }
+    if (options.single && devices.size() > 1) {
+        for (const int index : devices) {
+            Facts& facts = all.emplace_back();
+            facts.info.index = index;
+            facts.failure = "one of several devices";
+        }
+        devices.clear();
     }
     for (Facts& facts : measure_in_children(devices, limits)) all.push_back(std::move(facts));
     const bool has_any = std::ranges::any_of(all, [](const Facts& facts) { return facts.failure.empty(); });
+    if (options.run) {
+        std::cout << as_runs(all) << "\n" << std::flush;
+        return has_any ? 0 : 3;
+    }
     const auto [text, code] = output(judged_together(all), options.style, options.strict);
     std::cout << text << "\n" << std::flush;
     // Where no device could be asked there is no verdict.

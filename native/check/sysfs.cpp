@@ -51,10 +51,14 @@ Look look_at(const std::string& pci_address, const std::string& root) {
     look.generation = generation_of(first_line(folder + "/current_link_speed"));
     look.width = width_of(first_line(folder + "/current_link_width"));
     look.is_visible = look.generation != 0 && look.width != 0;
-    // The most of both ends.
-    look.most_generation = generation_of(first_line(folder + "/max_link_speed"));
-    const unsigned above = generation_of(first_line(folder + "/../max_link_speed"));
-    if (above != 0) look.most_generation = std::min(look.most_generation, above);
+    // The most of both ends. A virtual machine makes up a port that could not do what the device does.
+    const auto most_of = [](unsigned now, unsigned here, unsigned above) {
+        return above >= std::max(now, 1U) ? std::min(here, above) : here;
+    };
+    look.most_generation = most_of(look.generation, generation_of(first_line(folder + "/max_link_speed")),
+                                   generation_of(first_line(folder + "/../max_link_speed")));
+    look.most_width = most_of(look.width, width_of(first_line(folder + "/max_link_width")),
+                              width_of(first_line(folder + "/../max_link_width")));
     look.corrected = total_of(folder + "/aer_dev_correctable");
     look.nonfatal = total_of(folder + "/aer_dev_nonfatal");
     look.fatal = total_of(folder + "/aer_dev_fatal");

@@ -11,7 +11,7 @@ namespace isthmus::checking {
 struct Look {
     bool is_asleep = false;   // suspended: nothing more is read, as that may wake it
     bool is_visible = false;  // width and speed are given
-    unsigned generation = 0, width = 0, most_generation = 0;
+    unsigned generation = 0, width = 0, most_generation = 0, most_width = 0;
     unsigned long corrected = 0, nonfatal = 0, fatal = 0;
 };
 

@@ -215,6 +215,34 @@ def test_texts_are_those_of_the_catalogue(node: Path) -> None:
     assert device["points"][0]["do"] == [say("health.reseat_module"), say("health.vendor_asks", **asked)]
 
 
+@pytest.mark.parametrize("is_silent", [True, False], ids=["NVML is silent", "NVML reads it"])
+def test_without_nvml_a_run_has_the_link_as_the_kernel_says_it(node: Path, tmp_path: Path, is_silent: bool) -> None:
+    folder = tmp_path / "sys/bus/pci/devices/fffe:10:00.0"
+    folder.mkdir(parents=True)
+    for name, text in (("current_link_width", "8"), ("max_link_width", "16")):
+        (folder / name).write_text(text + "\n")
+    for name in ("current", "max"):
+        (folder / f"{name}_link_speed").write_text("32.0 GT/s PCIe\n")
+    link = {} if is_silent else {"FAKE_NODE_LINK": "4 16 4 16"}
+    (run,) = json.loads(_run(node, "--run", "--root", str(tmp_path), **link).stdout)
+    read = [
+        (each["source"], each["width_under_load"], each["max_width"]) for each in (run["link"], run["device"]["link"])
+    ]
+    assert read == 2 * [("sysfs", 8, 16) if is_silent else ("NVML", 16, 16)]
+
+
+def test_where_memory_is_scarce_devices_are_opened_one_after_the_other(node: Path, tmp_path: Path) -> None:
+    """Else the out-of-memory killer would end one that is well."""
+    (tmp_path / "proc").mkdir()
+    experiments = {}
+    for gibibytes in (4, 2):
+        (tmp_path / "proc/meminfo").write_text(f"MemAvailable: {gibibytes << 20} kB\n")
+        runs = json.loads(_run(node, "--run", "--root", str(tmp_path), FAKE_NODE_DEVICES="3").stdout)
+        assert [run["device"]["index"] for run in runs] == [0, 1, 2]
+        experiments[gibibytes] = [{case["experiment"] for case in run["cases"]} for run in runs]
+    assert experiments == {4: 3 * [{"bandwidth", "peers"}], 2: 3 * [{"bandwidth"}]}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("part", [{"FAKE_NODE_MIG": "1"}, {"FAKE_NODE_VIRTUAL": "2"}], ids=["MIG", "vGPU"])
 def test_isthmus_check_says_the_same_of_a_part_of_a_card(node: Path, part: dict[str, str]) -> None:

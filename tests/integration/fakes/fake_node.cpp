@@ -7,7 +7,8 @@
 // turn. FAKE_NODE_SLOW is a device and its rates where they are not those of all. FAKE_NODE_LINK is generation and
 // width, then at most; FAKE_NODE_REPLAYS are replays at first and under load. FAKE_NODE_BUSY, _MIG, _CONFIDENTIAL,
 // _VIRTUAL, _SHARES, _WRONG and _THROTTLED say what their names say. FAKE_NODE_HANGS and FAKE_NODE_DIES name a device,
-// and FAKE_NODE_AT the call in which it does: open or copy.
+// and FAKE_NODE_AT the call in which it does: open or copy. With FAKE_NODE_WHOLE all copies are made, as runs of
+// `isthmus check`, which verify each case, need them.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,9 +79,11 @@ double rate_of(unsigned which) {
 
 int copy(void* to, const void* from, std::size_t bytes, bool to_device) {
     if (const int code = fate("copy"); code != success) return code;
-    // What is sent and fetched again to be compared; all later ones are counted alone.
-    if (++copies <= 2) std::memcpy(to, from, bytes);
-    if (copies == 2 && text_of("FAKE_NODE_WRONG") != nullptr) static_cast<char*>(to)[bytes / 2] ^= 1;
+    // What is sent and fetched again to be compared; all later ones are counted alone, but for a run.
+    const bool is_whole = text_of("FAKE_NODE_WHOLE") != nullptr;
+    if (++copies <= 2 || is_whole) std::memcpy(to, from, bytes);
+    if ((is_whole ? to_device : copies == 2) && text_of("FAKE_NODE_WRONG") != nullptr)
+        static_cast<char*>(to)[bytes / 2] ^= 1;
     const bool is_fast = is_pinned(reinterpret_cast<std::uintptr_t>(to_device ? from : to));
     const unsigned which = is_fast ? (to_device ? 0 : 1) : to_device ? 3 : 4;
     queued[to_device ? 0 : 1].bytes += static_cast<double>(bytes);
