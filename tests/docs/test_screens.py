@@ -34,7 +34,7 @@ def words(text: str) -> str:
 def as_checked(folder: Path) -> Path:
     """The run with no sizes but those of a check."""
     run = json.loads(gzip.decompress((REPOSITORY / RUN).read_bytes()))
-    run["cases"] = [case for case in run["cases"] if case["bytes"] in check.SIZES]
+    run["cases"] = [case for case in run["cases"] if case["bytes"] in check.SIZES[:1]]
     path = folder / "check.json"
     path.write_text(json.dumps(run), "utf-8")
     return path

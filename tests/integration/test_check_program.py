@@ -3,8 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +16,8 @@ import pytest
 
 from isthmus.installing import installed_file
 from isthmus.language import say
-from tests.integration.conftest import drivers_of
-from tests.processes import ended, isthmus
+from tests.integration.conftest import Started, drivers_of
+from tests.processes import HANGS_SECONDS, ended, isthmus
 
 # `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
 _GIVEN = os.environ.get("ISTHMUS_CHECK")
@@ -231,6 +235,112 @@ def test_without_nvml_a_run_has_the_link_as_the_kernel_says_it(node: Path, tmp_p
     assert read == 2 * [("sysfs", 8, 16) if is_silent else ("NVML", 16, 16)]
 
 
+def _checked(node: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """By `isthmus check`."""
+    return isthmus("check", *words, env=drivers_of(node) | {"FAKE_NODE_WHOLE": "1"} | environment)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "healthy",
+        "narrow",
+        "wrong data",
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in ("read wrongly", "replays now", "in use and slow")
+        ),
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("MIG", "vGPU", "passed through", "host memory")),
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("half the rate", "both share one", "no NVML")),
+    ],
+)
+def test_isthmus_check_says_the_same(node: Path, name: str) -> None:
+    """It has its figures from the program, and the verdict from the same rules."""
+    (state,) = [each for each in _states(_CARDS[1]) if each.name == name]
+    ended = _checked(node, "--json", **state.environment)
+    (device,) = json.loads(ended.stdout)
+    assert (device["level"], device["points"][0]["topic"]) == (state.level, state.topic), ended.stderr
+    assert ended.returncode == (1 if state.level == "FAULT" else 0)
+    assert ended.stderr.startswith("checking cuda:0\n")
+    if name == "healthy":
+        rates = {(each["memory"], each["direction"]): each["bytes_per_second"] / 1e9 for each in device["rates"]}
+        assert rates["pinned", "h2d"] == pytest.approx(55.3, rel=0.02)
+        assert rates["pinned", "both"] == pytest.approx(101, rel=0.02)
+        assert rates["pageable", "d2h"] == pytest.approx(13, rel=0.02)
+        assert device["link"]["width_under_load"] == 16
+
+
+@pytest.mark.thorough
+def test_isthmus_check_of_several_devices(node: Path) -> None:
+    """One is slow by its likes, though nothing is known of such a card; all copy at once; one is lost."""
+    card = _CARDS[-1]
+    slow = " ".join(map(str, (20, 20, *card.rates[2:])))
+    several = {"FAKE_NODE_DEVICES": "5", "FAKE_NODE_SLOW": f"2 {slow}", "FAKE_NODE_LOST": "4", "FAKE_NODE_AT": "copy"}
+    ended = _checked(node, "--json", **next(_states(card)).environment, **several)
+    devices = {each["device"]: each for each in json.loads(ended.stdout)}
+    assert {name: each["level"] for name, each in devices.items()} == {
+        f"cuda:{index}": "FAULT" if index == 2 else "OK" for index in range(4)
+    }
+    assert "cuda:4 was not checked: " in ended.stderr
+    assert ended.returncode == 1
+    at_once = [each for each in devices["cuda:1"]["rates"] if each["memory"] == "pinned_at_once"]
+    assert [each["direction"] for each in at_once] == ["h2d", "d2h"]
+    assert all(each["bytes_per_second"] / 1e9 == pytest.approx(55, rel=0.02) for each in at_once)
+
+
+@pytest.mark.parametrize(
+    ("fate", "says"), [("DIES", "signal 9"), pytest.param("HANGS", "did not answer", marks=pytest.mark.thorough)]
+)
+def test_a_driver_that_dies_or_hangs_ends_no_isthmus_check(node: Path, fate: str, says: str) -> None:
+    """Alone it is an error; with others it is one that was not checked; a style has it as nothing judged."""
+    fatal = {f"FAKE_NODE_{fate}": "0"}
+    alone = _checked(node, **fatal)
+    assert (alone.returncode, alone.stdout) == (1, "")
+    assert says in alone.stderr
+    assert "dmesg" in alone.stderr
+    pair = _checked(node, "--json", FAKE_NODE_DEVICES="2", **fatal)
+    assert [each["device"] for each in json.loads(pair.stdout)] == ["cuda:1"]
+    assert "cuda:0 was not checked: " in pair.stderr
+    if fate == "HANGS":  # Each costs the limit.
+        return
+    styled = _checked(node, "--style", "nagios", **fatal)
+    assert styled.returncode == 3
+    assert styled.stdout.startswith("UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGINT, *(pytest.param(each, marks=pytest.mark.thorough) for each in (signal.SIGTERM, signal.SIGKILL))],
+)
+def test_a_check_that_is_ended_leaves_no_process(node: Path, start: Started, how: signal.Signals) -> None:
+    """Its own process alone is sent the signal, while a driver hangs."""
+    hangs = {"FAKE_NODE_DEVICES": "3", "FAKE_NODE_HANGS": "1", "FAKE_NODE_AT": "copy"}
+    process = start(sys.executable, "-m", "isthmus", "check", **drivers_of(node), **hangs)
+    assert process.stderr is not None
+    while "cuda:1" not in process.stderr.readline():
+        assert process.poll() is None
+    began = _session_of(process.pid)
+    process.send_signal(how)
+    process.wait(HANGS_SECONDS)
+    assert len(began) == 5  # Python, the program, and a process a device.
+    until = time.monotonic() + HANGS_SECONDS
+    while left := _session_of(process.pid):
+        assert time.monotonic() < until, left
+        time.sleep(0.05)
+
+
+def _session_of(pid: int) -> list[str]:
+    """The processes that it began and that have not ended, itself included, as the kernel describes them."""
+    processes = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            text = path.read_text()
+            state, _, _, session, *_ = text.rpartition(")")[2].split()
+            if int(session) == pid and state != "Z":
+                processes.append(text)
+    return processes
+
+
 def test_where_memory_is_scarce_devices_are_opened_one_after_the_other(node: Path, tmp_path: Path) -> None:
     """Else the out-of-memory killer would end one that is well."""
     (tmp_path / "proc").mkdir()
@@ -244,13 +354,22 @@ def test_where_memory_is_scarce_devices_are_opened_one_after_the_other(node: Pat
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("part", [{"FAKE_NODE_MIG": "1"}, {"FAKE_NODE_VIRTUAL": "2"}], ids=["MIG", "vGPU"])
-def test_isthmus_check_says_the_same_of_a_part_of_a_card(node: Path, part: dict[str, str]) -> None:
-    """By the real clock, which the measuring of all experiments needs: rates are this machine's."""
-    (device,) = _judged(node, **part)
-    checked = isthmus("check", "--device", "cuda:0", "--json", env={"LD_LIBRARY_PATH": str(node)} | part)
-    assert [each["points"] for each in json.loads(checked.stdout)] == [device["points"]], checked.stderr
-    assert device["points"][0]["topic"] == "part"
+def test_the_run_of_a_check_is_kept_and_judged_again(node: Path, tmp_path: Path) -> None:
+    (state,) = [each for each in _states(_CARDS[1]) if each.name == "narrow"]
+    narrow = {**state.environment, "FAKE_NODE_DEVICES": "2"}
+    path = tmp_path / "run.json.gz"
+    refused = _checked(node, "-o", str(path), **narrow)
+    assert refused.returncode == 2
+    assert "name one with --device cuda:0" in refused.stderr
+    kept = _checked(node, "--device", "cuda:1", "-o", str(path), "--json", **narrow)
+    again = _checked(node, "--run", str(path), "--json")
+    assert kept.returncode == again.returncode == 1
+    assert json.loads(kept.stdout) == json.loads(again.stdout)
+    ranks = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "3"}
+    assert "cuda:1" in _checked(node, **narrow, **ranks).stdout
+    absent = _checked(node, "--device", "cuda:7", **narrow)
+    assert absent.returncode == 3
+    assert "no device cuda:7 here; found cuda:0, cuda:1" in absent.stderr
 
 
 class Recorded:

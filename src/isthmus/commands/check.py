@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ def check(
             levels = _shown(iter([_judged([read_named(run)], named)]), chosen)
         else:
             failed: list[IsthmusError] = []
-            levels = _shown(_checks(_specs(device, output), seconds, output, named, failed), chosen)
+            levels = _shown(_checks(device, seconds, output, named, failed), chosen)
             if failed:
                 raise failed[0]
     if "FAULT" in levels or (strict and "ATTENTION" in levels):
@@ -111,7 +111,7 @@ def _styled(
         elif run is not None:
             checked = [_judged([read_named(run)], named)]
         else:
-            checked = list(_checks(_specs(device, output), seconds, output, named, failed))
+            checked = list(_checks(device, seconds, output, named, failed))
     except IsthmusError as error:
         to_stderr(f"isthmus: {error}")
         failed.append(error)
@@ -122,48 +122,25 @@ def _styled(
     return styled(checked, [*unread, *map(str, failed)], style, here, strict=strict)
 
 
-def _specs(device: str | None, output: Path | None) -> list[str]:
-    """The devices to check; under a launcher the one of this process's place on the machine."""
-    specs = _named_specs(device)
-    if output is not None and len(specs) > 1:
-        raise UsageError(
-            f"-o keeps the run of one device, and there are {len(specs)}; name one with --device {specs[0]}"
-        )
-    return specs
-
-
-def _named_specs(device: str | None) -> list[str]:
-    from isthmus.experiment.check import linked_device
-    from isthmus.experiment.mpi.launcher import launched
-    from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
-
-    if device and (device.isdecimal() or ("," in device and not device.startswith("host:"))):
-        raise UsageError(f"no device {device!r}; expected such as cuda:0 (one) or cuda (all)")
-    told = launched(os.environ)
-    backend = None if device == "all" else device
-    if backend is None:
-        linked_device(None)  # Raises where there is none.
-    if told.ranks > 1:
-        return [choose_device(name_in_turn(backend, told.local_rank)).spec]
-    return names_in_turn(backend)
-
-
 def _checks(
-    specs: list[str], seconds: float, output: Path | None, named: "Reference | None", failed: list[IsthmusError]
+    device: str | None, seconds: float, output: Path | None, named: "Reference | None", failed: list[IsthmusError]
 ) -> "Iterator[Checked]":
     """Check the devices; adds to `failed` the errors of those that cannot be, which end no other."""
-    if len(specs) > 1 and not seconds:
-        measured = _measured_together(specs)
-    else:
-        measured = ((spec, _measured(spec, seconds, output)) for spec in specs)
-    for spec, runs in measured:
-        if isinstance(runs, IsthmusError):
-            if len(specs) == 1:
-                raise runs
+    from isthmus.record import RunWriter
+
+    measured = _measured(device, seconds, is_single=output is not None)
+    several = [] if seconds else [runs[0] for runs in measured.values() if isinstance(runs, list)]
+    for spec, runs in measured.items():
+        if isinstance(runs, list):
+            checked = _judged(runs, named, several)
+            if output is not None:
+                RunWriter.write(output, checked[0])
+            yield checked
+        elif len(measured) == 1:
+            raise runs
+        else:
             to_stderr(f"isthmus: {spec} was not checked: {runs}")
             failed.append(runs)
-        else:
-            yield _judged(runs, named)
 
 
 def _reference(name: str) -> "Reference | None":
@@ -172,55 +149,41 @@ def _reference(name: str) -> "Reference | None":
     return read_reference(name) if name else None
 
 
-def _measured_together(specs: list[str]) -> "Iterator[tuple[str, list[Run] | IsthmusError]]":
-    """The run of each of several devices, or why there is none."""
+def _measured(device: str | None, seconds: float, *, is_single: bool) -> "dict[str, list[Run] | IsthmusError]":
+    """The runs of each device, one or one after the other until the time is over; or why there is none.
+
+    Under a launcher it is the device of this process's place on the machine. Ctrl-C ends the watching of links early.
+    """
     from isthmus.commands._progress import ProgressBar
-    from isthmus.experiment.check import alone, measure_links
+    from isthmus.experiment.check import measure_links
+    from isthmus.experiment.mpi.launcher import launched
 
-    with alone(), ProgressBar() as progress:
-        to_stderr(f"checking {', '.join(specs)}")
-        measured = measure_links(specs, sys.argv, progress.show)
-    for spec, run in measured.items():
-        yield spec, run if isinstance(run, IsthmusError) else [run]
-
-
-def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run] | IsthmusError":
-    """One run, or one after the other until the time is over; or why there is none."""
-    from isthmus.commands._progress import ProgressBar
-    from isthmus.experiment.check import SECONDS, alone, measure_link
-    from isthmus.machine.devices import open_device
-
-    runs: list[Run] = []
+    if device and (device.isdecimal() or ("," in device and not device.startswith("host:"))):
+        raise UsageError(f"no device {device!r}; expected such as cuda:0 (one) or cuda (all)")
+    spec, ours = None if device == "all" else device, launched(os.environ)
+    rank = ours.local_rank if ours.ranks > 1 else None
+    measured: dict[str, list[Run] | IsthmusError] = {}
     until = time.monotonic() + seconds
-    try:
-        with alone(), ProgressBar() as progress, _rebound():
-            to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
-            opened = open_device(spec, bind=True)
-            with suppress(KeyboardInterrupt) if seconds else nullcontext():
-                while not runs or time.monotonic() < until:
-                    left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
-                    runs.append(measure_link(opened, sys.argv, progress.show, output, min(SECONDS, left)))
-    except IsthmusError as error:
-        return error
-    return runs
+    with suppress(KeyboardInterrupt) if seconds else nullcontext(), ProgressBar() as progress:
+        while not measured or time.monotonic() < until:
+            quietly = bool(measured)
+            latest = measure_links(spec, rank, sys.argv, progress.show, is_single=is_single, quietly=quietly)
+            for each, run in latest.items():
+                runs = measured.get(each, [])
+                if isinstance(runs, list):
+                    measured[each] = run if isinstance(run, IsthmusError) else [*runs, run]
+    if not measured:
+        raise KeyboardInterrupt
+    return measured
 
 
-@contextmanager
-def _rebound() -> Iterator[None]:
-    """Afterwards this thread may run where it could before: the next device may be near other processors."""
-    allowed = os.sched_getaffinity(0)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
-
-
-def _judged(runs: "list[Run]", named: "Reference | None") -> "Checked":
-    """The worst of some runs of a device, judged."""
+def _judged(runs: "list[Run]", named: "Reference | None", several: "Sequence[Run]" = ()) -> "Checked":
+    """The worst of some runs of a device, judged; `several` are runs of all devices that were measured with it."""
     from isthmus.compare import judge_all, reference_for
 
     reference = named or reference_for(runs[0].fingerprint.device)
-    worst, health = judge_all(runs, reference)
+    alike = [each for each in several if each.fingerprint.device.name == runs[0].fingerprint.device.name]
+    worst, health = judge_all(runs, reference, alike)
     return worst, health, reference.name if reference else ""
 
 

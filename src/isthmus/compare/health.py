@@ -92,12 +92,12 @@ def judge_together(runs: Sequence[Run], named: Reference | None = None) -> list[
     return judged
 
 
-def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[Run, Health]:
-    """The worst of some runs of one device, one after the other, and the verdict on all of them.
+def judge_all(runs: Sequence[Run], reference: Reference | None = None, alike: Sequence[Run] = ()) -> tuple[Run, Health]:
+    """The worst of some runs of one device, one after the other, and the verdict on all of them; `alike` as for judge.
 
     A link that is worse in some of them than in others is one that flaps.
     """
-    verdicts = [judge(run, reference) for run in runs]
+    verdicts = [judge(run, reference, alike) for run in runs]
     worst = min(range(len(runs)), key=lambda at: gravity(verdicts[at].level))
     health = verdicts[worst]
     as_bad = sum(each.level == health.level for each in verdicts)

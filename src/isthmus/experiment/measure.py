@@ -3,7 +3,7 @@
 import random
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from itertools import accumulate, repeat
 from pathlib import Path
@@ -31,6 +31,7 @@ from isthmus.record import (
     SCHEMA_VERSION,
     Case,
     End,
+    Fingerprint,
     Launch,
     Placement,
     Run,
@@ -104,14 +105,11 @@ def measure(
     path: Path,
     command: Sequence[str],
     progress: Progress,
-    ready: Callable[[], object] = lambda: None,
     launch: Launch | None = None,
     pace: Pace = ALONE,
 ) -> Path:
     """Measure, and write the run to `path`; returns it. `progress` is called as cases end.
 
-    `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb, or to
-    wait for others, whose time is not the experiment's.
     `launch` says which part of a fleet's run this is, `pace` with whom it is in step.
 
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
@@ -135,18 +133,8 @@ def measure(
         budget_seconds=sum(options.effort(experiment.efforts).budget_seconds for experiment in experiments),
         options=options.as_text | ({"brief": brief} if brief else {}),
     )
-    now = datetime.now(timezone.utc)
-    run = Run(
-        format=FORMAT,
-        schema_version=SCHEMA_VERSION,
-        run=f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}",
-        created=f"{now:%Y-%m-%dT%H:%M:%SZ}",
-        fingerprint=fingerprint,
-        settings=settings,
-        launch=launch,
-    )
-    with RunWriter(path, run) as writer:
-        runner = _Runner(device, options, writer, progress, ready, pace)
+    with RunWriter(path, begun_run(fingerprint, settings, launch)) as writer:
+        runner = _Runner(device, options, writer, progress, pace)
         try:
             pages = runner.run(experiments, _memory_budget(device, options, available_memory_bytes(fingerprint.host)))
         except KeyboardInterrupt:
@@ -162,6 +150,20 @@ def measure(
         end = _end("complete", started, msgspec.structs.replace(placement, pages=pages), message)
         writer.finish(msgspec.structs.replace(end, link=link_now(device)))
     return path
+
+
+def begun_run(fingerprint: Fingerprint, settings: Settings, launch: Launch | None = None) -> Run:
+    """A run of this moment, with a name of its own and without cases."""
+    now = datetime.now(timezone.utc)
+    return Run(
+        format=FORMAT,
+        schema_version=SCHEMA_VERSION,
+        run=f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}",
+        created=f"{now:%Y-%m-%dT%H:%M:%SZ}",
+        fingerprint=fingerprint,
+        settings=settings,
+        launch=launch,
+    )
 
 
 def keep(run: Run, device: OpenDevice) -> None:
@@ -197,20 +199,11 @@ def _shares(planned: Planned, budget_seconds: float) -> list[float]:
 class _Runner:
     """One run: where its cases go, and how many have ended."""
 
-    def __init__(
-        self,
-        device: OpenDevice,
-        options: Options,
-        writer: RunWriter,
-        progress: Progress,
-        ready: Callable[[], object],
-        pace: Pace,
-    ) -> None:
+    def __init__(self, device: OpenDevice, options: Options, writer: RunWriter, progress: Progress, pace: Pace) -> None:
         self._device = device
         self._options = options
         self._writer = writer
         self._progress = progress
-        self._ready = ready
         self._pace = pace
         self._rng = random.Random(options.seed)
         # How many of the cases that can be measured have ended, and how many there are.
@@ -257,10 +250,6 @@ class _Runner:
                 for cases in prepared.ended:
                     self._finish(cases)
                 placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
-                prepared_at = time.monotonic()
-                self._ready()
-                waited = time.monotonic() - prepared_at
-                clock, began = clock.later(waited), began + waited
                 if asked:  # what others and allocating took is not taken from its part while there is time
                     clock = clock.until(min(began + limit, time.monotonic() + share))
                 self._estimate.begin_timing()

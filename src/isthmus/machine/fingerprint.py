@@ -17,12 +17,13 @@ from isthmus.record import MIB, Backend, Device, Fingerprint, Link
 
 def read_fingerprint(device: OpenDevice) -> Fingerprint:
     """Everything about this machine that can explain a figure; keeps the link busy for a tenth of a second."""
-    description = msgspec.structs.replace(device.description, link=link_now(device))
+    return fingerprint_of(msgspec.structs.replace(device.description, link=link_now(device)))
+
+
+def fingerprint_of(device: Device) -> Fingerprint:
+    """A device, as it was read, and this machine."""
     return Fingerprint(
-        isthmus_version=isthmus.__version__,
-        python_version=platform.python_version(),
-        device=description,
-        host=read_host(),
+        isthmus_version=isthmus.__version__, python_version=platform.python_version(), device=device, host=read_host()
     )
 
 

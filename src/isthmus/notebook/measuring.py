@@ -11,10 +11,10 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from isthmus.errors import UsageError
+from isthmus.errors import IsthmusError, UsageError
 from isthmus.messages import to_stderr_in_place
 from isthmus.notebook.measured_run import MeasuredRun, named_reference, of
-from isthmus.record import format_rate, parse_sizes, read_run
+from isthmus.record import RunWriter, format_rate, parse_sizes, read_run
 
 if TYPE_CHECKING:
     from isthmus.experiment.engine.options import ModeName, Options
@@ -94,19 +94,21 @@ def check(
 ) -> MeasuredRun:
     """Measure for seconds what says whether a device's link is all right; `level` of the run is the verdict.
 
-    `device`, `output`, `reference` and `progress` are as for `measure`, and so are Ctrl-C, threads and errors; raises
-    DeviceAbsent where no device has a link and none is named.
+    `device`, `output`, `reference` and `progress` are as for `measure`, and so are threads and errors; Ctrl-C keeps
+    nothing. Raises DeviceAbsent where no device has a link and none is named, CallFailed where a driver hangs or dies.
     """
-    from isthmus.experiment.check import alone, linked_device, measure_link
-    from isthmus.machine.devices import open_device
+    from isthmus.experiment.check import measure_links
 
     path = _new(output)
     named = named_reference(reference)  # before minutes of measurement, not after them
 
     def work() -> MeasuredRun:
-        spec = device or linked_device(None).spec
-        with alone(), _shown(progress) as show:
-            run = measure_link(open_device(spec, bind=True), ["isthmus", "check"], show, path)
+        with _shown(progress) as show:
+            (run,) = measure_links(device, 0, ["isthmus", "check"], show, quietly=not progress).values()
+        if isinstance(run, IsthmusError):
+            raise run
+        if path is not None:
+            RunWriter.write(path, run)
         return of(run, path, named)
 
     return _on_thread_of_its_own(work)

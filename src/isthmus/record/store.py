@@ -120,6 +120,15 @@ class RunWriter:
             raise self._error("created", error) from error
         self._tail = self._first_case = len(begin)
 
+    @classmethod
+    def write(cls, path: Path, run: Run) -> None:
+        """Write a run that has ended."""
+        with cls(path, run) as writer:
+            for case in run.cases:
+                writer.add(case)
+            if run.end is not None:
+                writer.finish(run.end)
+
     def add(self, case: Case) -> None:
         """Append one case; the file is valid again when this returns."""
         separator = b"" if self._tail == self._first_case else b",\n"
