@@ -260,6 +260,16 @@ void begin_child(pid_t parent, int kept) {
     }
 }
 
+void reap_children() {
+    // A process that the driver does not let go is not waited for.
+    const TimePoint deadline = after(1.0);
+    while (now() < deadline) {
+        const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+        if (ended < 0) return;
+        if (ended == 0) usleep(1000);
+    }
+}
+
 Counted count_in_child(const Limits& limits) {
     Counted counted;
     Child child([](const Voice& voice) {

@@ -33,4 +33,7 @@ Counted count_in_child(const Limits& limits);
 // others.
 std::vector<Facts> measure_in_children(const std::vector<int>& indices, const Limits& limits);
 
+// Last: where process 1 waits for no child, as in many containers, each would stay as a zombie.
+void reap_children();
+
 }  // namespace isthmus::checking

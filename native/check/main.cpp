@@ -148,10 +148,12 @@ int run(const Options& options) {
     const bool has_any = std::ranges::any_of(all, [](const Facts& facts) { return facts.failure.empty(); });
     if (options.run) {
         std::cout << as_runs(all) << "\n" << std::flush;
+        reap_children();
         return has_any ? 0 : 3;
     }
     const auto [text, code] = output(judged_together(all), options.style, options.strict);
     std::cout << text << "\n" << std::flush;
+    reap_children();
     // Where no device could be asked there is no verdict.
     return options.style.empty() && !has_any ? 3 : code;
 }

@@ -17,7 +17,7 @@ import pytest
 from isthmus.installing import installed_file
 from isthmus.language import say
 from tests.integration.conftest import Started, drivers_of
-from tests.processes import HANGS_SECONDS, ended, isthmus
+from tests.processes import HANGS_SECONDS, ended, isthmus, python
 
 # `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
 _GIVEN = os.environ.get("ISTHMUS_CHECK")
@@ -149,6 +149,17 @@ def test_one_of_sixteen_that_hangs_ends_no_other(node: Path) -> None:
     )
     levels = {each["device"]: each["level"] for each in devices}
     assert levels == {f"cuda:{index}": "none" if index == 5 else "OK" for index in range(16)}
+
+
+@pytest.mark.parametrize("words", [["--style", "plain"], ["--run"]])
+def test_no_process_is_left_to_process_1(node: Path, words: list[str]) -> None:
+    """In many containers it waits for none: each would stay as a zombie."""
+    program = (
+        "import ctypes, os, subprocess, sys; ctypes.CDLL(None).prctl(36, 1); subprocess.run(sys.argv[1:])\n"
+        "try:\n    os.waitpid(-1, os.WNOHANG)\n    print('one is left')\nexcept ChildProcessError:\n    print('none')\n"
+    )
+    done = python(program, _PROGRAM.resolve(), *words, env=drivers_of(node) | {"FAKE_NODE_DEVICES": "3"})
+    assert done.stdout.splitlines()[-1] == "none"
 
 
 def test_a_slow_one_of_four_is_a_fault_by_its_likes(node: Path) -> None:
