@@ -99,6 +99,12 @@ Result<Prepared::Memory> Prepared::allocate(MemoryKind kind) {
     return made;
 }
 
+Status Prepared::allocate_all() {
+    ISTHMUS_TRY(assign(on_device_, allocate(MemoryKind::device)));
+    ISTHMUS_TRY(assign(pinned_, allocate(MemoryKind::pinned)));
+    return assign(pageable_, allocate(MemoryKind::pageable));
+}
+
 Status Prepared::add(RateOf rate, const Memory& host, const std::vector<Direction>& directions, Method method) {
     std::vector<experiment::TimedLane> lanes;
     for (const Direction each : directions) {
@@ -129,9 +135,13 @@ Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts, bool f
     ISTHMUS_TRY_ASSIGN(device, cuda::open_device(index));
     ISTHMUS_TRY(device->bind_thread());
     ISTHMUS_TRY(assign(made->session_, OpenDevice::create(std::move(device))));
-    ISTHMUS_TRY(assign(made->on_device_, made->allocate(MemoryKind::device)));
-    ISTHMUS_TRY(assign(made->pinned_, made->allocate(MemoryKind::pinned)));
-    ISTHMUS_TRY(assign(made->pageable_, made->allocate(MemoryKind::pageable)));
+    facts.bytes = copied_bytes;
+    if (Status allocated = made->allocate_all(); !allocated.ok()) {
+        if (!for_run) return allocated;
+        // Others may have all of its memory: that is no failure of the device.
+        for (Repeats& each : facts.repeats) each.skipped = allocated.message();
+        return made;
+    }
     for (const Memory* host : {&made->pinned_, &made->pageable_}) {
         ISTHMUS_TRY_ASSIGN(from, host->from->region(0, copied_bytes));
         ISTHMUS_TRY(host->from->fill_pattern(from, seed));
@@ -142,7 +152,6 @@ Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts, bool f
     ISTHMUS_TRY(made->add(pinned_both, made->pinned_, {Direction::h2d, Direction::d2h}));
     ISTHMUS_TRY(made->add(pageable_h2d, made->pageable_, {Direction::h2d}));
     ISTHMUS_TRY(made->add(pageable_d2h, made->pageable_, {Direction::d2h}));
-    facts.bytes = copied_bytes;
     if (!for_run) return made;
     for (const auto& [rate, direction] : {std::pair{library_h2d, Direction::h2d}, {library_d2h, Direction::d2h}}) {
         const Status status = made->add(rate, made->pageable_, {direction}, Method::isthmus);
@@ -244,6 +253,7 @@ Result<LinkReading> Prepared::read_link(const Facts& facts) {
 }
 
 Status Prepared::measure(Facts& facts) {
+    if (cases_.empty()) return {};
     ISTHMUS_TRY_ASSIGN(arrived, arrives());
     facts.is_wrong = !arrived;
     if (for_run_) ISTHMUS_TRY(assign(facts.begun, read_link(facts)));
@@ -269,6 +279,7 @@ Status Prepared::measure(Facts& facts) {
 }
 
 Status Prepared::copy_at_once(Facts& facts) {
+    if (cases_.empty()) return {};
     for (const RateOf rate : {pinned_h2d, pinned_d2h}) {
         ISTHMUS_TRY_ASSIGN(samples, cases_[rate].transfer->run(0, {1, most_at_once, at_once_seconds}));
         facts.at_once[rate] = samples[experiment::device_seconds];

@@ -19,7 +19,7 @@ class Prepared {
   public:
     // Reads what is known at rest into `facts`, also where it fails then. For a run there are copies by the library,
     // too, each case is verified, and the link is read before as well, by the kernel's files in `root` where NVML does
-    // not say it.
+    // not say it; without memory for the copies each case is skipped, and there is nothing to measure.
     static Result<std::unique_ptr<Prepared>> open(int index, Facts& facts, bool for_run, const std::string& root);
     Status measure(Facts& facts);
     // Pinned memory in one direction and then in the other, each for as long as all other devices copy, too.
@@ -43,6 +43,7 @@ class Prepared {
 
     Prepared() = default;
     Result<Memory> allocate(MemoryKind kind);
+    Status allocate_all();
     Status add(RateOf rate, const Memory& host, const std::vector<experiment::Direction>& directions,
                experiment::Method method = experiment::Method::copy);
     Status move(const Shared& to, const Shared& from);

@@ -61,8 +61,9 @@ std::string link_json(const Facts& facts, const LinkReading& loaded, const std::
     return link.add_text("source", facts.link_source).text();
 }
 
-bool was_read(const LinkReading& reading) {
-    return reading.generation || reading.width || reading.replays;
+// As the devices of Python have one.
+bool has_link(const Facts& facts) {
+    return facts.info.link.generation && facts.info.link.width;
 }
 
 std::string device_of(const Facts& facts) {
@@ -79,7 +80,7 @@ std::string device_of(const Facts& facts) {
     device.add("memory_bytes", std::to_string(info.memory_bytes)).add_known("numa_node", facts.near_node);
     device.add("shares_host_memory", info.shares_host_memory ? "true" : "false");
     device.add_known("copy_engines", info.copy_engines);
-    if (was_read(facts.begun)) device.add("link", link_json(facts, facts.begun, info.link.replays));
+    if (has_link(facts)) device.add("link", link_json(facts, facts.begun, info.link.replays));
     return device.add("conditions", conditions.text()).text();
 }
 
@@ -132,7 +133,7 @@ std::string as_runs(const std::vector<Facts>& all) {
     for (const Facts& facts : all) {
         Object run;
         run.add("device", device_of(facts)).add("cases", cases_of(facts, at_once)).add_text("failure", facts.failure);
-        if (was_read(facts.loaded)) run.add("link", link_json(facts, facts.loaded, facts.loaded.replays));
+        if (has_link(facts)) run.add("link", link_json(facts, facts.loaded, facts.loaded.replays));
         run.add_known("bound_node", facts.bound_node).add("is_absent", facts.is_absent ? "true" : "false");
         runs.push_back(run.text());
     }

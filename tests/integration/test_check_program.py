@@ -299,6 +299,14 @@ def test_isthmus_check_of_several_devices(node: Path) -> None:
     assert all(each["bytes_per_second"] / 1e9 == pytest.approx(55, rel=0.02) for each in at_once)
 
 
+def test_a_device_whose_memory_others_have_is_not_judged_and_no_failure(node: Path) -> None:
+    ended = _checked(node, "--json", FAKE_NODE_DEVICES="2", FAKE_NODE_FULL="1")
+    assert ended.returncode == 0, ended.stderr
+    topics = {each["device"]: each["points"][0]["topic"] for each in json.loads(ended.stdout)}
+    assert topics["cuda:1"] == "nothing_pinned"
+    assert topics["cuda:0"] != "nothing_pinned"
+
+
 @pytest.mark.parametrize(
     ("fate", "says"), [("DIES", "signal 9"), pytest.param("HANGS", "did not answer", marks=pytest.mark.thorough)]
 )

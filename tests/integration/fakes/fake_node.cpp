@@ -8,7 +8,7 @@
 // width, then at most; FAKE_NODE_REPLAYS are replays at first and under load. FAKE_NODE_BUSY, _MIG, _CONFIDENTIAL,
 // _VIRTUAL, _SHARES, _WRONG and _THROTTLED say what their names say. FAKE_NODE_HANGS and FAKE_NODE_DIES name a device,
 // and FAKE_NODE_AT the call in which it does: open or copy. With FAKE_NODE_WHOLE all copies are made, as runs of
-// `isthmus check`, which verify each case, need them.
+// `isthmus check`, which verify each case, need them. FAKE_NODE_FULL is a device whose memory others have.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr int success = 0, not_supported = 3, failed = 999;
+constexpr int success = 0, out_of_memory = 2, not_supported = 3, failed = 999;
 
 const char* text_of(const char* name) {
     return std::getenv(name);
@@ -177,6 +177,7 @@ int cuThreadExchangeStreamCaptureMode(int*) {
     return success;
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+    if (number_of("FAKE_NODE_FULL", -1) == device_in_hand) return out_of_memory;
     return *address = reinterpret_cast<std::uintptr_t>(std::malloc(bytes)), success;
 }
 int cuMemFree_v2(unsigned long long address) {
