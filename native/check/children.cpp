@@ -246,7 +246,7 @@ TimePoint after(double seconds) {
     return now() + std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds));
 }
 
-// Of the host's memory, for a device that is open: buffers of each kind, and what the driver and the library have.
+// What an open device takes of the host's memory: buffers of each kind, and what the driver and the library have.
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
 
 }  // namespace

@@ -94,7 +94,7 @@ bool keep_waited_open(long number, const SystemWords& words) {
         keep_waiters_open(static_cast<long>(words[0]), number == futex_waitv ? static_cast<long>(words[1]) : 2);
         keep_words_open(words, number == futex_waitv ? 0b1000U : 0U);
     } else if (number == SYS_futex || number == futex_wake || number == futex_wait) {
-        // Of the first the fourth is another word, or a time.
+        // The first one's fourth is another word, or a time.
         keep_words_open(words, number == SYS_futex ? 0b11001U : 0b10001U);
     } else {
         return false;

@@ -160,7 +160,7 @@ struct WindowRecord {
     std::uint64_t launched_ns;  // there were no launches between that and its start
 };
 
-// Of a copy of some megabytes: what its thread did in the kernel since the one before it, and while it lasted the time
+// What the thread of a copy of some megabytes did in the kernel since the one before it, and while it lasted the time
 // on processors of all threads of the process.
 struct HostWorkRecord {
     static constexpr Kind kind = Kind::host_work;

@@ -64,7 +64,7 @@ TorchTraits traits_of(const std::byte* tensor, const std::byte* storage) {
              flags_of(storage)}};
 }
 
-// Of the first element. Offsets are counted in elements.
+// Where the first element is. Offsets are counted in elements.
 std::uintptr_t address_of(const std::byte* tensor, const std::byte* storage, std::uint64_t element_bytes) {
     return read<std::uintptr_t>(storage, in_storage::data) +
            read<std::uint64_t>(tensor, in_tensor::offset) * element_bytes;

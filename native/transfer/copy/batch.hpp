@@ -22,7 +22,7 @@ struct BatchPiece {
 struct BatchSide {
     std::span<const void* const> addresses;
     std::span<const std::size_t> offsets_bytes;  // none where all are 0
-    // Of a batch that is copied again and again, so that each copy need not look: the distances of the addresses from
+    // For a batch that is copied again and again, so that each copy need not look: the distances of the addresses from
     // the lowest, and what they have in common.
     std::span<const std::uint64_t> from_lowest{};
     Reach reach{};

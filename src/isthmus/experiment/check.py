@@ -32,7 +32,7 @@ from isthmus.record import MIB, Case, Run, read_run
 
 # One device; several share less, of which none has less than a part, and copy at once for some more.
 _SECONDS, _SECONDS_OF_ALL, _LEAST_SECONDS, _AT_ONCE_SECONDS = 2.5, 2.0, 0.25, 0.5
-# Of several devices the first alone; the program copies as much.
+# Several devices copy the first alone; the program copies as much.
 SIZES = (64 * MIB, 256 * MIB)
 _SHARED_SIZES = (4 * MIB, 16 * MIB)
 
