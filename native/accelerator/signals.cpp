@@ -1,6 +1,7 @@
 // Hooks the functions that set handlers of signals: some are to wait while the library copies.
 #include "accelerator/functions.hpp"
 #include "interpose/deferred_signals.hpp"
+#include "interpose/hooks/hooks.hpp"
 
 #include <cerrno>
 
@@ -10,22 +11,18 @@
 namespace isthmus::accelerator {
 namespace {
 
-using interpose::known_or_found;
 using SetHandler = interpose::SignalHandler (*)(int, interpose::SignalHandler);
 
 // X(name): all that set a handler and return the one before.
 #define ISTHMUS_SETS_HANDLER(X) X(signal) X(bsd_signal) X(ssignal) X(sysv_signal) X(__sysv_signal) X(sigset)
 
-interpose::SignalAction next_sigaction = nullptr;
-#define ISTHMUS_NEXT(name) SetHandler next_##name = nullptr;
-ISTHMUS_SETS_HANDLER(ISTHMUS_NEXT)
-#undef ISTHMUS_NEXT
+ISTHMUS_NEXT(sigaction, interpose::SignalAction)
+#define ISTHMUS_NEXT_SETTER(name) ISTHMUS_NEXT(name, SetHandler)
+ISTHMUS_SETS_HANDLER(ISTHMUS_NEXT_SETTER)
+#undef ISTHMUS_NEXT_SETTER
 
-__attribute__((constructor)) void find_next_setters() {
-    interpose::hook_signals(known_or_found(next_sigaction, "sigaction"));
-#define ISTHMUS_FIND(name) known_or_found(next_##name, #name);
-    ISTHMUS_SETS_HANDLER(ISTHMUS_FIND)
-#undef ISTHMUS_FIND
+__attribute__((constructor)) void hook_them() {
+    interpose::hook_signals(ISTHMUS_NEXT_OF(sigaction));
 }
 
 }  // namespace
@@ -36,13 +33,13 @@ using namespace isthmus::accelerator;
 
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction* action,
                                                      struct sigaction* before) {
-    const auto next = known_or_found(next_sigaction, "sigaction");
+    const auto next = ISTHMUS_NEXT_OF(sigaction);
     return next == nullptr ? (errno = ENOSYS, -1) : isthmus::interpose::set_action(next, number, action, before);
 }
 #define ISTHMUS_HOOK(name)                                                                                           \
     __attribute__((visibility("default"))) isthmus::interpose::SignalHandler name(                                   \
         int number, isthmus::interpose::SignalHandler handler) {                                                     \
-        const auto next = known_or_found(next_##name, #name);                                                        \
+        const auto next = ISTHMUS_NEXT_OF(name);                                                                     \
         return next == nullptr ? (errno = ENOSYS, SIG_ERR) : isthmus::interpose::set_handler(next, number, handler); \
     }
 ISTHMUS_SETS_HANDLER(ISTHMUS_HOOK)
