@@ -111,7 +111,7 @@ class Asked {
     // Whether what it writes may be a flag, by which the host knows what came before it.
     bool let_flags_go(State& state, const Piece& piece) const {
         if (is_fill(effect_) && piece.to.memory != Memory::device) {
-            state.let_go("a fill of memory of the host may say to it how far it is");
+            state.let_go("a fill of memory of the host may say to it how far it is", state.order.clock(line_));
             return true;
         }
         const bool is_short = piece.to.rows.bytes * piece.to.rows.count <= longest_flag_bytes;

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -140,7 +142,7 @@ constexpr bool opens_files(std::string_view name) {
 #define ISTHMUS_BUFFERS(X)                                                                                            \
     X(read, 1, 2, true) X(__read_chk, 1, 2, true) X(pread, 1, 2, true) X(pread64, 1, 2, true)                         \
     X(__pread_chk, 1, 2, true) X(__pread64_chk, 1, 2, true) X(recv, 1, 2, true) X(__recv_chk, 1, 2, true)             \
-    X(getrandom, 0, 1, true) X(arc4random_buf, 0, 1, true) X(write, 1, 2, false) X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false)                    \
+    X(getrandom, 0, 1, true) X(write, 1, 2, false) X(pwrite, 1, 2, false) X(pwrite64, 1, 2, false)                    \
     X(send, 1, 2, false)
 // The C library reads and writes large parts of files by itself. X(name, which one is the size of an item, whether ...)
 #define ISTHMUS_ITEMS(X)                                                                                              \
@@ -309,6 +311,8 @@ ISTHMUS_TAKE(lio_listio64, let_requests_go(pointer<const aiocb* const>(b), stati
 using ReceivesChecked = ssize_t (*)(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*);
 ISTHMUS_NEXT(__recvfrom_chk, ReceivesChecked)
 using CallsByNumber = long (*)(long, ...);
+using FillsWithRandom = void (*)(void*, std::size_t);
+ISTHMUS_NEXT(arc4random_buf, FillsWithRandom)
 ISTHMUS_NEXT(syscall, CallsByNumber)
 
 extern "C" {
@@ -322,6 +326,18 @@ __attribute__((visibility("default"))) ssize_t __recvfrom_chk(int socket, void* 
     const Given others({reinterpret_cast<std::uintptr_t>(sender), reinterpret_cast<std::uintptr_t>(sender_bytes)},
                        0b11);
     return next(socket, buffer, bytes, room, flags, sender, sender_bytes);
+}
+
+// Some programs take it where it is there, and older C libraries have none.
+__attribute__((visibility("default"))) void arc4random_buf(void* memory, std::size_t bytes) {
+    const Given given(memory, bytes, true);
+    if (const auto next = ISTHMUS_NEXT_OF(arc4random_buf)) return next(memory, bytes);
+    for (auto* at = static_cast<std::byte*>(memory); bytes != 0;) {
+        const ssize_t more = ::getrandom(at, bytes, 0);
+        if (more < 0 && errno != EINTR) std::abort();
+        at += std::max(more, ssize_t{0});
+        bytes -= static_cast<std::size_t>(std::max(more, ssize_t{0}));
+    }
 }
 
 // With as many arguments as there are: these go on, as the C library's do, to those that take a list.

@@ -15,20 +15,7 @@ namespace isthmus::races {
 namespace {
 
 // Past the program's own hooks, and ours.
-constinit std::atomic<std::uint64_t> all_changes = 0;
-
-// The parts of memory that blocks ever were in; some addresses share one, 128 GiB apart.
-constexpr std::size_t part_bytes = std::size_t{2} << 20, parts = 65536;
-constinit std::array<std::atomic<bool>, parts> has_blocks{};
-template <typename Each>
-bool any_part(const Range& range, const Each& each) {
-    const std::size_t first = range.begin / part_bytes;
-    const std::size_t count = range.empty() ? 0 : std::min((range.end - 1) / part_bytes - first + 1, parts);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (each(has_blocks[(first + i) % parts])) return true;
-    }
-    return false;
-}
+constinit std::atomic<std::uint64_t> all_changes = 0, all_forgotten = 0;
 
 bool change(const Range& pages, int protection) {
     ++all_changes;
@@ -45,6 +32,8 @@ Range both(const Range& one, const Range& other) {
 
 }  // namespace
 
+constinit std::array<std::atomic<bool>, BlockParts::parts> BlockParts::has_blocks{};
+
 Range Copies::pages_around(const Range& bytes) {
     const std::uintptr_t page = system_page();
     return {bytes.begin / page * page, (bytes.end + page - 1) / page * page};
@@ -59,13 +48,18 @@ void Copies::add_block(Range block, bool is_registered) {
     if (block_count_ == most_blocks) return;
     blocks_[block_count_++] = {block, is_registered, false};
     ++uncopied_;
-    any_part(block, [](std::atomic<bool>& part) {
+    BlockParts::each(block, [](std::atomic<bool>& part) {
         part.store(true, std::memory_order_relaxed);
         return false;
     });
 }
 
+std::uint64_t Copies::forgotten() {
+    return all_forgotten.load(std::memory_order_relaxed);
+}
+
 void Copies::forget_blocks(const Range& range) {
+    ++all_forgotten;
     for (std::size_t i = block_count_; i-- > 0;) {
         if (!blocks_[i].range.overlaps(range)) continue;
         for (std::size_t k = count_; k-- > 0;) {
@@ -91,9 +85,6 @@ const Copies::Block* Copies::block_of(const Range& range) const {
 }
 bool Copies::any_uncopied() const {
     return uncopied_ != 0;
-}
-bool Copies::may_be_block(const Range& range) {
-    return any_part(range, [](const std::atomic<bool>& part) { return part.load(std::memory_order_relaxed); });
 }
 bool Copies::in_block(const Range& range) const {
     return block_of(range) != nullptr;

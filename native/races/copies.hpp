@@ -5,7 +5,9 @@
 // holds the lock. Pages are opened a moment too early rather than late.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,6 +22,26 @@ struct Copy : Access {
     bool is_under_way = false;
 };
 
+// The parts of memory that blocks ever were in; some addresses share one, 128 GiB apart.
+class BlockParts {
+  public:
+    // Whether any of a range is as asked.
+    template <typename Ask>
+    static bool each(const Range& range, const Ask& ask) {
+        const std::size_t first = range.begin / part_bytes;
+        const std::size_t more = range.empty() ? parts : std::min((range.end - 1) / part_bytes - first, parts - 1);
+        if (more == 0) return ask(has_blocks[first % parts]);
+        for (std::size_t i = 0; more != parts && i <= more; ++i) {
+            if (ask(has_blocks[(first + i) % parts])) return true;
+        }
+        return false;
+    }
+
+  private:
+    static constexpr std::size_t part_bytes = std::size_t{2} << 20, parts = 65536;
+    static constinit std::array<std::atomic<bool>, parts> has_blocks;
+};
+
 class Copies {
   public:
     // Pages of the host that the driver has locked. Pages of registered memory also hold what is not the program's
@@ -32,7 +54,10 @@ class Copies {
     bool any_uncopied() const;
     bool meets_block(const Range& range) const;
     // False where no block ever was, and mostly where none is near. Without the lock.
-    static bool may_be_block(const Range& range);
+    static bool may_be_block(const Range& range) {
+        return BlockParts::each(range,
+                                [](const std::atomic<bool>& part) { return part.load(std::memory_order_relaxed); });
+    }
     // Pages on which these are not protected, or not any more.
     OpenPages open_pages;
     void open_part(const Range& range);
@@ -88,6 +113,8 @@ class Copies {
     static Range pages_around(const Range& bytes);
     // How often the protection of pages was changed.
     static std::uint64_t changes();
+    // And how often blocks were forgotten, with what is kept open of them.
+    static std::uint64_t forgotten();
     std::uint64_t without_room() const { return without_room_; }
     bool any() const { return count_ != 0; }
 

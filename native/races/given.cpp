@@ -27,7 +27,7 @@ Range range_of(const void* memory, std::size_t bytes) {
 // What is done with the lock to memory that is in a block.
 template <typename Do>
 void where_in_block(const Range& range, const Do& act) {
-    if (!is_watching() || !Copies::may_be_block(range)) return;
+    if (!Copies::may_be_block(range) || !is_watching()) return;
     const int reason = errno;
     {
         const Locked state;
@@ -139,11 +139,18 @@ void let_go(const void* memory, std::size_t bytes) {
 }
 
 void keep_open(const void* memory, std::size_t bytes) {
-    const Range range = range_of(memory, bytes);
+    const Range range = range_of(memory, bytes), pages = Copies::pages_around(range);
+    const std::uint64_t forgotten = Copies::forgotten();
+    // Most threads use the same words again and again.
+    thread_local Range kept __attribute__((tls_model("initial-exec")));
+    thread_local std::uint64_t kept_when __attribute__((tls_model("initial-exec"))) = 0;
+    if (kept_when == forgotten && kept.contains(pages) && is_watching()) return;
     where_in_block(range, [&](State& state) {
-        if (!state.copies.open_pages.keep(Copies::pages_around(range)))
+        if (!state.copies.open_pages.keep(pages))
             return state.protect_none("locks are on more pages of pinned memory than are followed");
         state.copies.open_part(range);
+        kept = pages;
+        kept_when = forgotten;
     });
 }
 

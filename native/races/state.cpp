@@ -126,10 +126,10 @@ void State::count_copy() const {
     record->without_room = copies.without_room();
 }
 
-void State::let_go(const char* reason) {
+void State::let_go(const char* reason, const Clock& clock) {
     if (record != nullptr && (copies.any() || accesses.any())) record->add_reason(reason);
-    copies.finish_all();
-    accesses.finish(Clock::everything());
+    copies.finish(clock);
+    accesses.finish(clock);
 }
 
 void State::protect_none(const char* reason) {

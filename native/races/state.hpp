@@ -47,8 +47,8 @@ class State {
     // The later one is of work that is not behind the earlier one's.
     void note(const Access& earlier, const Access& later) const;
     void count_copy() const;
-    // What is unfinished may be waited for by something that cannot be followed.
-    void let_go(const char* reason);
+    // What is unfinished, of what the clock covers, may be waited for by something that cannot be followed.
+    void let_go(const char* reason, const Clock& clock = Clock::everything());
     // From now on the host's own touches are not seen.
     void protect_none(const char* reason);
     // Nothing is followed from now on.

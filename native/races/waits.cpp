@@ -84,6 +84,7 @@ bool has_stream(Effect effect) {
         case Effect::launch_with:
         case Effect::launch_graph:
         case Effect::wait_for_stream:
+        case Effect::signal:
         case Effect::wait_for_value: return true;
         default: return false;
     }
@@ -180,7 +181,8 @@ void note_before(const Called& called, const Words& words, std::uintptr_t stream
             break;
         case Effect::signal:
             state->graphs_signal = state->graphs_signal || state->captures != 0;
-            state->let_go("a host function or a value that a stream writes may say to the host how far it is");
+            state->let_go("a host function or a value that a stream writes may say to the host how far it is",
+                          state->captures != 0 ? Clock::everything() : state->order.clock(line));
             break;
         case Effect::signal_in_graph: state->graphs_signal = true; break;
         case Effect::allocate_anywhere:

@@ -273,6 +273,22 @@ void locked_fork() {
     std::printf("forked under a lock\n");
 }
 
+// A value that one stream writes says nothing of a copy on another.
+void value_of_another() {
+    UnderWay copy(true);
+    HostBlock flag(page, true);
+    auto* const word = new (flag.data()) std::uint32_t(0);
+    Stream other = nullptr;
+    expect(driver->cuStreamCreate(&other, 1) == success);
+    auto* const write = reinterpret_cast<Code (*)(Stream, DevicePointer, std::uint32_t, unsigned)>(
+        dlsym(library(), "cuStreamWriteValue32_v2"));
+    expect(write(other, at(word), 1, 0) == success);
+    while (std::atomic_ref(*word) != 1U) driver->cuEventQuery(nullptr);
+    copy.host[page] = std::byte{2};
+    driver->cuStreamSynchronize(copy.stream);
+    std::printf("value of another\n");
+}
+
 // The child has its memory for itself.
 void fork_alone() {
     UnderWay copy(false);
@@ -349,6 +365,7 @@ int main(int count, char** words) {
                         {"crowd", crowd},
                         {"locked_fork", locked_fork},
                         {"fork_alone", fork_alone},
+                        {"value_of_another", value_of_another},
                         {"suspended", suspended},
                         {"no_mappings", no_mappings},
                     });

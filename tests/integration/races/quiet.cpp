@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>

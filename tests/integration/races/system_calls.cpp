@@ -182,6 +182,25 @@ void ended_within() {
     socklen_t bytes = sizeof address;
     expect(checked_recvfrom(pair[1], text, sizeof text, sizeof text, 0, address, &bytes) == 5 && bytes <= 2);
     expect(open(reinterpret_cast<const char*>(8), O_RDONLY) == -1 && errno == EFAULT);
+    std::once_flag once;
+    int thrown = 0;
+    for (int i = 0; i < 2; ++i) {
+        try {
+            std::call_once(once, [] { throw 1; });
+        } catch (int) {
+            ++thrown;
+        }
+    }
+    expect(thrown == 2);
+    const auto waits_for_ever = [](void*) -> void* {
+        static std::mutex mutex;
+        static std::condition_variable never_changed;
+        std::unique_lock lock(mutex);
+        return never_changed.wait(lock, [] { return false; }), nullptr;
+    };
+    expect(pthread_create(&thread, nullptr, waits_for_ever, nullptr) == 0);
+    expect(pthread_cancel(thread) == 0);
+    expect(pthread_join(thread, &how) == 0 && how == PTHREAD_CANCELED);
     std::printf("ended within\n");
 }
 // What a program is executed by, also in children that have this one's memory.
@@ -263,7 +282,8 @@ void refused() {
     expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) == 0);
     char text[64] = "text";
     const iovec here{text, sizeof text}, there{copy.host.data(), sizeof text};
-    auto* const nowhere = reinterpret_cast<iovec*>(8);
+    static iovec* volatile no_vectors = reinterpret_cast<iovec*>(8);
+    iovec* const nowhere = no_vectors;
     const auto with = [&](const char* what, const auto& call) {
         expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 1024, copy.device.address, 2048, copy.stream) == success);
         errno = 0;

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(IS_SANITIZED, reason="sanitizers handle the faul
 
 # Reports of each program that handles faults, forks or calls the system by itself.
 HOSTILE = {
-    **dict.fromkeys(("own_handler", "blocked", "small_stack", "crash"), 1),
+    **dict.fromkeys(("own_handler", "blocked", "small_stack", "crash", "value_of_another"), 1),
     **dict.fromkeys(("forked", "killed", "many", "neighbours", "waits", "recursing", "crowd"), 0),
     **dict.fromkeys(("locked_fork", "fork_alone", "suspended", "no_mappings"), 0),
 }
