@@ -149,6 +149,7 @@ void keep_open(const void* memory, std::size_t bytes) {
         if (!state.copies.open_pages.keep(pages))
             return state.protect_none("locks are on more pages of pinned memory than are followed");
         state.copies.open_part(range);
+        if (state.record != nullptr) state.record->add_reason("a lock is on a page of pinned memory, which stays open");
         kept = pages;
         kept_when = forgotten;
     });
