@@ -114,12 +114,14 @@ void Given::open(const Range& range, bool writes, bool is_touched) {
     const Range record = range_of(this, sizeof *this);
     const Locked state;
     OpenPages& pages = state->copies.open_pages;
+    const Range around = Copies::pages_around(range);
     if (used_ == 0) pages.begin(record);
-    const auto number = used_ == numbers_.size() ? std::nullopt : pages.add(Copies::pages_around(range), record);
-    if (number) {
+    if (used_ == numbers_.size()) {
+        pages.widen(numbers_.back(), around);
+    } else if (const auto number = pages.add(around, record)) {
         numbers_[used_++] = *number;
     } else {
-        state->protect_none("more system calls at once, or of more parts, than are followed use pinned memory");
+        state->protect_none("more system calls at once than are followed use pinned memory");
     }
     if (!is_touched) return state->copies.open_part(range);
     state->copies.open(range, writes, [&](const Copy& copy) {

@@ -31,6 +31,11 @@ class OpenPages {
         most_used_ = std::max(most_used_, static_cast<std::size_t>(free - calls_.begin()) + 1);
         return static_cast<std::uint32_t>(free - calls_.begin());
     }
+    // All from one to the other, of a call with more parts than it has room for.
+    void widen(std::uint32_t number, const Range& pages) {
+        Range& known = calls_[number].pages;
+        known = {std::min(known.begin, pages.begin), std::max(known.end, pages.end)};
+    }
     void remove(std::uint32_t number) {
         calls_[number] = {};
         while (most_used_ != 0 && calls_[most_used_ - 1].is_free()) --most_used_;

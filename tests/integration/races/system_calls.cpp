@@ -203,6 +203,19 @@ void ended_within() {
     expect(pthread_join(thread, &how) == 0 && how == PTHREAD_CANCELED);
     std::printf("ended within\n");
 }
+// A call with many parts, after which races are reported as before.
+void many_parts() {
+    UnderWay copy(true);
+    driver->cuStreamSynchronize(copy.stream);
+    const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    std::vector<iovec> parts;
+    for (std::size_t i = 0; i < 100; ++i) parts.push_back({copy.host.data() + i * 32, 16});
+    expect(driver->cuMemcpyDtoHAsync(copy.host.data() + 3400, copy.device.address, bytes - 3400, copy.stream) ==
+           success);
+    std::printf("many parts %zd\n", readv(zeros, parts.data(), static_cast<int>(parts.size())));
+    copy.host[2 * page] = std::byte{1};
+    driver->cuStreamSynchronize(copy.stream);
+}
 // What a program is executed by, also in children that have this one's memory.
 void executed() {
     UnderWay copy(true);
@@ -387,6 +400,7 @@ int main(int count, char** words) {
                         {"system_calls", system_calls},
                         {"short_reads", short_reads},
                         {"executed", executed},
+                        {"many_parts", many_parts},
                         {"long_lists", long_lists},
                         {"refused", refused},
                     });

@@ -26,6 +26,7 @@ HOSTILE = {
 }
 SYSTEM_CALLS = {
     "system_calls": 11,
+    "many_parts": 1,
     **dict.fromkeys(("given", "raw_child", "ended_within", "short_reads", "executed", "long_lists", "refused"), 0),
 }
 LOCKS = {
