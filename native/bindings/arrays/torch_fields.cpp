@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,8 +27,7 @@ namespace in_storage {
 constexpr std::ptrdiff_t data = 16, flags = 56;
 }  // namespace in_storage
 // Lengths and strides of more are elsewhere.
-constexpr std::int64_t most_dimensions = 5;
-static_assert(in_tensor::dimensions + sizeof(TorchForm::values) == in_tensor::keys);
+constexpr std::int64_t most_dimensions = TorchForm::most_dimensions;
 // The last of its eight bytes is none of the storage's.
 constexpr std::uint64_t flags_mask = ~std::uint64_t{0} >> 8U;
 
@@ -64,35 +64,20 @@ TorchTraits traits_of(const std::byte* tensor, const std::byte* storage) {
              flags_of(storage)}};
 }
 
+std::size_t bytes_of(dlpack::DataType type) {
+    return std::size_t{type.bits} / 8 * type.lanes;
+}
+
 // Where the first element is. Offsets are counted in elements.
-std::uintptr_t address_of(const std::byte* tensor, const std::byte* storage, std::uint64_t element_bytes) {
+std::uintptr_t address_of(const std::byte* tensor, const std::byte* storage, std::size_t element_bytes) {
     return read<std::uintptr_t>(storage, in_storage::data) +
            read<std::uint64_t>(tensor, in_tensor::offset) * element_bytes;
 }
 
-// What view and tensor have in common with others of the form. Where a tensor begins in its storage is its own, and the
-// flags hold more than what it is.
-TorchForm form_of(const std::byte* tensor, const std::byte* storage, const dlpack::Tensor& view) {
-    TorchForm form{traits_of(tensor, storage), {}, {}, std::uint64_t{view.type.bits} / 8 * view.type.lanes};
-    const auto add = [&](std::ptrdiff_t at, std::int32_t count = 1) {
-        const auto first =
-            static_cast<std::size_t>((at - in_tensor::dimensions) / std::ptrdiff_t{sizeof(std::uint64_t)});
-        std::fill_n(form.mask.begin() + first, count, ~std::uint64_t{0});
-    };
-    add(in_tensor::shape, view.dimensions);
-    add(in_tensor::strides, view.dimensions);
-    for (const auto at : {in_tensor::dimensions, in_tensor::elements, in_tensor::types}) add(at);
-    for (std::size_t i = 0; i < TorchForm::words; ++i) {
-        const auto at = static_cast<std::ptrdiff_t>(i * sizeof(std::uint64_t));
-        form.values[i] = read<std::uint64_t>(tensor, in_tensor::dimensions + at) & form.mask[i];
-    }
-    return form;
-}
-
-void prefetch_fields(const std::byte* tensor) {
+void prefetch_fields(const std::byte* tensor, std::ptrdiff_t begin, std::ptrdiff_t end) {
     constexpr std::ptrdiff_t line_bytes = 64;
-    for (std::ptrdiff_t at = 0; at < in_tensor::bytes; at += line_bytes) __builtin_prefetch(tensor + at);
-    __builtin_prefetch(tensor + in_tensor::bytes - 1);
+    for (std::ptrdiff_t at = begin; at < end; at += line_bytes) __builtin_prefetch(tensor + at);
+    __builtin_prefetch(tensor + end - 1);
 }
 
 // Never as many are copied at once. Guarded by the interpreter's lock.
@@ -124,24 +109,27 @@ std::optional<TorchFields> TorchFields::of(nb::handle object, const dlpack::Tens
         read<std::int64_t>(fields.tensor, in_tensor::elements) != elements || fields.storage == nullptr) {
         return std::nullopt;
     }
-    const TorchForm read_form = form_of(fields.tensor, fields.storage, view);
-    if (address_of(fields.tensor, fields.storage, read_form.element_bytes) !=
-        reinterpret_cast<std::uintptr_t>(view.data)) {
+    if (address_of(fields.tensor, fields.storage, bytes_of(view.type)) != reinterpret_cast<std::uintptr_t>(view.data)) {
         return std::nullopt;
     }
     handle = *at;
-    form = read_form;
+    form = {traits_of(fields.tensor, fields.storage), static_cast<std::size_t>(view.dimensions), bytes_of(view.type)};
+    std::copy_n(view.shape, view.dimensions, form.shape.begin());
+    std::copy_n(view.strides, view.dimensions, form.strides.begin());
     return fields;
 }
 
-bool TorchFields::is_still(const PyObject* object, const TorchForm& form, std::uintptr_t address) const {
+bool TorchFields::is_still(const PyObject* object, std::uintptr_t address, const TorchForm& form) const {
     if (read<const std::byte*>(object, handle) != tensor) return false;
     if (read<const std::byte*>(tensor, in_tensor::storage) != storage) return false;
     // Without branches: nearly always all is as it was.
-    std::array<std::uint64_t, TorchForm::words> now{};
-    std::memcpy(now.data(), tensor + in_tensor::dimensions, sizeof now);
-    std::uint64_t changed = 0;
-    for (std::size_t i = 0; i < now.size(); ++i) changed |= (now[i] & form.mask[i]) ^ form.values[i];
+    std::uint64_t changed = read<std::uint64_t>(tensor, in_tensor::dimensions) ^ form.dimensions;
+    for (std::size_t i = 0; i < form.dimensions; ++i) {
+        const auto at = static_cast<std::ptrdiff_t>(i * sizeof(std::int64_t));
+        changed |= static_cast<std::uint64_t>(read<std::int64_t>(tensor, in_tensor::shape + at) ^ form.shape[i]);
+        changed |= static_cast<std::uint64_t>(read<std::int64_t>(tensor, in_tensor::strides + at) ^ form.strides[i]);
+    }
+    changed |= read<std::uint64_t>(tensor, in_tensor::types) ^ form.traits.words.front();
     changed |= flags_of(storage) ^ form.traits.words.back();
     changed |= address_of(tensor, storage, form.element_bytes) ^ address;
     return changed == 0;
@@ -149,7 +137,7 @@ bool TorchFields::is_still(const PyObject* object, const TorchForm& form, std::u
 
 void TorchFields::prefetch(const PyObject* object) const {
     __builtin_prefetch(reinterpret_cast<const std::byte*>(object) + handle);
-    prefetch_fields(tensor);
+    prefetch_fields(tensor, in_tensor::storage, in_tensor::keys);
     __builtin_prefetch(storage + in_storage::data);
 }
 
@@ -181,8 +169,7 @@ const TorchKind* known_torch_kind(nb::handle object, dlpack::Tensor& view, bool&
     const TorchKind& kind = kinds[last_kind];
     const bool has_data = read<std::uintptr_t>(storage, in_storage::data) != 0;
     if (!has_data || read<std::int64_t>(tensor, in_tensor::elements) == 0) return nullptr;
-    const std::uintptr_t address =
-        address_of(tensor, storage, std::uint64_t{kind.data_type.bits} / 8 * kind.data_type.lanes);
+    const std::uintptr_t address = address_of(tensor, storage, bytes_of(kind.data_type));
     may_need_gradient = read<const void*>(tensor, in_tensor::gradient) != nullptr;
     // A view's lengths are not written to.
     auto* const fields = const_cast<std::byte*>(tensor);
@@ -198,7 +185,7 @@ const TorchKind* known_torch_kind(nb::handle object, dlpack::Tensor& view, bool&
 
 void prefetch_torch_tensor(const PyObject* object) {
     const auto* const tensor = read<const std::byte*>(object, handle);
-    if (tensor != nullptr) prefetch_fields(tensor);
+    if (tensor != nullptr) prefetch_fields(tensor, 0, in_tensor::bytes);
 }
 
 }  // namespace isthmus::bindings

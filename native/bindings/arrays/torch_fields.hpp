@@ -23,13 +23,12 @@ struct TorchTraits {
     bool operator==(const TorchTraits&) const = default;
 };
 
-// What tensors of one form have in common, as torch keeps it, so that one pass without branches compares it: traits,
-// lengths and strides.
+// What tensors of one form have in common. Lengths and strides are of so few dimensions as tensors keep in themselves.
 struct TorchForm {
-    static constexpr std::size_t words = 14;
+    static constexpr std::size_t most_dimensions = 5;
     TorchTraits traits;
-    std::array<std::uint64_t, words> values{}, mask{};  // of a tensor, from its number of dimensions on
-    std::uint64_t element_bytes = 0;
+    std::size_t dimensions = 0, element_bytes = 0;
+    std::array<std::int64_t, most_dimensions> shape{}, strides{};
     bool operator==(const TorchForm&) const = default;
 };
 
@@ -39,11 +38,12 @@ struct TorchFields {
     const std::byte* tensor = nullptr;  // null where it is not known where torch keeps them
     const std::byte* storage = nullptr;
 
-    // The fields that `view` was made of, which was made just now, and their form; nothing where they are not what the
-    // view says, as in a version of torch that has others.
+    // The fields that `view` was made of, which was made just now, and their form; nothing where they are not what
+    // the view says, as in a version of torch that has others.
     static std::optional<TorchFields> of(nanobind::handle object, const dlpack::Tensor& view, TorchForm& form);
-    // Whether it is as it was, with its first element at the address. It calls nothing and counts no reference.
-    bool is_still(const PyObject* object, const TorchForm& form, std::uintptr_t address) const;
+    // Whether it is as it was, with its first element at the address. It calls nothing, counts no reference, and reads
+    // as few lines of memory as it can: class and dispatch keys change by no call on a tensor but for its negative bit.
+    bool is_still(const PyObject* object, std::uintptr_t address, const TorchForm& form) const;
     // Asks the processor for all that is_still() reads.
     void prefetch(const PyObject* object) const;
 };

@@ -256,7 +256,7 @@ bool Unmoved::is_still(const Array& array) const {
         case Kind::locked: return true;
         case Kind::numpy: return change_of_numpy(array) == nullptr;
         default:
-            return array.fields.tensor != nullptr && array.fields.is_still(array.object, form.torch, array.address);
+            return array.fields.tensor != nullptr && array.fields.is_still(array.object, array.address, form.torch);
     }
 }
 
@@ -286,7 +286,7 @@ void Unmoved::refuse(std::size_t index, const std::string& change) const {
 
 // Hints to the processor, for the memory of thousands of arrays is in no cache.
 void Unmoved::prefetch(std::size_t index) const {
-    constexpr std::size_t ahead = 24;
+    constexpr std::size_t ahead = 12;
     if (index + ahead >= arrays_.size()) return;
     const Array& next = arrays_[index + ahead];
     if (next.fields.tensor != nullptr) return next.fields.prefetch(next.object);
