@@ -101,10 +101,12 @@ class JobParts {
     JobParts(const CopyJob& job, std::size_t most_pieces) : job_(job), most_(most_pieces == 0 ? 1 : most_pieces) {}
     // False when there are no more.
     bool next(JobPart& part);
+    // For the parts that come.
+    void set_most(std::size_t pieces) { most_ = pieces == 0 ? 1 : pieces; }
 
   private:
     const CopyJob& job_;
-    const std::size_t most_;
+    std::size_t most_;
     std::size_t first_ = 0;
 };
 

@@ -13,6 +13,8 @@
 namespace isthmus {
 namespace {
 
+constexpr std::size_t first_kernel_part_bytes = std::size_t{4} << 20;
+
 bool needs_lane(PieceMethod method, const CopyJob& job) {
     switch (method) {
         case PieceMethod::pack:
@@ -167,7 +169,10 @@ Outcome Mover::by_kernels(const CopyJob& job, StagingLane& lane, const KernelBlo
     constexpr std::size_t streams = 2;
     const std::size_t sides = (job.destination.is_scattered() ? 1 : 0) + (job.source.is_scattered() ? 1 : 0);
     const std::size_t most = lane.most_pieces(sides) / streams;
-    JobParts parts(job, std::min(most, turn_bytes / streams / job.extent.width_bytes));
+    // Nothing moves before the first part's offsets are written: it is small, and later ones are twice as large.
+    std::size_t most_bytes = first_kernel_part_bytes;
+    const auto pieces_of_part = [&] { return std::min(most, most_bytes / job.extent.width_bytes); };
+    JobParts parts(job, pieces_of_part());
     JobPart part;
     std::size_t completed = 0;
     for (bool are_more = parts.next(part); are_more;) {
@@ -197,6 +202,8 @@ Outcome Mover::by_kernels(const CopyJob& job, StagingLane& lane, const KernelBlo
                 const std::size_t table_byte = slot * most * sides * sizeof(std::uint64_t);
                 return enqueue_scattered(staging, *on[slot], part, table_byte, blocks);
             });
+            most_bytes = std::min(2 * most_bytes, turn_bytes / streams);
+            parts.set_most(pieces_of_part());
             are_more = parts.next(part);
         }
         // What was begun first, first; also after a failure.
