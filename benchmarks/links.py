@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import isthmus
-from isthmus.machine.devices import neighbours, open_device, probe
+from isthmus.machine.devices import neighbours, open_device
 from isthmus.record import median_interval
 
 MIB = 1 << 20
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args(arguments)
     own = open_device(given.device)
-    others = [each.spec for each in neighbours(own.description, probe()) if each.spec != given.device]
+    others = [each.spec for each in neighbours(own.description) if each.spec != given.device]
     if not others:
         print(f"skipped: {given.device} has no neighbour here")
         return 0
