@@ -76,3 +76,48 @@ def test_one_kernel_moves_the_rows_of_all_layers_and_each_allocation_is_asked_ab
 ) -> None:
     made = [name for name in calls[f"{allocated} {way}"] if name != "cuStreamIsCapturing"]
     assert made == [*BEGIN, *["cuPointerGetAttributes"] * asked, *MOVED, *END]
+
+
+BATCH = """
+import json, sys
+import numpy as np
+import isthmus
+from tests.fake_driver import calls, enter, pinned
+
+session = isthmus.Session("cuda:0", table=sys.argv[1])
+enter()
+PIECES, WIDTH = 4000, 4096
+host, there = pinned(PIECES, WIDTH), session.empty((PIECES, WIDTH), np.uint8)
+numbers = np.random.default_rng(1)
+host[...] = numbers.integers(0, 256, host.shape, np.uint8)
+expected, places, order = host.copy(), numbers.permutation(PIECES), numbers.permutation(PIECES)
+rows, pieces = [there[int(place)] for place in places], [host[number] for number in order]
+found = {}
+for way, batches in (("h2d", (rows, pieces)), ("d2h", (pieces, rows))):
+    for count in (100, PIECES):
+        batch = session.batch(*(side[:count] for side in batches))
+        batch.copy()
+        found[f"{way} {count}"] = calls(batch.copy)
+    host[...] = 0 if way == "h2d" else host
+assert (host == expected).all(), "all arrived"
+print(json.dumps(found))
+"""
+
+OFFSETS, KERNEL, WAIT = MOVED
+
+
+def test_offsets_of_a_kept_batch_are_sent_while_kernels_work(
+    told: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    table = tmp_path_factory.mktemp("batch") / "own.table"
+    table.write_text(TABLE)
+    calls = told(BATCH, str(table))
+    for way in ("h2d", "d2h"):
+        few, many = calls[f"{way} 100"], calls[f"{way} 4000"]
+        # Behind what the default stream holds.
+        assert [name for name in few if name in MOVED] == [WAIT, *MOVED]
+        # Parts of 4 and 8 MiB, and what is left: the third takes the place of the first.
+        parts = [OFFSETS, KERNEL] * 2 + [WAIT, OFFSETS, KERNEL] + [WAIT] * 2
+        assert [name for name in many if name in MOVED] == [WAIT, *parts]
+        # Nothing is asked of single pieces.
+        assert [name for name in many if name not in MOVED] == [name for name in few if name not in MOVED]
