@@ -40,7 +40,7 @@ def made_before(scene: Scene, rows: Integers) -> tuple[Mask, Seconds]:
     known = (copies.direction[rows] == direction_index("h2d")) & (calls != UNKNOWN) & (copies.faults[rows] != UNKNOWN)
     made = known & (copies.faults[rows] * LARGEST_PAGE_BYTES >= NEW_PAGES_SHARE * copies.bytes[rows])
     seconds = np.zeros(rows.size)
-    seconds[made] = np.minimum(copies.system_ns[rows[made]] * 1e-9, scene.own_time_before(calls[made]))
+    seconds[made] = np.minimum(np.maximum(copies.system_ns[rows[made]], 0) * 1e-9, scene.own_time_before(calls[made]))
     return made, seconds
 
 

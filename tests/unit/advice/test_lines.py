@@ -42,6 +42,13 @@ def test_a_change_is_of_few_lines(change: str, library: str) -> None:
         ast.parse("\n".join(lines).replace("...", "*rest"))
 
 
+def test_torch_says_how_a_tensor_is_made_in_pinned_memory() -> None:
+    """By advice on memory that the program makes anew before each copy; others show how memory is got once."""
+    lines = lines_for("pageable-made-h2d", "torch")
+    assert "out=host" in lines
+    ast.parse(lines)
+
+
 def test_hip_has_cudas_by_its_own_names() -> None:
     assert "hipHostRegister" in lines_for("pageable-same-h2d", "hip")
     assert "cuda" not in lines_for("overlap", "hip")

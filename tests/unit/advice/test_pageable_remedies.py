@@ -305,6 +305,8 @@ def test_pages_that_the_program_makes_before_each_copy_are_spared_too(
     assert "in the kernel for 8.00 ms" in finding.cause
     assert "Allocate the memory once with cudaMallocHost" in finding.change
     assert "GLIBC_TUNABLES" in finding.change
+    in_torch = of(gathered(slow, (kernel, pages, 1.0)).trace(maker="kineto"), run)
+    assert (finding.lines, in_torch.lines) == ("pageable-new-h2d", "pageable-made-h2d")
     without = of(gathered(slow, (kernel, 3, 1.0)).trace(), run)
     assert "in the kernel" not in without.cause
     fast, once = seconds("pinned", "h2d", SIZE), 50e-3

@@ -379,6 +379,8 @@ def _words(summary: Summary) -> Words:
     source: BufferSource = "new" if method == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
     kept = {"registered": "same", "pinned": "new", "loader": "new", "staged": "new"}
+    if facts["memory"] == "made" and summary.named_as == "torch":
+        kept = {"pinned": "made"}
     lines = "pageable-d2h" if facts["direction"] == "d2h" else f"pageable-{kept.get(facts['way'], 'staging')}-h2d"
     accelerate = ""
     if (gain := facts["accelerate"]) is not None:
