@@ -98,6 +98,16 @@ def test_fetching_into_new_pages_is_told_by_addresses_or_by_the_rate(
     assert "is kept" not in usual.change
 
 
+def test_one_copy_into_new_pages_is_worth_no_pinned_memory(run: Run) -> None:
+    """What its pages take is in the copy's time, and is not spared once more by memory that is pinned."""
+    program, each = Program(), held(breakeven.H200, "pinned") / 2
+    program.kernel(1e-3)
+    program.copy(SIZE, each, direction="d2h", kind="pageable", host=HOST, device=DEVICE)
+    finding = of(program.trace(), run)
+    assert finding.gain_seconds is None
+    assert finding.level == "note"
+
+
 def test_new_memory_without_new_pages_is_kept_all_the_same(run: Run, seconds: Callable[..., float]) -> None:
     finding = of(loop(seconds("pageable", "d2h", SIZE), new=True, direction="d2h").trace(), run)
     assert "pinned memory that is kept" in finding.change

@@ -112,7 +112,7 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
         try:
             gains = saved(group.cost, recipes[name]() * group.sharing[:, np.newaxis], group.exposed)
             kept = _kept(scene, rates, group, memory) if name in ("kept", "pinned") else np.zeros(3)
-            once = _once(rates, name, largest, counts.get(name, buffers))
+            once = _once(rates, name, largest, counts.get(name, buffers), spares=memory not in ("new pages", "made"))
             candidates.append(Remedy(name, gains + kept, once, float(kept[..., 2].sum())))
         except Unpriced as unpriced:
             reason = unpriced
@@ -167,14 +167,17 @@ def _ahead(scene: Scene, rates: Rates, group: Group) -> Range:
     return np.maximum(rates.copy("pinned", group.direction, group.sizes), late)
 
 
-def _once(rates: Rates, method: str, size: int, buffers: int) -> Range:
-    """Locking memory that is there; pinned memory instead of what the program has; pinned buffers to stage in."""
+def _once(rates: Rates, method: str, size: int, buffers: int, *, spares: bool = True) -> Range:
+    """Locking memory that is there; pinned memory instead of what the program has; pinned buffers to stage in.
+
+    With `spares` the program's own memory is not got, touched and freed, which is in no copy's gain.
+    """
     if method == "library":
         return np.zeros(3)
     if method == "registered":
         return rates.held("registered", size) * buffers
     pinned = rates.held("pinned", size)
-    if method in ("staging", "loader"):
+    if method in ("staging", "loader") or not spares:
         return pinned * buffers
     spared: Range = rates.held("pageable", size)[[0, 2, 1]]
     return np.maximum(pinned - spared, 0.0) * buffers
