@@ -152,14 +152,13 @@ class Scene(Records):
         """Seconds of each interval in which the process was in no call and no device worked for it."""
         if "calls" not in self.trace.knows:
             return np.zeros_like(begin)
-        at_work = union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
-        return np.maximum(end - begin - at_work.covered(begin, end), 0.0)
+        return np.maximum(end - begin - self._calling_or_at_work.covered(begin, end), 0.0)
 
     def host_at_work(self, least: float) -> Union:
         """When the process was in no call and no device worked for it, for at least so many seconds at a time."""
         if "calls" not in self.trace.knows:
             return union(np.zeros(0), np.zeros(0))
-        at_work = union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
+        at_work = self._calling_or_at_work
         begin, end = at_work.end[:-1], at_work.begin[1:]
         lasting = end - begin >= least
         return Union(begin[lasting], end[lasting])
@@ -248,12 +247,9 @@ class Scene(Records):
 
     def own_time_before(self, calls: Integers) -> Seconds:
         """Seconds of each call's thread since it called before in which no call and no device was at work."""
-        before: Integers = np.full(len(self.trace.calls), UNKNOWN)
-        known = np.flatnonzero(self._next_call != UNKNOWN)
-        before[self._next_call[known]] = known
-        begin = self.moments(self.trace.calls.start_ns[calls])
-        ended = self.in_calls(before[calls])[1]
-        return self.own_time(np.where(before[calls] != UNKNOWN, np.minimum(ended, begin), begin), begin)
+        before, begin = self._previous_call[calls], self.moments(self.trace.calls.start_ns[calls])
+        ended = self.in_calls(before)[1]
+        return self.own_time(np.where(before != UNKNOWN, np.minimum(ended, begin), begin), begin)
 
     @cached_property
     def _next_call(self) -> Integers:
@@ -266,6 +262,14 @@ class Scene(Records):
         following = np.full(len(calls), UNKNOWN)
         following[order[:-1][same]] = order[1:][same]
         return following
+
+    @cached_property
+    def _previous_call(self) -> Integers:
+        """For each call the one before it of its thread."""
+        before: Integers = np.full(len(self.trace.calls), UNKNOWN)
+        known = np.flatnonzero(self._next_call != UNKNOWN)
+        before[self._next_call[known]] = known
+        return before
 
     @cached_property
     def _synchronizing(self) -> Mask:
@@ -364,6 +368,11 @@ class Scene(Records):
             *((self.device_begin(every), self.device_end(every)), self.occupied(every)),
         ]
         return union(*(np.concatenate(each) for each in zip(*busy, strict=True)))
+
+    @cached_property
+    def _calling_or_at_work(self) -> Union:
+        """When a thread was in a call, or a device worked for this process."""
+        return union(*(np.concatenate(each) for each in zip(self.calling, self._at_work, strict=True)))
 
     def _known_call(self, calls: Integers) -> Mask:
         return (calls >= 0) & (calls < len(self.trace.calls))

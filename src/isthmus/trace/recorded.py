@@ -129,6 +129,8 @@ WHOLE_GRAPH = "CUDA graph"
 
 def kernel_name(full: str) -> str:
     """A kernel's name without its result, its template arguments and its parameters."""
+    if full == WHOLE_GRAPH:
+        return full
     kept: list[str] = []
     depth, previous = 0, ""
     text = _UNNAMED.sub("", full)

@@ -47,6 +47,7 @@ def test_rows_have_nvprofs_figures() -> None:
 @pytest.mark.parametrize(
     ("full", "short"),
     [
+        ("CUDA graph", "CUDA graph"),
         (KERNEL, "ns::saxpy"),
         ("cudnn_ampere_scudnn_128x64", "cudnn_ampere_scudnn_128x64"),
         ("void f<decltype(a->b)>(int)", "f"),
