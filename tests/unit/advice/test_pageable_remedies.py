@@ -180,6 +180,20 @@ def test_a_few_copies_are_not_worth_the_library_s_start(seconds: Callable[..., f
     assert "accelerate" not in finding.change
 
 
+def test_what_is_not_worth_the_library_s_start_has_its_next_best_remedy(seconds: Callable[..., float]) -> None:
+    rates: dict[tuple[str, Direction], float] = {("pageable", "h2d"): 54e9, ("pageable", "d2h"): 40e9}
+    run = synthetic.run([*breakeven.everything(), *breakeven.library({**rates, ("untouched", "d2h"): 20e9})])
+    program, slow, size = Program(), seconds("pageable", "h2d", MIB), MIB
+    for step in range(STEPS):
+        program.own(1e-3)
+        program.copy(size, slow, kind="pageable", host=HOST + step * size, device=DEVICE)
+        program.kernel(1e-4)
+        program.synchronize()
+    finding = of(program.trace(), run)
+    assert finding.gain_seconds
+    assert "isthmus.copy" not in finding.change
+
+
 def test_the_library_starts_when_the_accelerator_does(repository: Path) -> None:
     source = (repository / "native" / "accelerator" / "accelerator.cpp").read_text("utf-8")
     match = re.search(r"start_seconds = (\S+), gain_to_device = (\S+), gain_to_host = (\S+);", source)

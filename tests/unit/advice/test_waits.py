@@ -90,6 +90,31 @@ def test_a_host_that_is_slower_is_spared_the_calls_that_fetch_the_value_too(run:
     assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.01)
 
 
+def test_what_a_wait_lasts_beyond_the_kernels_is_little_of_its_own(run: Run) -> None:
+    """Its call takes 5 ms longer than the kernels: for a host function or another device, of which nothing is known."""
+    program, late = Program(), 5e-3
+    for _ in range(STEPS):
+        program.own(LAUNCHING)
+        for _ in range(KERNELS):
+            program.kernel(KERNEL)
+        program.call("cudaStreamSynchronize", program.until_idle + late)
+    finding = of(advise([program.trace()], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    # No more than the device idles between two steps, which is counted once.
+    assert finding.gain_seconds.median <= (STEPS - 1) * (LAUNCHING + late)
+    # And the host is ahead by what it waited for kernels.
+    short = Program()
+    for _ in range(STEPS):
+        short.own(20 * LAUNCHING)
+        short.kernel(KERNELS * KERNEL)
+        short.call("cudaStreamSynchronize", short.until_idle + late)
+    finding = of(advise([short.trace()], run), "waits")
+    assert finding
+    assert finding.gain_seconds
+    assert finding.gain_seconds.median == pytest.approx((STEPS - 1) * KERNELS * KERNEL, rel=0.01)
+
+
 def test_waits_now_and_then_are_none(run: Run) -> None:
     assert of(advise([steps(every=10)], run), "waits") is None
 

@@ -82,8 +82,11 @@ def memory_of(scene: Scene, rates: Rates, group: Group) -> Memory:
     return "new" if addresses.size >= max(LEAST_NEW_BUFFERS, NEW_BUFFERS_SHARE * group.rows.size) else "same"
 
 
-def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Remedy:
-    """The method that saves most, with what it costs once. Raises Unpriced where the run can price none."""
+def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory, *, library: bool = True) -> Remedy:
+    """The method that saves most, with what it costs once. Raises Unpriced where the run can price none.
+
+    Without `library` it is none that needs the library's start.
+    """
     sizes, largest = group.sizes, int(group.sizes.max())
     # Without addresses, copies of one place and size are taken to be of one buffer.
     buffers = np.unique(scene.host_address(group.rows)).size
@@ -107,7 +110,7 @@ def best_remedy(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Rem
         names = tuple(
             name for name in _WAYS[scene.interface] if name not in (_FOR_NEW if memory != "new" else (never,))
         )
-    has_library = _has_library(scene) and _busy(scene, rates, group) is None
+    has_library = library and _has_library(scene) and _busy(scene, rates, group) is None
     for name in tuple(name for name in names if name != "library" or has_library):
         try:
             gains = saved(group.cost, recipes[name]() * group.sharing[:, np.newaxis], group.exposed)
@@ -199,12 +202,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     treated = [each for direction in ONE_WAY for each in _of_direction(scene, rates, direction)]
     treated += _of_library(scene, rates, staged_rows)
-    groups = [each for each in treated if each.remedy.gain > 0]
-    by_library = [each for each in groups if each.remedy.name == "library"]
-    # It starts once for all of them.
+    # The library starts once for all that it copies.
+    by_library = [each for each in treated if each.remedy.name == "library" and each.remedy.gain > 0]
     start = LIBRARY_START_SECONDS if by_library else 0.0
     if sum(each.remedy.gain for each in by_library) < start:
-        groups, start = [each for each in groups if each.remedy.name != "library"], 0.0
+        treated, start = [_without_library(scene, rates, each) for each in treated], 0.0
+    groups = [each for each in treated if each.remedy.gain > 0]
     if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), level="note")
     rows = np.concatenate([each.group.rows for each in groups])
@@ -229,6 +232,17 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     once = start + np.sum([each.remedy.once for each in groups], axis=0)
     bound = scene.exposed_together(rows) + sum(each.remedy.beyond for each in groups)
     return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, bound, facts)
+
+
+def _without_library(scene: Scene, rates: Rates, treated: _Treated) -> _Treated:
+    """The group with the best of its other remedies; with one that saves nothing where the run prices no other."""
+    if treated.remedy.name != "library":
+        return treated
+    try:
+        remedy = best_remedy(scene, rates, treated.group, treated.memory, library=False)
+    except Unpriced:
+        remedy = Remedy("library", np.zeros_like(treated.remedy.gains), np.zeros(3))
+    return treated._replace(remedy=remedy)
 
 
 def _of_direction(scene: Scene, rates: Rates, direction: Direction) -> list[_Treated]:

@@ -109,9 +109,12 @@ def waits(scene: Scene) -> Waits:
     # What a call of another kind takes besides the wait, it takes without one, too.
     goes = ~unseen[order] & ~np.isin(waiting, late) & _few_values(scene, made[waiting])
     asked, answered = scene.in_calls(np.where(goes, fetching[waiting], UNKNOWN))
-    within = np.where(goes, scene.idle_between(begin, end), 0.0)
-    host = waited + within + answered - asked
-    room = idle + within + scene.idle_between(asked, answered)
+    # It returns soon after the last kernel, or waits for something else, too.
+    after = end - _last_before(np.sort(scene.kernels[1]), end)
+    after = np.where(goes, np.clip(after, 0.0, LONGEST_HANDOVER_SECONDS), 0.0)
+    host = waited + after + answered - asked
+    # Calls that copy are left out of the idle time above, and are not made now.
+    room = idle + np.where(np.isin(waiting, _own_calls(scene)), after, 0.0) + scene.idle_between(asked, answered)
     return Waits(waiting, made[waiting], waited, idle, doubtful, end, until, host, room)
 
 
