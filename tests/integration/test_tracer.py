@@ -286,6 +286,19 @@ def test_copies_of_graphs_are_counted_for_each_launch(
     assert (len(trace.calls), "kernels" in trace.knows) == (4, True)
 
 
+def test_graphs_that_no_device_reports_are_no_idle_time(
+    traced: Traced, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    driver = compiled("fake_graph_nodes.cpp")
+    environment = {"LD_LIBRARY_PATH": f"{driver.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    environment |= {"ISTHMUS_TRACE_OPTIONS": "kernels=5", "FAKE_SILENT_GRAPHS": "1"}
+    assert traced("graph", 0, **environment).returncode == 4
+    trace = trace_in(tmp_path)
+    assert "kernels" not in trace.knows
+    assert any("did not report the CUDA graphs" in note for note in trace.notes)
+    assert len(trace.copies) == 10
+
+
 def test_what_a_thread_did_in_the_kernel_before_a_large_copy_is_recorded(traced: Traced, tmp_path: Path) -> None:
     """Four copies of 8 MiB, of which the first and the third come from 4,096 pages that are new."""
     assert traced("pages", 0).returncode == 4

@@ -100,6 +100,7 @@ void Recorder::add(const cupti::KernelActivity& kernel, trace::Writer& writer) {
 // Like a kernel: a device is busy from the first node to the last.
 void Recorder::add(const cupti::GraphActivity& graph, trace::Writer& writer) {
     if (graph.start == 0 || graph.end == 0) return;
+    graphs_reported_.fetch_add(1, std::memory_order_relaxed);
     // A graph that begins on the host names no device.
     const bool named = graph.device < static_cast<std::uint32_t>(std::numeric_limits<int>::max());
     writer.write(trace::KernelRecord{.start_ns = graph.start,

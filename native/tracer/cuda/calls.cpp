@@ -160,7 +160,9 @@ void Recorder::launch_graph(int domain, const cupti::CallbackData& data) {
     static thread_local std::uint64_t begin_ns = 0;
     const std::shared_ptr<const Graphs::Contents> graph = graphs_.of(data.parameters);
     if (begins) {
-        if (!whole_graphs()) {
+        if (whole_graphs()) {
+            graphs_launched_.fetch_add(1, std::memory_order_relaxed);
+        } else {
             expect_kernels();
             if (options_.kernels) windows_.launched(graph ? graph->kernels : 1);
         }

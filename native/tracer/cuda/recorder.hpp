@@ -83,6 +83,8 @@ class Recorder {
     CopyTiming timing_;
     KernelWindows windows_;
     Graphs graphs_;
+    // Of graphs that are recorded as a whole: launches, and those that devices reported.
+    std::atomic<std::uint64_t> graphs_launched_ = 0, graphs_reported_ = 0;
     // Null of functions that have not been called yet.
     std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};
     std::array<std::atomic<bool>, 4> expected_{}, refused_{};
