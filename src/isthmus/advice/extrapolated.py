@@ -57,16 +57,18 @@ def _extrapolated(rule: Rule, scene: Scene, within: Scene, rates: Rates) -> Draf
     away = np.setdiff1d(every, inside)
     places = {name: _places(scene, draft.table, rows) for name, rows in (("inside", inside), ("away", away))}
     of_draft = places["inside"][draft.rows]
-    parts, lacking = [], []
+    parts, lacking, lost = [], [], 0.0
     for place in np.unique(of_draft).tolist():
         held = places["inside"] == place
         there = away[places["away"] == place]
         held_by = int(np.unique(window[held]).size)
         if there.size and held_by < LEAST_WINDOWS:
             lacking.append(held_by)
+            lost += float(draft.gains[of_draft == place, 0].sum())
         else:
             parts.append(_part(draft, of_draft == place, window, held, inside, there))
-    if not parts:
+    # What is left would pass for all of it.
+    if not parts or lost > sum(float(part.gains[:, 0].sum()) for part in parts):
         raise Unpriced(say("advice.windows_few", count=max(lacking), least=LEAST_WINDOWS))
     rows, gains, took = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:3])
     before = float(draft.gains[:, 0].sum())

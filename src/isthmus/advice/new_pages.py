@@ -31,17 +31,20 @@ def into_new_pages(scene: Scene, rates: Rates, rows: Integers) -> Mask:
     return mask
 
 
-def made_before(scene: Scene, rows: Integers) -> tuple[Mask, Seconds]:
+def made_before(scene: Scene, rows: Integers) -> tuple[Mask, Seconds, Seconds]:
     """Which copies to the device come from pages that were new, and how long their threads were in the kernel before.
 
-    It clears new pages, and takes old ones back; no longer than the thread called nothing.
+    It clears new pages, and takes old ones back; no longer than the thread called nothing. That is the third: threads
+    that helped it may have been in the kernel for all of this time.
     """
     copies, calls = scene.trace.copies, scene.call(rows)
     known = (copies.direction[rows] == direction_index("h2d")) & (calls != UNKNOWN) & (copies.faults[rows] != UNKNOWN)
     made = known & (copies.faults[rows] * LARGEST_PAGE_BYTES >= NEW_PAGES_SHARE * copies.bytes[rows])
-    seconds = np.zeros(rows.size)
-    seconds[made] = np.minimum(np.maximum(copies.system_ns[rows[made]], 0) * 1e-9, scene.own_time_before(calls[made]))
-    return made, seconds
+    seconds, own = np.zeros(rows.size), np.zeros(rows.size)
+    if made.any():
+        own[made] = scene.own_time_before(calls[made])
+        seconds[made] = np.minimum(np.maximum(copies.system_ns[rows[made]], 0) * 1e-9, own[made])
+    return made, seconds, own
 
 
 def busy_threads(scene: Scene, rows: Integers) -> float:

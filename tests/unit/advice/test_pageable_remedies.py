@@ -339,6 +339,8 @@ def test_pages_that_the_program_makes_before_each_copy_are_spared_too(
     assert expected - once < gained(finding) <= expected
     assert finding.gain_seconds
     assert finding.gain_seconds.low < STEPS * (slow - fast)
+    # Other threads may have been at it for all of the 20 ms before each copy.
+    assert finding.gain_seconds.high > expected + 0.9 * (STEPS - 1) * (20e-3 - kernel) - once
 
 
 def test_the_kernel_was_not_longer_at_it_than_the_host_had_time(run: Run, seconds: Callable[..., float]) -> None:

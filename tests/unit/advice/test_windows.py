@@ -62,6 +62,19 @@ def test_few_windows_are_extrapolated_from_by_no_rule_that_needs_kernels(run: Ru
     assert any("only 19" in each for each in advice.unseen)
 
 
+def test_a_place_that_one_window_holds_stands_for_no_other(run: Run) -> None:
+    """A few waits of a line that only one window has: the loop's, which too few hold, are many more."""
+    windowed = in_windows(decoding(), count=19)
+    calls, window = windowed.calls, windowed.windows
+    inside = (calls.start_ns > window.start_ns[5] + 1e6) & (calls.end_ns < window.end_ns[5] - 1e6) & (calls.site >= 0)
+    assert 0 < inside.sum() < 20
+    site = np.where(inside, len(windowed.sites), calls.site)
+    trace = replace(windowed, calls=replace(calls, site=site), sites=(*windowed.sites, ("decode.py:9 warm_up",)))
+    advice = advise([trace], run)
+    assert waits_of(advice) is None
+    assert any("only 19" in each.why for each in advice.abstentions if each.rule == "waits")
+
+
 def test_what_windows_hold_as_a_whole_needs_no_extrapolation(run: Run) -> None:
     """A program that launched few kernels first: that part is one window, whose waits are all known."""
     trace = decoding()

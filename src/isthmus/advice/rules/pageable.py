@@ -128,9 +128,11 @@ def _kept(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Range:
     """Seconds beside each copy that memory which is kept saves: it is neither freed nor are its pages made again."""
     if memory == "new pages":
         return freed_after(scene, rates, group.rows)
-    seconds = made_before(scene, group.rows)[1] if memory == "made" else np.zeros(group.rows.size)
-    # The kernel may have done something else.
-    return np.stack([seconds, np.zeros_like(seconds), seconds], 1)
+    if memory != "made":
+        return np.zeros((group.rows.size, 3))
+    _, seconds, most = made_before(scene, group.rows)
+    # The kernel may have done something else; and other threads may have been in it for longer.
+    return np.stack([seconds, np.zeros_like(seconds), most], 1)
 
 
 def accelerated(scene: Scene, rates: Rates, group: Group, memory: Memory) -> Range | None:
@@ -314,7 +316,7 @@ def _new_facts(scene: Scene, rates: Rates, group: Group, memory: Memory) -> dict
     held = most_in_a_row(scene, group.rows) * int(group.sizes.max())
     keeps = {"held": held, "threshold": 1 << int(group.sizes.max()).bit_length()}
     if memory == "made":
-        made, seconds = made_before(scene, group.rows)
+        made, seconds, _ = made_before(scene, group.rows)
         pages = int(np.median(scene.trace.copies.faults[group.rows[made]]))
         return {**keeps, "made": (float(np.median(seconds[made])), pages), "warm_gain": float(seconds.sum())}
     if memory != "new pages":
