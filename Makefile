@@ -67,7 +67,7 @@ program: $(VENV)/cpu,test.stamp $(VENV)/program.stamp $(VENV)/native.stamp  ## i
 	@$(BIN)/cmake --build build/program --target isthmus_check >build/program/log.txt || { cat build/program/log.txt; exit 1; }
 	@mkdir -p dist && cp build/program/native/check/isthmus-check dist/isthmus-check-$(PROCESSOR)
 	@ISTHMUS_CHECK=dist/isthmus-check-$(PROCESSOR) $(BIN)/python -m pytest -q -m 'not thorough' \
-	  tests/integration/test_check_program.py
+	  tests/integration/test_check_program.py tests/integration/test_check_watch.py
 
 clean:  ## Remove what was built and installed here.
 	@rm -rf $(VENV) build dist

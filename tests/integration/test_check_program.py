@@ -1,7 +1,6 @@
 """`isthmus-check` over states of a fake driver and a fake NVML, each with the verdict that was written down for it."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -14,15 +13,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from isthmus.installing import installed_file
 from isthmus.language import say
+from tests.integration.check_program import NEWEST_GLIBC, PROGRAM, run_program
 from tests.integration.conftest import Started, drivers_of
-from tests.processes import HANGS_SECONDS, ended, isthmus, python
+from tests.processes import HANGS_SECONDS, isthmus, python
 
-# `make program` names the one that it built for glibc 2.28; that of a checkout is for Debian 12, which has 2.36.
-_GIVEN = os.environ.get("ISTHMUS_CHECK")
-_PROGRAM = Path(_GIVEN) if _GIVEN else installed_file("bin/isthmus-check")
-_NEWEST_GLIBC = (2, 28) if _GIVEN else (2, 36)
 _MOST_BYTES = 4 << 20
 
 
@@ -112,13 +107,8 @@ def _states(card: Card) -> Iterator[State]:
 _ALL = [(card, state) for card in _CARDS for state in _states(card)]
 
 
-def _run(node: Path | None, *words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    fake = drivers_of(node) if node else {}
-    return ended(_PROGRAM.resolve(), *words, env=fake | environment, stdin=stdin)
-
-
 def _judged(node: Path, *words: str, **environment: str) -> list[dict[str, Any]]:
-    ended = _run(node, "--style", "json", *words, **environment)
+    ended = run_program(node, "--style", "json", *words, **environment)
     assert not ended.stderr
     devices: list[dict[str, Any]] = json.loads(ended.stdout)
     return devices
@@ -158,7 +148,7 @@ def test_no_process_is_left_to_process_1(node: Path, words: list[str]) -> None:
         "import ctypes, os, subprocess, sys; ctypes.CDLL(None).prctl(36, 1); subprocess.run(sys.argv[1:])\n"
         "try:\n    os.waitpid(-1, os.WNOHANG)\n    print('one is left')\nexcept ChildProcessError:\n    print('none')\n"
     )
-    done = python(program, _PROGRAM.resolve(), *words, env=drivers_of(node) | {"FAKE_NODE_DEVICES": "3"})
+    done = python(program, PROGRAM, *words, env=drivers_of(node) | {"FAKE_NODE_DEVICES": "3"})
     assert done.stdout.splitlines()[-1] == "none"
 
 
@@ -187,7 +177,7 @@ def test_a_slow_one_of_four_is_a_fault_by_its_likes(node: Path) -> None:
 )
 def test_styles_exit_as_their_consumers_expect(node: Path, style: str, state: int, code: int) -> None:
     chosen = list(_states(_CARDS[0]))[state]
-    ended = _run(node, "--style", style, **chosen.environment)
+    ended = run_program(node, "--style", style, **chosen.environment)
     assert ended.returncode == code
     first = ended.stdout.splitlines()[0].partition(" | ")[0]
     assert style in ("json", "prometheus") or len(first.encode()) <= 80
@@ -195,28 +185,28 @@ def test_styles_exit_as_their_consumers_expect(node: Path, style: str, state: in
 
 def test_bad_options_are_refused(node: Path) -> None:
     for words in (["--style", "loud"], ["--device"], ["--device", "one"], ["--limit", "nan"], ["--what"]):
-        ended = _run(node, *words)
+        ended = run_program(node, *words)
         assert ended.returncode == 2
         assert "Usage" in ended.stderr
 
 
 def test_no_driver_is_no_verdict(tmp_path: Path) -> None:
-    ended = _run(None, "--style", "nagios", LD_LIBRARY_PATH=str(tmp_path))
+    ended = run_program(None, "--style", "nagios", LD_LIBRARY_PATH=str(tmp_path))
     if "libcuda" not in ended.stdout and ended.returncode != 3:
         pytest.skip("this machine has a driver")
     assert ended.returncode == 3
     assert ended.stdout.startswith("UNKNOWN")
-    assert _run(None, LD_LIBRARY_PATH=str(tmp_path)).returncode == 3
+    assert run_program(None, LD_LIBRARY_PATH=str(tmp_path)).returncode == 3
 
 
 def test_the_program_needs_the_c_library_alone() -> None:
-    assert _PROGRAM.stat().st_size <= _MOST_BYTES
-    content = _PROGRAM.read_bytes()
+    assert PROGRAM.stat().st_size <= _MOST_BYTES
+    content = PROGRAM.read_bytes()
     versions = {
         tuple(map(int, each.decode().split("."))) for each in re.findall(rb"GLIBC_(\d+\.\d+)(?=[.\d]*\0)", content)
     }
     assert versions
-    assert max(versions) <= _NEWEST_GLIBC
+    assert max(versions) <= NEWEST_GLIBC
     assert not [name for name in (b"libstdc++.so", b"libgcc_s.so", b"libpython") if name in content]
 
 
@@ -239,7 +229,7 @@ def test_without_nvml_a_run_has_the_link_as_the_kernel_says_it(node: Path, tmp_p
     for name in ("current", "max"):
         (folder / f"{name}_link_speed").write_text("32.0 GT/s PCIe\n")
     link = {} if is_silent else {"FAKE_NODE_LINK": "4 16 4 16"}
-    (run,) = json.loads(_run(node, "--run", "--root", str(tmp_path), **link).stdout)
+    (run,) = json.loads(run_program(node, "--run", "--root", str(tmp_path), **link).stdout)
     read = [
         (each["source"], each["width_under_load"], each["max_width"]) for each in (run["link"], run["device"]["link"])
     ]
@@ -366,7 +356,7 @@ def test_where_memory_is_scarce_devices_are_opened_one_after_the_other(node: Pat
     experiments = {}
     for gibibytes in (4, 2):
         (tmp_path / "proc/meminfo").write_text(f"MemAvailable: {gibibytes << 20} kB\n")
-        runs = json.loads(_run(node, "--run", "--root", str(tmp_path), FAKE_NODE_DEVICES="3").stdout)
+        runs = json.loads(run_program(node, "--run", "--root", str(tmp_path), FAKE_NODE_DEVICES="3").stdout)
         assert [run["device"]["index"] for run in runs] == [0, 1, 2]
         experiments[gibibytes] = [{case["experiment"] for case in run["cases"]} for run in runs]
     assert experiments == {4: 3 * [{"bandwidth", "peers"}], 2: 3 * [{"bandwidth"}]}
@@ -389,111 +379,3 @@ def test_the_run_of_a_check_is_kept_and_judged_again(node: Path, tmp_path: Path)
     absent = _checked(node, "--device", "cuda:7", **narrow)
     assert absent.returncode == 3
     assert "no device cuda:7 here; found cuda:0, cuda:1" in absent.stderr
-
-
-class Recorded:
-    """Looks at one link, a second apart."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.corrected = self.replays = self.nonfatal = 0
-
-    def look(self, generation: int = 5, width: int = 16, busy: int | None = 0) -> None:
-        """NVML is asked each tenth time."""
-        asked = busy is not None and len(self.lines) % 10 == 0
-        tail = f"{busy} {self.replays}" if asked else "- -"
-        at = len(self.lines)
-        self.lines.append(f"{at} 0000:3b:00.0 {generation} {width} 5 {self.corrected} {self.nonfatal} 0 {tail}")
-
-    def reports(self) -> tuple[list[str], int]:
-        ended = _run(None, "--watch", "--looks", "-", stdin="\n".join(self.lines) + "\n")
-        *reports, last = ended.stdout.splitlines()
-        assert "0000:3b:00.0" in last
-        return reports, ended.returncode
-
-
-def _flaps() -> Iterator[Recorded]:
-    """Twenty links that flap after some time of work and rest."""
-    for at in range(20):
-        record = Recorded()
-        for second in range(200 + 13 * at):
-            is_busy = second // 50 % 2 == 0
-            record.look(5 if is_busy else 1, busy=70 if is_busy else 0)
-        for second in range(40):
-            if at % 5 == 0:
-                record.look(width=8 if second < 5 else 16, busy=70)
-            elif at % 5 == 1:
-                record.look(generation=3 - at // 10, busy=90)
-            elif at % 5 == 2:
-                record.corrected += 1
-                record.look(busy=60)
-            elif at % 5 == 3:
-                record.replays += 30
-                record.look(busy=60)
-            else:
-                record.nonfatal = 1
-                record.look(busy=10)
-        yield record
-
-
-@pytest.mark.parametrize("record", list(_flaps()), ids=map(str, range(20)))
-def test_a_flap_is_reported(record: Recorded) -> None:
-    reports, code = record.reports()
-    assert reports
-    assert code == 1
-
-
-def test_a_link_that_is_gone_is_reported_once() -> None:
-    record = Recorded()
-    for _ in range(5):
-        record.look(busy=None)
-    for _ in range(30):
-        record.look(generation=0, width=0, busy=None)
-    reports, code = record.reports()
-    assert [report for report in reports if "no longer visible" in report] == reports
-    assert (len(reports), code) == (1, 1)
-
-
-def test_a_day_of_noise_is_not(node: Path) -> None:
-    """Work and rest of odd lengths, rests that NVML calls busy, a corrected error now and then, replays, sleep."""
-    record = Recorded()
-    second = 0
-    while second < 86_400:
-        work, rest = 7 + second % 61, 3 + second % 89
-        for at in range(work + rest):
-            is_busy = at < work
-            # What NVML says is of a moment ago.
-            record.look(5 if is_busy else 1 + at % 2, busy=80 if at < work + 2 else 0)
-            if (second + at) % 900 == 0:
-                record.corrected += 1
-            if (second + at) % 120 == 0:
-                record.replays += 1
-        for _ in range(5):
-            record.lines.append(f"{len(record.lines)} 0000:3b:00.0 asleep")
-        second += work + rest + 5
-    reports, code = record.reports()
-    assert (reports, code) == ([], 0)
-
-
-def test_what_a_guest_cannot_see_is_not_right() -> None:
-    record = Recorded()
-    for _ in range(30):
-        record.look(0, 0, busy=None)
-    ended = _run(None, "--watch", "--looks", "-", stdin="\n".join(record.lines))
-    assert ended.returncode == 3
-    assert ended.stdout == "UNKNOWN 0000:3b:00.0 the link is not visible\n"
-
-
-def test_watching_reads_the_kernel_and_wakes_nothing(tmp_path: Path) -> None:
-    """Devices by their files: one that is awake, and one that sleeps, whose link is not read."""
-    for address, status in (("0000:3b:00.0", "active"), ("0000:5e:00.0", "suspended")):
-        folder = tmp_path / "sys/bus/pci/devices" / address
-        (folder / "power").mkdir(parents=True)
-        (folder / "power/runtime_status").write_text(status + "\n")
-        for name, text in (("class", "0x030200"), ("vendor", "0x10de"), ("current_link_width", "16")):
-            (folder / name).write_text(text + "\n")
-        (folder / "current_link_speed").write_text("32.0 GT/s PCIe\n")
-        (folder / "aer_dev_correctable").write_text("RxErr 0\nTOTAL_ERR_COR 0\n")
-    ended = _run(None, "--watch", "--for", "0.1", "--root", str(tmp_path))
-    expected = "OK 0000:3b:00.0 no flap, changes at rest: 0\nUNKNOWN 0000:5e:00.0 the link is not visible\n"
-    assert ended.stdout == expected
