@@ -54,8 +54,8 @@ std::string link_json(const Facts& facts, const LinkReading& loaded, const std::
     const LinkReading& rest = facts.info.link;
     Object link;
     link.add_known("generation", rest.generation).add_known("width", rest.width);
-    link.add_known("max_generation", rest.max_generation ? rest.max_generation : loaded.max_generation);
-    link.add_known("max_width", rest.max_width ? rest.max_width : loaded.max_width);
+    link.add_known("max_generation", loaded.max_generation ? loaded.max_generation : rest.max_generation);
+    link.add_known("max_width", loaded.max_width ? loaded.max_width : rest.max_width);
     link.add_known("generation_under_load", loaded.generation).add_known("width_under_load", loaded.width);
     link.add_known("replays", replays);
     return link.add_text("source", facts.link_source).text();

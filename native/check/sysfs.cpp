@@ -51,9 +51,9 @@ Look look_at(const std::string& pci_address, const std::string& root) {
     look.generation = generation_of(first_line(folder + "/current_link_speed"));
     look.width = width_of(first_line(folder + "/current_link_width"));
     look.is_visible = look.generation != 0 && look.width != 0;
-    // The most of both ends. A virtual machine makes up a port that could not do what the device does.
+    // The most of both ends. A virtual machine may make up a port that could not do what the link does.
     const auto most_of = [](unsigned now, unsigned here, unsigned above) {
-        return above >= std::max(now, 1U) ? std::min(here, above) : here;
+        return above == 0 ? here : std::min(here, std::max(above, now));
     };
     look.most_generation = most_of(look.generation, generation_of(first_line(folder + "/max_link_speed")),
                                    generation_of(first_line(folder + "/../max_link_speed")));

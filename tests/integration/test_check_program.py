@@ -220,20 +220,30 @@ def test_texts_are_those_of_the_catalogue(node: Path) -> None:
     assert device["points"][0]["do"] == [say("health.reseat_module"), say("health.vendor_asks", **asked)]
 
 
-@pytest.mark.parametrize("is_silent", [True, False], ids=["NVML is silent", "NVML reads it"])
-def test_without_nvml_a_run_has_the_link_as_the_kernel_says_it(node: Path, tmp_path: Path, is_silent: bool) -> None:
-    folder = tmp_path / "sys/bus/pci/devices/fffe:10:00.0"
-    folder.mkdir(parents=True)
-    for name, text in (("current_link_width", "8"), ("max_link_width", "16")):
-        (folder / name).write_text(text + "\n")
-    for name in ("current", "max"):
-        (folder / f"{name}_link_speed").write_text("32.0 GT/s PCIe\n")
-    link = {} if is_silent else {"FAKE_NODE_LINK": "4 16 4 16"}
+@pytest.mark.parametrize(
+    ("nvml", "port", "read"),
+    [
+        ("", None, ("sysfs", 4, 5, 8, 16)),
+        ("", ("16.0 GT/s PCIe", "16"), ("sysfs", 4, 4, 8, 16)),
+        # What a virtual machine made up: no such port has this link.
+        ("", ("2.5 GT/s PCIe", "1"), ("sysfs", 4, 4, 8, 8)),
+        ("4 16 4 16", None, ("NVML", 4, 4, 16, 16)),
+    ],
+)
+def test_without_nvml_a_run_has_the_link_as_the_kernel_says_it(
+    node: Path, tmp_path: Path, nvml: str, port: tuple[str, str] | None, read: tuple[str, int, int, int, int]
+) -> None:
+    devices = tmp_path / "sys/bus/pci/devices"
+    for folder, most in ((devices / "fffe:10:00.0", ("32.0 GT/s PCIe", "16")), (devices, port)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in zip(("max_link_speed", "max_link_width"), most or (), strict=False):
+            (folder / name).write_text(text + "\n")
+    for name, text in (("speed", "16.0 GT/s PCIe"), ("width", "8")):
+        (devices / "fffe:10:00.0" / f"current_link_{name}").write_text(text + "\n")
+    link = {"FAKE_NODE_LINK": nvml} if nvml else {}
     (run,) = json.loads(run_program(node, "--run", "--root", str(tmp_path), **link).stdout)
-    read = [
-        (each["source"], each["width_under_load"], each["max_width"]) for each in (run["link"], run["device"]["link"])
-    ]
-    assert read == 2 * [("sysfs", 8, 16) if is_silent else ("NVML", 16, 16)]
+    names = ("source", "generation_under_load", "max_generation", "width_under_load", "max_width")
+    assert [tuple(each[name] for name in names) for each in (run["link"], run["device"]["link"])] == 2 * [read]
 
 
 def _checked(node: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
