@@ -98,6 +98,7 @@ class Judge {
     }
 
     void judge_rates() {
+        const auto before = static_cast<std::ptrdiff_t>(verdict_.findings.size());
         bool is_pinned_slow = false, is_other_slow = false;
         for (const Rate& rate : verdict_.rates) {
             if (rate.direction == "both" || rate.normals.empty() || !judge_rate(rate)) continue;
@@ -110,6 +111,9 @@ class Judge {
         }
         if (noise_ > 0) {
             add(Level::attention, "busy", {"health.busy", {{"percent", 100 * noise_}}}, {{"health.busy_do", {}}});
+            // It is to be known before rates are read.
+            std::ranges::rotate(verdict_.findings.begin() + before, verdict_.findings.end() - 1,
+                                verdict_.findings.end());
         }
         if (!is_pinned_slow) summarise();
     }
