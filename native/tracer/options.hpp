@@ -16,9 +16,8 @@ struct Options {
     bool contents = false;
     bool python_lines = true;
     bool kernels = true;
-    // What recording them may cost of the program's time; 1: all are recorded, whatever that costs. Less only where it
-    // is asked for: on an H100 windows cost more than their share.
-    double kernels_share = 1.0;
+    // What recording them may cost of the program's time; 1: all are recorded, whatever that costs.
+    double kernels_share = 0.05;
     bool all_times = false;
 
     // Nothing where the process is not to be traced.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # Which kernels are recorded, as native/tracer/options.hpp has it.
-_KERNELS = "all"
+_KERNELS = "5%"
 
 
 def trace(
@@ -46,8 +46,8 @@ def trace(
     kernels: str = option(
         "--kernels",
         "WHICH",
-        "Record all kernels, none, or as many as cost a share of the program's time, such as 5%: where all cost more, "
-        "those of windows, and graphs as a whole.",
+        "Record all kernels, none, or as many as cost such a share of the program's time: where all cost more, those "
+        "of windows, and graphs as a whole.",
         default=_KERNELS,
         show_default=True,
     ),
