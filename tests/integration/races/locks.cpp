@@ -269,6 +269,8 @@ void jumps() {
     Page page;
     int ends[2];
     expect(pipe(ends) == 0);
+    // Sent only while the reader is about to wait or waits: nowhere else may it be taken out of what it does.
+    static std::atomic<bool> may_jump = false;
     signal(SIGUSR2, [](int) {
         handled = handled + 1;
         siglongjmp(back, 1);
@@ -277,10 +279,15 @@ void jumps() {
     static int i;
     for (i = 0; i < 300; ++i) {
         std::thread([reader] {
+            while (!may_jump) usleep(10);
             usleep(300);
             pthread_kill(reader, SIGUSR2);
         }).detach();
-        if (sigsetjmp(back, 1) == 0) (void)!read(ends[0], page.copy.host.data(), 64);
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = true;
+            (void)!read(ends[0], page.copy.host.data(), 64);
+        }
+        may_jump = false;
     }
     std::printf("jumps %d\n", handled.load());
     expect(driver->cuMemcpyDtoHAsync(page.copy.host.data(), page.copy.device.address, bytes, page.copy.stream) ==
