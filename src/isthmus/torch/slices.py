@@ -33,7 +33,7 @@ def at_places(
     They ascend, do not overlap, and hold at least one element each; each type can be where it begins.
     """
     sizes = {dtype: dtype.itemsize for dtype in set(dtypes)}
-    typed = {dtype: block[: len(block) - len(block) % size].view(dtype) for dtype, size in sizes.items()}
+    typed, begins = _typed(block, dtypes, shapes, places)
     kinds = {shape: math.prod(shape) for shape in set(shapes)}
     if len(typed) == 1 and sum(map(kinds.__getitem__, shapes)) * next(iter(sizes.values())) == len(block):
         # Nothing is between them.
@@ -47,9 +47,25 @@ def at_places(
                 map(typed.__getitem__, dtypes),
                 shapes,
                 map(strides.__getitem__, shapes),
-                [place // sizes[dtype] for place, dtype in zip(places, dtypes, strict=True)],
+                [(place - begins[dtype]) // sizes[dtype] for place, dtype in zip(places, dtypes, strict=True)],
             )
         )
+
+
+def _typed(
+    block: torch.Tensor, dtypes: Sequence[torch.dtype], shapes: Sequence[tuple[int, ...]], places: Sequence[int]
+) -> tuple[dict[torch.dtype, torch.Tensor], dict[torch.dtype, int]]:
+    """The block as each type, and at which byte that begins: of several types each has a storage of its own.
+
+    torch saves no storage that tensors of two types share.
+    """
+    if len(set(dtypes)) == 1:
+        dtype = dtypes[0]
+        return {dtype: block[: len(block) - len(block) % dtype.itemsize].view(dtype)}, {dtype: 0}
+    begins = dict(zip(reversed(dtypes), reversed(places), strict=True))
+    last = dict(zip(dtypes, zip(places, shapes, strict=True), strict=True))
+    ends = {dtype: place + math.prod(shape) * dtype.itemsize for dtype, (place, shape) in last.items()}
+    return {dtype: torch.from_dlpack(block[begins[dtype] : end]).view(dtype) for dtype, end in ends.items()}, begins
 
 
 def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:

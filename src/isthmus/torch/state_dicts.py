@@ -189,8 +189,8 @@ def gathered_to_host(
         source = area.source
         size = source.nbytes
         if source.device.type == "cuda" and size < _SMALL_BYTES and source.is_contiguous():
-            kind = source.device, source.dtype if source.dtype in JOINED else torch.uint8
-            small.setdefault(kind, []).append((area, size))
+            # A block has one type: torch saves none that tensors of two types share.
+            small.setdefault((source.device, source.dtype), []).append((area, size))
         else:
             left.append(area)
     # A thread copies, while this one gathers the next block and cuts the last one.
@@ -234,7 +234,8 @@ def _ended() -> "Future[None]":
 
 
 def _blocks(areas: list[tuple[Area, int]], device: torch.device, dtype: torch.dtype) -> Iterator[_Block]:
-    padding = torch.zeros(_ALIGNMENT // dtype.itemsize, dtype=dtype, device=device)
+    joined = dtype if dtype in JOINED else torch.uint8
+    padding = torch.zeros(_ALIGNMENT // joined.itemsize, dtype=joined, device=device)
     block = _Block()
     for area, size in areas:
         if block.areas and block.size + size > _BLOCK_BYTES:

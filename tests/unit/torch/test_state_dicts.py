@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,14 @@ def test_packed_sequences_in_a_state_come_too() -> None:
     filled = state_dict_to_host(state, out=host)
     assert torch.equal(filled["packed"].data, packed.data)
     assert torch.equal(filled["after"], torch.ones(4))
+
+
+@everywhere
+def test_torch_saves_the_copy_whatever_its_types(tmp_path: Path, device: str) -> None:
+    dtypes = [*(torch.uint8, torch.bool, torch.int64, torch.float32, torch.bfloat16), torch.float8_e4m3fn, torch.uint32]
+    state = {str(dtype): torch.zeros(9, dtype=dtype, device=device) for dtype in dtypes for _ in range(2)}
+    torch.save(state_dict_to_host(state), tmp_path / "saved")
+    assert {str(tensor.dtype) for tensor in torch.load(tmp_path / "saved").values()} == set(state)
 
 
 @everywhere
