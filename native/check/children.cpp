@@ -139,6 +139,9 @@ void read_fact(const std::string& line, Facts& facts) {
     if (name.starts_with("noise.")) facts.rates[place("noise.", rate_count)].noise = real;
 }
 
+// Processes that had not ended when they were let go.
+std::vector<pid_t> left;
+
 // What a child does, and the parent's end of what it says.
 class Child {
   public:
@@ -198,7 +201,7 @@ class Child {
         if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
         if (process_ <= 0) return;
         if (!has_ended_) kill(process_, SIGKILL);
-        (void)waitpid(std::exchange(process_, -1), nullptr, WNOHANG);
+        leave(waitpid(process_, nullptr, WNOHANG));
     }
     // The kernel may take its time over what such a process had of the driver, or not come back from there.
     std::string ending(TimePoint deadline) {
@@ -206,11 +209,16 @@ class Child {
         has_ended_ = true;
         pid_t ended = 0;
         while (process_ > 0 && (ended = waitpid(process_, &status, WNOHANG)) == 0 && now() < deadline) usleep(1000);
-        process_ = -1;
+        leave(ended);
         if (ended > 0 && WIFSIGNALED(status)) {
             return "the driver ended the process with signal " + std::to_string(WTERMSIG(status));
         }
         return "the process that asked the driver ended early";
+    }
+
+    void leave(pid_t ended) {
+        if (ended == 0) left.push_back(process_);
+        process_ = -1;
     }
 
     pid_t process_ = -1;
@@ -227,7 +235,7 @@ void work_on(int index, const Voice& voice, const Limits& limits, bool at_once) 
         voice.say("prepared", 1);
         voice.wait();
         status = prepared.value()->measure(facts);
-    } else if (const auto devices = count_devices(); !devices.ok() || index >= devices.value()) {
+    } else if (status.code() == Code::device_absent) {
         voice.say("absent", 1);
     }
     say_facts(voice, facts);
@@ -263,10 +271,8 @@ void begin_child(pid_t parent, int kept) {
 void reap_children() {
     // A process that the driver does not let go is not waited for.
     const TimePoint deadline = after(1.0);
-    while (now() < deadline) {
-        const pid_t ended = waitpid(-1, nullptr, WNOHANG);
-        if (ended < 0) return;
-        if (ended == 0) usleep(1000);
+    for (const pid_t each : std::exchange(left, {})) {
+        while (waitpid(each, nullptr, WNOHANG) == 0 && now() < deadline) usleep(1000);
     }
 }
 
@@ -296,7 +302,10 @@ std::vector<Facts> measure_in_children(const std::vector<int>& indices, const Li
     std::vector<Facts> all(indices.size());
     // Else the out-of-memory killer would end one that is well.
     if (indices.size() > 1 && !check_memory_room(indices.size() * device_bytes, limits.root).ok()) {
-        for (std::size_t i = 0; i < indices.size(); ++i) all[i] = measure_in_children({indices[i]}, limits).front();
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            all[i] = measure_in_children({indices[i]}, limits).front();
+            reap_children();  // until then it may have its memory
+        }
         return all;
     }
     std::vector<std::unique_ptr<Child>> children;

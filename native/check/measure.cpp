@@ -2,10 +2,11 @@
 #include "check/measure.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "backend/cuda/cuda_device.hpp"
@@ -87,9 +88,11 @@ void complete(LinkReading& link, const Look& look) {
 }  // namespace
 
 Result<int> count_devices() {
-    const BackendListing listing = cuda::list_devices();
-    if (listing.devices.empty()) return Status(Code::device_absent, listing.absent_because);
-    return static_cast<int>(listing.devices.size());
+    ISTHMUS_TRY_ASSIGN(driver, cuda::Driver::get());
+    int count = 0;
+    ISTHMUS_TRY(driver->api.call(driver->api.cuDeviceGetCount, &count));
+    if (count == 0) return Status(Code::device_absent, "the driver has no device");
+    return count;
 }
 
 Result<Prepared::Memory> Prepared::allocate(MemoryKind kind) {
@@ -137,7 +140,7 @@ Result<std::unique_ptr<Prepared>> Prepared::open(int index, Facts& facts, bool f
     ISTHMUS_TRY(assign(made->session_, OpenDevice::create(std::move(device))));
     facts.bytes = copied_bytes;
     if (Status allocated = made->allocate_all(); !allocated.ok()) {
-        if (!for_run) return allocated;
+        if (!for_run || allocated.code() != Code::out_of_memory) return allocated;
         // Others may have all of its memory: that is no failure of the device.
         for (Repeats& each : facts.repeats) each.skipped = allocated.message();
         return made;
@@ -190,7 +193,12 @@ Status Prepared::verify_each(Facts& facts) {
         ISTHMUS_TRY(clear(pinned_.to));
         ISTHMUS_TRY(move(on_device_.to, pinned_.to));
         ISTHMUS_TRY(clear(each.host->to));
-        if (auto copied = each.transfer->run(0, {1, 1, 0}); !copied.ok()) return copied.take_status();
+        if (auto copied = each.transfer->run(0, {1, 1, 0}); !copied.ok()) {
+            Status status = copied.take_status();
+            if (each.rate < rate_count) return status;
+            facts.repeats[each.rate] = {.seconds = {}, .wrong = "", .skipped = status.message()};
+            continue;
+        }
         for (const Direction direction : {Direction::d2h, Direction::h2d}) {
             if (std::ranges::find(each.directions, direction) == each.directions.end()) continue;
             // What came back was looked at before, and makes room for what arrived on the device.
@@ -236,17 +244,16 @@ Status Prepared::visit_all(Facts& facts) {
 // NVML reads while its copies run; the kernel's files are read meanwhile.
 Result<LinkReading> Prepared::read_link(const Facts& facts) {
     if (facts.link_source == "NVML") return experiment::read_link_under_load(*pinned_.from, *on_device_.to);
-    std::atomic<bool> is_over = false;
     Look seen;
-    auto looking = start_thread("isthmus-link", [&] {
+    auto looking = start_thread("isthmus-link", [&](const std::stop_token& stop) {
         do {
             const Look look = look_at(facts.info.pci_address, root_);
             // One that ends after the copies may have seen an idle link.
-            if (!is_over || !seen.is_visible) seen = look;
-        } while (!is_over);
+            if (!stop.stop_requested() || !seen.is_visible) seen = look;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        } while (!stop.stop_requested());
     });
     auto reading = experiment::read_link_under_load(*pinned_.from, *on_device_.to);
-    is_over = true;
     looking.reset();
     if (reading.ok()) complete(reading.value(), seen);
     return reading;

@@ -126,6 +126,15 @@ std::string gauges(const std::vector<Shown>& all_shown) {
     return all;
 }
 
+// How many bytes the character of UTF-8 has that begins there; 0 where none does.
+std::size_t character_bytes(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    std::size_t bytes = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || bytes > text.size()) return 0;
+    const bool continues = std::ranges::all_of(text.substr(1, bytes - 1), [](char c) { return (c & 0xc0) == 0x80; });
+    return continues ? bytes : 0;
+}
+
 const Style& codes_of(const std::string& style) {
     return *std::ranges::find_if(styles, [&style](const Style& each) { return style == each.name; });
 }
@@ -134,9 +143,17 @@ const Style& codes_of(const std::string& style) {
 
 std::string quoted(const std::string& text) {
     std::string all = "\"";
-    for (const char c : text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t bytes = character_bytes(std::string_view(text).substr(at));
+        const char c = text[at];
         if (c == '"' || c == '\\') all += '\\';
-        all += static_cast<unsigned char>(c) < 0x20 ? std::string(" ") : std::string(1, c);
+        // What drivers and files say may be no UTF-8, which a reader would refuse with all else.
+        if (bytes == 0) {
+            all += '?';
+        } else {
+            all += static_cast<unsigned char>(c) < 0x20 ? std::string(" ") : text.substr(at, bytes);
+        }
+        at += std::max(bytes, std::size_t{1});
     }
     return all + '"';
 }

@@ -1,6 +1,7 @@
 """Windows of one block, copied into one another: refused where a byte is read or written twice, right where not.
 
-And batches of pieces that share no block, which no one copy of the driver may reach over.
+And batches of pieces that share no block, which no one copy of the driver may reach over, and planes that change
+places.
 """
 
 from __future__ import annotations
@@ -142,3 +143,20 @@ def test_a_batch_between_allocations_of_their_own_arrives(
             session.copy_batch(hosts, order)
             for host, piece in zip(hosts, data, strict=True):
                 assert np.array_equal(host, piece)
+
+
+@pytest.mark.parametrize("planes", [3, 8])
+def test_planes_change_places_within_a_device(device: _native.Device, planes: int) -> None:
+    """The parts of such a copy grow, and the first of them ends within a plane."""
+    rows, width, guard = 20_000, 256, 0xA5
+    data = np.random.default_rng(planes).integers(0, 256, (rows, planes, width), np.uint8)
+    with isthmus.Session(device) as session:
+        whole = session.to_device(np.full(data.size + 2 * rows * width, guard, np.uint8))
+        changed = isthmus.DeviceArray(whole, 0, [planes, rows, width], [rows * width, width, 1])
+        there = isthmus.DeviceArray(
+            session.to_device(data.reshape(-1)), 0, [planes, rows, width], [width, planes * width, 1]
+        )
+        session.copy(changed, there)
+        arrived = whole.to_host()
+    assert np.array_equal(arrived[: data.size].reshape(planes, rows, width), data.transpose(1, 0, 2))
+    assert (arrived[data.size :] == guard).all()

@@ -1,12 +1,13 @@
 """`isthmus-check` over states of a fake driver and a fake NVML, each with the verdict that was written down for it."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -389,3 +390,26 @@ def test_the_run_of_a_check_is_kept_and_judged_again(node: Path, tmp_path: Path)
     absent = _checked(node, "--device", "cuda:7", **narrow)
     assert absent.returncode == 3
     assert "no device cuda:7 here; found cuda:0, cuda:1" in absent.stderr
+
+
+@pytest.mark.parametrize(
+    ("failing", "code", "is_absent"),
+    [
+        ({"FAKE_CUDA_FAIL": "cuMemHostAlloc"}, "999", False),
+        ({"FAKE_CUDA_FAIL": "cuMemAlloc_v2"}, "999", False),
+        ({"FAKE_CUDA_INIT": "802"}, "802", False),
+        ({"FAKE_CUDA_INIT": "100"}, "100", True),
+    ],
+)
+def test_a_driver_that_fails_is_neither_absent_nor_short_of_memory(
+    compiled: Callable[..., Path], failing: dict[str, str], code: str, is_absent: bool
+) -> None:
+    drivers = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)}
+    (run,) = json.loads(run_program(None, "--run", **drivers, **failing).stdout)
+    assert code in run["failure"]
+    assert run["is_absent"] == is_absent
+
+
+def test_what_a_driver_says_is_read_whatever_its_bytes(node: Path) -> None:
+    (run,) = json.loads(run_program(node, "--run", FAKE_NODE_NAME=os.fsdecode(b"H\xff100 \xc3\xa9\xc3")).stdout)
+    assert run["device"]["name"] == "H?100 \u00e9?"

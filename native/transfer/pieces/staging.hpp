@@ -78,7 +78,7 @@ class Staging {
     // there before must have been used. Precondition: they fit, from this byte of the table on.
     Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source,
                                 std::size_t table_byte = 0);
-    // Fail likewise when the offsets, or the pieces themselves, do not fit.
+    // Fail where the offsets, or the pieces themselves, do not fit.
     Status check_offsets(const Layout& destination, const Layout& source);
     Status check_bytes(const Extent& extent) const;
 

@@ -40,7 +40,8 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     const bool is_known = sides.destination && sides.source && sides.destination != sides.source;
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    // What is looked at for others says nothing about it, and takes as long as a question to the driver.
+    // A plain copy needs nothing of what other copies are looked at for, which takes as long as a question to the
+    // driver.
     std::optional<Status> refused;
     const bool is_plain = !kinds && is_known && !stream && default_stream_ != nullptr && !options_.checks_memory &&
                           piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;

@@ -202,7 +202,7 @@ bool JobParts::next(JobPart& part) {
     part.first = first_;
     if (job_.is_scattered() && whole.slices == 1) {
         part.extent = {whole.width_bytes, std::min(most_, pieces - first_), 1};
-    } else if (whole.rows <= most_) {
+    } else if (first_ % whole.rows == 0 && whole.rows <= most_) {
         part.extent = {whole.width_bytes, whole.rows, std::min(most_ / whole.rows, whole.slices - first_ / whole.rows)};
     } else {
         part.extent = {whole.width_bytes, std::min(most_, whole.rows - first_ % whole.rows), 1};

@@ -169,7 +169,8 @@ Outcome Mover::by_kernels(const CopyJob& job, StagingLane& lane, const KernelBlo
     constexpr std::size_t streams = 2;
     const std::size_t sides = (job.destination.is_scattered() ? 1 : 0) + (job.source.is_scattered() ? 1 : 0);
     const std::size_t most = lane.most_pieces(sides) / streams;
-    // Nothing moves before the first part's offsets are written: it is small, and later ones are twice as large.
+    // Nothing moves before the first part's offsets are written: it is small, and each later one twice as large, up to
+    // a bound.
     std::size_t most_bytes = first_kernel_part_bytes;
     const auto pieces_of_part = [&] { return std::min(most, most_bytes / job.extent.width_bytes); };
     JobParts parts(job, pieces_of_part());
