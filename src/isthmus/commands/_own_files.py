@@ -93,10 +93,14 @@ def check_output(output: str, *, force: bool) -> None:
             "its end"
         )
     if is_named(output):
-        folder = Path(output).parent
-        if not folder.exists():
-            raise UsageError(f"{folder}: no such folder for the run file; make it, or name another place with -o")
-        check_replaceable(Path(output), force=force)
+        check_place(Path(output), force=force)
+
+
+def check_place(path: Path, *, force: bool) -> None:
+    """Raises UsageError where a run file's folder is not there, and what `check_replaceable` does."""
+    if not path.parent.exists():
+        raise UsageError(f"{path.parent}: no such folder for the run file; make it, or name another place with -o")
+    check_replaceable(path, force=force)
 
 
 def is_named(output: str) -> bool:

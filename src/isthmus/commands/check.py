@@ -15,8 +15,8 @@ import typer
 from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, flag, language_of, option
 from isthmus.commands._output import format_of, format_option, write_report
-from isthmus.commands._own_files import check_replaceable
-from isthmus.errors import IsthmusError, UsageError
+from isthmus.commands._own_files import check_place
+from isthmus.errors import CallFailed, IsthmusError, UsageError
 from isthmus.messages import heard_enough, to_stderr
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DEVICE = "cuda:0, opencl:0, host; cuda is all of that kind. By default all of the best kind."
 _REFERENCE = "Reference to judge by: a name, such as h200-pcie5, or a file; by default the one for this device."
-_FOR = "Watch each device for so long, such as 10m, for a link that flaps."
+_FOR = "Check again and again for so long, such as 10m, all devices together: for a link that flaps."
 _RUN = "Judge a kept run in place of a device of this machine."
 _STYLE = "One line and exit codes for: plain, nagios (and Meta GCM), npd, nhc, prometheus, json."
 _FROM = "Judge what nvbandwidth, bandwidthTest, dcgmi, nvidia-smi -q, lspci -vv, ... printed; - for standard input."
@@ -48,7 +48,7 @@ def check(
     as_json: JsonOption = False,
     language: LanguageOption = "",
 ) -> None:
-    """Say whether the link of each device is all right, in at most 15 lines and 10 s; exit code 1 on any FAULT."""
+    """Say whether the link of each device is all right, in at most 15 lines each; exit code 1 on any FAULT."""
     from isthmus.commands._run_choice import read_named
     from isthmus.language import speaking
     from isthmus.record import parse_seconds
@@ -62,7 +62,7 @@ def check(
         raise UsageError("--run judges a run, and --from outputs of other tools; leave out one of them")
     named = _reference(reference)
     if output is not None:
-        check_replaceable(output, force=force)
+        check_place(output, force=force)
     if style:
         with speaking(spoken):
             text, code = _styled(style, outputs, run, named, device, seconds, output, strict=strict)
@@ -111,7 +111,8 @@ def _styled(
         elif run is not None:
             checked = [_judged([read_named(run)], named)]
         else:
-            checked = list(_checks(device, seconds, output, named, failed))
+            for one in _checks(device, seconds, output, named, failed):
+                checked += [one]  # those before one that fails are kept
     except IsthmusError as error:
         to_stderr(f"isthmus: {error}")
         failed.append(error)
@@ -133,9 +134,9 @@ def _checks(
     for spec, runs in measured.items():
         if isinstance(runs, list):
             checked = _judged(runs, named, several)
-            if output is not None:
-                RunWriter.write(output, checked[0])
             yield checked
+            if output is not None:  # behind the verdict, which stays where the file cannot be written
+                RunWriter.write(output, checked[0])
         elif len(measured) == 1:
             raise runs
         else:
@@ -167,14 +168,36 @@ def _measured(device: str | None, seconds: float, *, is_single: bool) -> "dict[s
     with suppress(KeyboardInterrupt) if seconds else nullcontext(), ProgressBar() as progress:
         while not measured or time.monotonic() < until:
             quietly = bool(measured)
-            latest = measure_links(spec, rank, sys.argv, progress.show, is_single=is_single, quietly=quietly)
-            for each, run in latest.items():
+            try:
+                latest = measure_links(spec, rank, sys.argv, progress.show, is_single=is_single, quietly=quietly)
+            except IsthmusError as error:
+                if not measured:
+                    raise
+                latest = dict.fromkeys(measured, error)
+            for each in {**measured, **latest}:
                 runs = measured.get(each, [])
                 if isinstance(runs, list):
-                    measured[each] = run if isinstance(run, IsthmusError) else [*runs, run]
+                    measured[each] = _with_latest(each, runs, latest.get(each))
+            if not any(isinstance(runs, list) for runs in measured.values()):
+                break
     if not measured:
         raise KeyboardInterrupt
     return measured
+
+
+def _with_latest(spec: str, runs: "list[Run]", latest: "Run | IsthmusError | None") -> "list[Run] | IsthmusError":
+    """The runs of a device with one more; an error where it could not be measured again, or another has its number."""
+    if latest is None:
+        return CallFailed(f"{spec} is not there any more; nvidia-smi, and the kernel's log (dmesg), may say why")
+    if isinstance(latest, IsthmusError):
+        return latest
+    before, now = (each.fingerprint.device for each in (runs[0] if runs else latest, latest))
+    if (before.uuid, before.pci_address) != (now.uuid, now.pci_address):
+        return CallFailed(
+            f"{spec} was {before.pci_address or before.uuid} and is {now.pci_address or now.uuid} now: a device has "
+            "gone, and the others have new numbers; nvidia-smi, and the kernel's log (dmesg), may say why"
+        )
+    return [*runs, latest]
 
 
 def _judged(runs: "list[Run]", named: "Reference | None", several: "Sequence[Run]" = ()) -> "Checked":

@@ -23,11 +23,11 @@ class HostStorages:
     """Gets storages, in the order in which they are asked for, ahead of their use; those not used are let go."""
 
     def __init__(self, wanted: Iterable[torch.UntypedStorage]) -> None:
+        by_address = {storage.data_ptr(): storage for storage in wanted if is_pinned_for(storage)}
         self._threads = ThreadPoolExecutor(_THREADS, "isthmus pin")
-        self._coming: dict[int, Future[torch.UntypedStorage]] = {}
-        for storage in wanted:
-            if is_pinned_for(storage) and storage.data_ptr() not in self._coming:
-                self._coming[storage.data_ptr()] = self._threads.submit(_made, storage)
+        self._coming: dict[int, Future[torch.UntypedStorage]] = {
+            address: self._threads.submit(_made, storage) for address, storage in by_address.items()
+        }
 
     def take(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
         """One as large as `storage`, whether it was wanted before or not."""
@@ -46,8 +46,10 @@ class HostStorages:
 def storages_in(state: Any) -> Iterator[torch.UntypedStorage]:
     """What tensors anywhere in dicts, lists and dataclasses lie in, in their order, each as often as it is met."""
     for _, tensor in tensors(state):
-        with suppress(NotImplementedError):  # of those without memory of their own
-            yield getattr(tensor, "_local_tensor", tensor).untyped_storage()  # a DTensor's lies in another tensor
+        with suppress(NotImplementedError, RuntimeError):  # of those without memory of their own, such as wrappers
+            storage = getattr(tensor, "_local_tensor", tensor).untyped_storage()  # a DTensor's lies in another tensor
+            if storage.data_ptr():
+                yield storage
 
 
 def bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:

@@ -196,7 +196,7 @@ def gathered_to_host(
     # A thread copies, while this one gathers the next block and cuts the last one.
     with ThreadPoolExecutor(1, "isthmus gather") as thread:
         before = _ended()
-        for block in (block for kind, some in small.items() for block in _blocks(some, *kind)):
+        for block in (block for kind, some in small.items() for block in _blocks(some, left, *kind)):
             try:
                 gathered = block.joined()
             except torch.OutOfMemoryError:
@@ -233,9 +233,15 @@ def _ended() -> "Future[None]":
     return ended
 
 
-def _blocks(areas: list[tuple[Area, int]], device: torch.device, dtype: torch.dtype) -> Iterator[_Block]:
+def _blocks(
+    areas: list[tuple[Area, int]], left: list[Area], device: torch.device, dtype: torch.dtype
+) -> Iterator[_Block]:
     joined = dtype if dtype in JOINED else torch.uint8
-    padding = torch.zeros(_ALIGNMENT // joined.itemsize, dtype=joined, device=device)
+    try:
+        padding = torch.zeros(_ALIGNMENT // joined.itemsize, dtype=joined, device=device)
+    except torch.OutOfMemoryError:
+        left += [area for area, _ in areas]
+        return
     block = _Block()
     for area, size in areas:
         if block.areas and block.size + size > _BLOCK_BYTES:

@@ -3,11 +3,17 @@
 import io
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from isthmus.commands import main
+from isthmus.errors import CallFailed, IsthmusError
+from isthmus.experiment import check as experiment
+from isthmus.record import Run
+from tests.synthetic import runs as synthetic
 from tests.unit.outputs import printed
 
 SLOW = printed.nvbandwidth("NVIDIA H200", printed.both_ways([14.2], [14.0]))
@@ -74,3 +80,56 @@ def test_a_share_is_of_the_card_s_link_where_none_was_read(tmp_path: Path, capsy
 def test_outputs_are_judged_alone(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--from", "x.txt", *more]) == 2
     assert "--from" in capsys.readouterr().err
+
+
+def run_of(address: str) -> Run:
+    truth = {("copy", direction, "pinned"): synthetic.Truth(8e-6, 55e9) for direction in ("h2d", "d2h")}
+    device = synthetic.gpu(pci_address=address, uuid=f"GPU-{address}")
+    return synthetic.run(synthetic.cases(truth, [64 << 20]), device=device)
+
+
+HUNG = CallFailed("the driver did not answer")
+LEFT = "cuda:1 was not checked: cuda:1 is not there any more"
+OTHER = "cuda:0 was not checked: cuda:0 was a and is b now"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said", "code"),
+    [
+        ([{"cuda:0": "a", "cuda:1": "b"}, {"cuda:0": "a"}], LEFT, 1),
+        ([{"cuda:0": "a", "cuda:1": "b"}, {"cuda:0": "b"}], OTHER, 1),
+        ([{"cuda:0": "a"}, HUNG], "the driver did not answer", 1),
+        ([{"cuda:0": HUNG}], "the driver did not answer", 1),
+        ([{"cuda:0": "a"}, {"cuda:0": "a"}], "", 0),
+    ],
+    ids=["gone", "renumbered", "hangs", "hung", "fine"],
+)
+def test_watching_notices_what_becomes_of_devices(
+    rounds: list[Any], said: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = iter(rounds)
+
+    def measure_links(*_: object, **__: object) -> Mapping[str, Run | IsthmusError]:
+        latest = next(left, None)
+        if latest is None:
+            raise KeyboardInterrupt
+        if isinstance(latest, IsthmusError):
+            raise latest
+        return {spec: each if isinstance(each, IsthmusError) else run_of(each) for spec, each in latest.items()}
+
+    monkeypatch.setattr(experiment, "measure_links", measure_links)
+    assert main(["check", "--for", "1h"]) == code
+    assert said in capsys.readouterr().err
+    assert next(left, None) is None, "it went on when nothing was left to measure"
+
+
+def test_a_verdict_stays_where_its_run_cannot_be_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(experiment, "measure_links", lambda *_, **__: {"cuda:0": run_of("a")})
+    assert main(["check", "-o", str(tmp_path / "missing" / "run.json")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    folder = tmp_path / "run.json"
+    folder.mkdir()
+    assert main(["check", "-o", str(folder), "--force"]) == 2
+    assert capsys.readouterr().out.startswith("OK  ")

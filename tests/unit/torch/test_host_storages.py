@@ -61,3 +61,17 @@ def test_what_fails_is_raised_where_it_is_taken_and_nowhere_else(asked: list[int
         assert storages.take(state[0].untyped_storage()).nbytes() == LEAST_PINNED_BYTES
     with HostStorages(storages_in(state)) as storages, pytest.raises(UsageError, match="no such device"):
         storages.take(state[1].untyped_storage())
+
+
+def test_wrappers_have_no_storage_to_get_memory_for() -> None:
+    class Wrapper(torch.Tensor):  # type: ignore[name-defined, misc, unused-ignore]
+        """As quantized tensors are, whose own parts are staged."""
+
+        @classmethod
+        def __torch_dispatch__(cls, *_: object, **__: object) -> Any:
+            raise NotImplementedError
+
+    wrapper = torch.Tensor._make_wrapper_subclass(Wrapper, (1 << 20,), dtype=torch.float32, device="cuda")
+    plain = torch.empty(5)
+    addresses = [storage.data_ptr() for storage in storages_in([wrapper, plain, torch.empty(0)])]
+    assert addresses == [plain.untyped_storage().data_ptr()]

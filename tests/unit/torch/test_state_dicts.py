@@ -240,6 +240,16 @@ def test_what_fits_no_block_on_the_device_is_copied_by_itself(device: str, monke
     check_equal(state, state_dict_to_host(state))
 
 
+def test_areas_of_a_device_that_is_full_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zeros(*_: object, **__: object) -> Any:
+        raise torch.OutOfMemoryError("full")
+
+    areas, left = areas_of([torch.ones(3)]), []  # type: ignore[var-annotated]
+    monkeypatch.setattr(torch, "zeros", zeros)
+    assert not list(_blocks([(area, 12) for area in areas], left, torch.device("cpu"), torch.float32))
+    assert left == areas
+
+
 @pytest.mark.parametrize(
     "dtype", [torch.float32, torch.bfloat16, torch.bool, torch.complex128, torch.float8_e4m3fn, torch.uint16], ids=str
 )
@@ -247,8 +257,9 @@ def test_small_areas_are_joined_and_cut_as_they_were(dtype: Any, monkeypatch: py
     monkeypatch.setattr("isthmus.torch.state_dicts._BLOCK_BYTES", 512)
     shapes: list[tuple[int, ...]] = [(), (3,), (8, 4), (16, 16, 2), (1, 1), (700,), (64,), (5, 0, 2), (2, 9)]
     given = [torch.randint(0, 2, shape).to(dtype) for shape in shapes if 0 not in shape]
-    carrier = torch.uint8 if dtype in (torch.float8_e4m3fn, torch.uint16) else dtype
-    blocks = list(_blocks([(area, area.source.nbytes) for area in areas_of(given)], torch.device("cpu"), carrier))
+    areas, left = [(area, area.source.nbytes) for area in areas_of(given)], []  # type: ignore[var-annotated]
+    blocks = list(_blocks(areas, left, torch.device("cpu"), dtype))
+    assert not left
     assert len(blocks) > 1
     cut = [one for block in blocks for one in block.cut(block.joined().clone())]
     assert [area.source.data_ptr() for area, _ in cut] == [tensor.data_ptr() for tensor in given]

@@ -207,8 +207,9 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     # The library starts once for all that it copies.
     by_library = [each for each in treated if each.remedy.name == "library" and each.remedy.gain > 0]
     start = LIBRARY_START_SECONDS if by_library else 0.0
-    if sum(each.remedy.gain for each in by_library) < start:
-        treated, start = [_without_library(scene, rates, each) for each in treated], 0.0
+    others = [_without_library(scene, rates, each) for each in treated] if by_library else treated
+    if _total(treated) - start < _total(others):
+        treated, start = others, 0.0
     groups = [each for each in treated if each.remedy.gain > 0]
     if not groups:
         return Draft("copies", every, np.zeros((every.size, 3)), level="note")
@@ -234,6 +235,10 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     once = start + np.sum([each.remedy.once for each in groups], axis=0)
     bound = scene.exposed_together(rows) + sum(each.remedy.beyond for each in groups)
     return Draft("copies", rows, np.concatenate([each.remedy.gains for each in groups]), once, bound, facts)
+
+
+def _total(treated: Sequence[_Treated]) -> float:
+    return sum(max(each.remedy.gain, 0.0) for each in treated)
 
 
 def _without_library(scene: Scene, rates: Rates, treated: _Treated) -> _Treated:
