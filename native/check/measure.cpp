@@ -116,7 +116,7 @@ Status Prepared::add(RateOf rate, const Memory& host, const std::vector<Directio
     }
     ISTHMUS_TRY_ASSIGN(transfer, TimedTransfer::create(method, std::move(lanes), 0, copied_bytes, seed));
     const std::size_t samples = host.to->kind() == MemoryKind::pinned ? pinned_samples : pageable_samples;
-    cases_.push_back({rate, std::move(transfer), &host, directions, samples, {}});
+    cases_.push_back({rate, std::move(transfer), &host, directions, samples});
     return {};
 }
 
@@ -219,7 +219,6 @@ Status Prepared::visit(Case& each, Facts& facts) {
     // no kernel is loaded.
     ISTHMUS_TRY_ASSIGN(samples, each.transfer->run(1, {each.visit_samples, each.visit_samples, 0}));
     const std::vector<double>& taken = samples[experiment::host_seconds];
-    each.seconds.insert(each.seconds.end(), taken.begin(), taken.end());
     std::vector<double>& kept = facts.repeats[each.rate].seconds;
     kept.insert(kept.end(), taken.begin(), taken.end());
     return {};
@@ -270,9 +269,10 @@ Status Prepared::measure(Facts& facts) {
         is_known = true;
         for (Case& each : cases_) {
             if (each.rate >= rate_count) continue;
-            std::ranges::sort(each.seconds);
-            facts.rates[each.rate] = summary(each.seconds, bytes_of(each.rate));
-            if (half_width(each.seconds) <= enough || each.rate >= pageable_h2d) continue;
+            std::vector<double> sorted = facts.repeats[each.rate].seconds;
+            std::ranges::sort(sorted);
+            facts.rates[each.rate] = summary(sorted, bytes_of(each.rate));
+            if (half_width(sorted) <= enough || each.rate >= pageable_h2d) continue;
             if (seconds_between(begin, now()) >= most_seconds) continue;
             ISTHMUS_TRY(visit(each, facts));
             is_known = false;

@@ -38,7 +38,6 @@ class Prepared {
         const Memory* host;
         std::vector<experiment::Direction> directions;
         std::size_t visit_samples;
-        std::vector<double> seconds;
     };
 
     Prepared() = default;

@@ -83,7 +83,7 @@ class Recorder {
     CopyTiming timing_;
     KernelWindows windows_;
     Graphs graphs_;
-    // Of graphs that are recorded as a whole: launches, and those that devices reported.
+    // Launches of graphs that are recorded as a whole, and those of them that devices reported.
     std::atomic<std::uint64_t> graphs_launched_ = 0, graphs_reported_ = 0;
     // Null of functions that have not been called yet.
     std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};

@@ -98,7 +98,7 @@ struct JobPart {
 // Cuts a job into parts of at most so many pieces, in order.
 class JobParts {
   public:
-    JobParts(const CopyJob& job, std::size_t most_pieces) : job_(job), most_(most_pieces == 0 ? 1 : most_pieces) {}
+    JobParts(const CopyJob& job, std::size_t most_pieces) : job_(job) { set_most(most_pieces); }
     // False when there are no more.
     bool next(JobPart& part);
     // For the parts that come.
@@ -106,7 +106,7 @@ class JobParts {
 
   private:
     const CopyJob& job_;
-    std::size_t most_;
+    std::size_t most_ = 1;
     std::size_t first_ = 0;
 };
 
